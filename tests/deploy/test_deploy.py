@@ -114,6 +114,7 @@ def test_the_dashboard_shows_figures_that_are_there() -> None:
     dashboard = json.loads((DEPLOY / "grafana/tidegate.json").read_text())
     asked = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel["targets"])
     named = {name.removesuffix("_bucket") for name in re.findall(r"tidegate_\w+", asked)}
-    known = set(re.findall(r"^\| `(tidegate_\w+)`", (ROOT / "docs/service.md").read_text(), re.M))
+    page = (DEPLOY.parent / "docs/service.md").read_text()
+    known = set(re.findall(r"^\| `(tidegate_\w+)`", page, re.MULTILINE))
     assert named
     assert named <= known

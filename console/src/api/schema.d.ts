@@ -953,6 +953,46 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/tenants/{tenant_id}/language": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * What expressions are written with
+     * @description Functions, macros, words, types, fields and limits, as the checker has them. The role must allow to read definitions, results and the field catalog.
+     */
+    get: operations["read-language"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/policies/order": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Put policies into an order, in one change
+     * @description Those that are named come first, and the others follow as they stood: each gets a new priority. `If-Match` has the revision of the definitions as a whole. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    post: operations["order-policies"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/tenants/{tenant_id}/definitions": {
     parameters: {
       query?: never;
@@ -1086,7 +1126,7 @@ export interface paths {
     };
     /**
      * Count decisions by steps of time
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description With `by`, each step has the counts of many series. The role must allow to read definitions, results and the field catalog.
      */
     get: operations["read-timeline"];
     put?: never;
@@ -1192,6 +1232,46 @@ export interface paths {
      * @description All of them, or those of one policy or of one clause. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["lift-mitigation"];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/active-mitigations/lift": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Lift the active mitigations of a policy, clause, definition or mode
+     * @description Of 500 entities at most: `complete` is false when there are more. The audit has the reason, and each mitigation. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    post: operations["lift-mitigations"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/status": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * How the service stands for the tenant
+     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    get: operations["read-status"];
+    put?: never;
+    post?: never;
+    delete?: never;
     options?: never;
     head?: never;
     patch?: never;
@@ -2841,6 +2921,11 @@ export interface components {
        * @default false
        */
       entity?: boolean;
+      /**
+       * @description whether the type of each part is answered
+       * @default false
+       */
+      types?: boolean;
     };
     /**
      * ExpressionError
@@ -2902,6 +2987,11 @@ export interface components {
       work_estimate?: number | null;
       /** @default null */
       formatted?: string | null;
+      /**
+       * @description every part of a text that parses, outer parts first, if asked for
+       * @default []
+       */
+      nodes?: components["schemas"]["TypedPart"][];
     };
     /**
      * Facet
@@ -3008,6 +3098,59 @@ export interface components {
       display_name: string;
       /** @description where a browser begins; may have `?next=` */
       login_url: string;
+    };
+    /**
+     * Language
+     * @description What expressions are written with: what the checker itself reads.
+     */
+    Language: {
+      functions: components["schemas"]["LanguageFunction"][];
+      macros: components["schemas"]["LanguageMacro"][];
+      /** @description words that are no names */
+      keywords: string[];
+      types: string[];
+      fields: components["schemas"]["LanguageField"][];
+      /** @description of conditions of clauses with an entity */
+      entity_fields: components["schemas"]["LanguageField"][];
+      /** @description bounds of one expression */
+      limits: {
+        [key: string]: number;
+      };
+    };
+    /**
+     * LanguageField
+     * @description A field of every event.
+     */
+    LanguageField: {
+      name: string;
+      type: string;
+    };
+    /** LanguageFunction */
+    LanguageFunction: {
+      name: string;
+      /** @description what it does, with an example; Markdown */
+      description: string;
+      is_operator: boolean;
+      overloads: components["schemas"]["LanguageOverload"][];
+    };
+    /**
+     * LanguageMacro
+     * @description What is called like a function, and declares a variable or looks at a name.
+     */
+    LanguageMacro: {
+      name: string;
+      usage: string;
+    };
+    /**
+     * LanguageOverload
+     * @description One way to call a function.
+     */
+    LanguageOverload: {
+      /** @description type of what stands before the dot */
+      receiver: string | null;
+      parameters: string[];
+      result: string;
+      signature: string;
     };
     /** ListChange */
     ListChange: {
@@ -3249,6 +3392,28 @@ export interface components {
       /** @description in the answer to a write: what is most likely not meant */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
+    /**
+     * MitigationsLift
+     * @description The active mitigations that are lifted; what is left out does not matter.
+     */
+    MitigationsLift: {
+      /** @description for the audit */
+      reason: string;
+      /** @default null */
+      policy_id?: string | null;
+      /** @default null */
+      clause?: string | null;
+      /** @default null */
+      entity_definition_id?: string | null;
+      /** @default null */
+      mode?: ("Block" | "Challenge" | "Monitor") | null;
+    };
+    /** MitigationsLifted */
+    MitigationsLifted: {
+      lifted: number;
+      /** @description false when there are more: the same call goes on with them */
+      complete: boolean;
+    };
     /** MyMembership */
     MyMembership: {
       /** Format: uuid */
@@ -3311,6 +3476,18 @@ export interface components {
       key: string;
     };
     /**
+     * OrderedPolicy
+     * @description The place of a policy.
+     */
+    OrderedPolicy: {
+      /** Format: uuid */
+      policy_id: string;
+      /** Format: uuid */
+      tenant_id: string;
+      name: string;
+      priority: number;
+    };
+    /**
      * OutcomeCount
      * @description Events that matched, by what was answered then and what the draft would answer.
      */
@@ -3352,6 +3529,11 @@ export interface components {
       issued_at: string;
       /** Format: date-time */
       expires_at: string;
+    };
+    /** PoliciesOrder */
+    PoliciesOrder: {
+      /** @description those that come first, in this order; the others follow as they stood */
+      policy_ids: string[];
     };
     /** Policy */
     Policy: {
@@ -3819,14 +4001,47 @@ export interface components {
       warnings: components["schemas"]["DefinitionWarning"][];
     };
     /**
+     * Status
+     * @description How the service stands for a tenant.
+     */
+    Status: {
+      /** @description decisions can be made and recorded */
+      ready: boolean;
+      /** @description why not */
+      because: string | null;
+      /** @description of the definitions as they are saved */
+      revision: number;
+      /** @description of those that decide */
+      active_revision: number | null;
+      /** @description entities remembered */
+      keys: number | null;
+      max_keys: number | null;
+      /** @description entities forgotten for want of room */
+      evictions: number | null;
+      /** @description received in the last whole minute */
+      decisions_a_second: number;
+      /** @description decisions of the log that no count knows yet, of all tenants */
+      waiting: number | null;
+      last_snapshot_at: string | null;
+      /** @description seen in the last five minutes */
+      daemons: number;
+    };
+    /**
      * StepExplanation
      * @description One node's value: the text of the node, and what it gave.
+     *
+     *         ``start`` and ``end`` count code points of the expression's text. ``type`` is of the value; None
+     *         where there is none. A node that was not ``reached`` was not evaluated; such nodes come last.
      */
     StepExplanation: {
       text: string;
       depth: number;
       value: string | null;
       error: string | null;
+      start: number;
+      end: number;
+      type: string | null;
+      reached: boolean;
     };
     /** SyncAck */
     SyncAck: {
@@ -4023,6 +4238,13 @@ export interface components {
       last_match_at: string | null;
       /** Format: date-time */
       start: string;
+      /**
+       * @description decisions by what `by` says: by action, or by id of a policy of which a clause fired; null without it
+       * @default null
+       */
+      series?: {
+        [key: string]: number;
+      } | null;
     };
     /**
      * Trace
@@ -4137,6 +4359,15 @@ export interface components {
        * @default []
        */
       by?: string[];
+    };
+    /**
+     * TypedPart
+     * @description A part of an expression and its type; positions count code points.
+     */
+    TypedPart: {
+      start: number;
+      end: number;
+      type: string;
     };
     /** Window */
     Window: {
@@ -5840,7 +6071,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "definition_revision": 14,
+           *         "definition_revision": 15,
            *         "name": "Example Shop",
            *         "settings": {
            *           "challenge_wait_seconds": 0,
@@ -6224,7 +6455,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "definition_revision": 14,
+           *       "definition_revision": 15,
            *       "name": "Example Shop",
            *       "settings": {
            *         "challenge_wait_seconds": 0,
@@ -6534,7 +6765,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "definition_revision": 14,
+           *       "definition_revision": 15,
            *       "name": "Example Shop",
            *       "settings": {
            *         "challenge_wait_seconds": 0,
@@ -12649,7 +12880,7 @@ export interface operations {
            *         "description": "An allow-list is a Monitor clause that ends the walk.",
            *         "enabled": true,
            *         "status": "active",
-           *         "priority": 10,
+           *         "priority": 20,
            *         "expression": "actions.claims_to_be_a_crawler",
            *         "clauses": [
            *           {
@@ -12672,7 +12903,7 @@ export interface operations {
            *           }
            *         ],
            *         "created_at": "2026-11-02T09:15:00.000Z",
-           *         "revision": 1,
+           *         "revision": 2,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       },
            *       {
@@ -12683,7 +12914,7 @@ export interface operations {
            *         "description": "",
            *         "enabled": true,
            *         "status": "active",
-           *         "priority": 20,
+           *         "priority": 30,
            *         "expression": null,
            *         "clauses": [
            *           {
@@ -12715,7 +12946,7 @@ export interface operations {
            *           }
            *         ],
            *         "created_at": "2026-11-02T09:15:00.000Z",
-           *         "revision": 1,
+           *         "revision": 2,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       }
            *     ]
@@ -14890,7 +15121,8 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "expression": "request.path == \"/account/new\""
+         *       "expression": "request.path == \"/account/new\"",
+         *       "types": true
          *     }
          */
         "application/json": components["schemas"]["ExpressionCheck"];
@@ -14914,6 +15146,23 @@ export interface operations {
            *       ],
            *       "formatted": "request.path == \"/account/new\"",
            *       "lists": [],
+           *       "nodes": [
+           *         {
+           *           "end": 30,
+           *           "start": 0,
+           *           "type": "bool"
+           *         },
+           *         {
+           *           "end": 12,
+           *           "start": 0,
+           *           "type": "string"
+           *         },
+           *         {
+           *           "end": 30,
+           *           "start": 16,
+           *           "type": "string"
+           *         }
+           *       ],
            *       "ok": true,
            *       "type": "bool",
            *       "work_estimate": 3
@@ -15032,6 +15281,467 @@ export interface operations {
       };
     };
   };
+  "read-language": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "entity_fields": [
+           *         {
+           *           "name": "entity.event_count",
+           *           "type": "int"
+           *         },
+           *         {
+           *           "name": "entity.first_seen_at",
+           *           "type": "timestamp"
+           *         },
+           *         {
+           *           "name": "entity.last_seen_at",
+           *           "type": "timestamp"
+           *         }
+           *       ],
+           *       "fields": [
+           *         {
+           *           "name": "request.method",
+           *           "type": "string"
+           *         },
+           *         {
+           *           "name": "request.scheme",
+           *           "type": "string"
+           *         }
+           *       ],
+           *       "functions": [
+           *         {
+           *           "description": "`!true == false`.",
+           *           "is_operator": true,
+           *           "name": "!",
+           *           "overloads": [
+           *             {
+           *               "parameters": [
+           *                 "bool"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!(bool) -> bool"
+           *             }
+           *           ]
+           *         },
+           *         {
+           *           "description": "The opposite of `==`, for NaN too: `NaN != NaN`.",
+           *           "is_operator": true,
+           *           "name": "!=",
+           *           "overloads": [
+           *             {
+           *               "parameters": [
+           *                 "A",
+           *                 "A"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(A, A) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "int",
+           *                 "uint"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(int, uint) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "int",
+           *                 "double"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(int, double) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "uint",
+           *                 "int"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(uint, int) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "uint",
+           *                 "double"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(uint, double) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "double",
+           *                 "int"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(double, int) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "double",
+           *                 "uint"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(double, uint) -> bool"
+           *             }
+           *           ]
+           *         }
+           *       ],
+           *       "keywords": [
+           *         "as",
+           *         "break"
+           *       ],
+           *       "limits": {
+           *         "source_bytes": 16384,
+           *         "nesting": 64,
+           *         "nodes": 4000,
+           *         "list_elements": 10000,
+           *         "macro_nesting": 3,
+           *         "cost": 20000,
+           *         "decision_work": 600000,
+           *         "string_bytes": 65536,
+           *         "regex_pattern_bytes": 8192,
+           *         "regex_nesting": 64,
+           *         "regex_repeat": 1000,
+           *         "regex_program_bytes": 2097152,
+           *         "regex_work": 1300,
+           *         "event_bytes": 65536,
+           *         "event_depth": 32,
+           *         "event_members": 256,
+           *         "event_string_bytes": 16384
+           *       },
+           *       "macros": [
+           *         {
+           *           "name": "all",
+           *           "usage": "write `list.all(x, condition)`"
+           *         },
+           *         {
+           *           "name": "cel.bind",
+           *           "usage": "write `cel.bind(x, value, body)`"
+           *         }
+           *       ],
+           *       "types": [
+           *         "bool",
+           *         "int",
+           *         "uint",
+           *         "double",
+           *         "string",
+           *         "bytes",
+           *         "null_type",
+           *         "type",
+           *         "list",
+           *         "map",
+           *         "optional_type",
+           *         "google.protobuf.Timestamp",
+           *         "google.protobuf.Duration",
+           *         "net.IP",
+           *         "net.CIDR"
+           *       ]
+           *     }
+           */
+          "application/json": components["schemas"]["Language"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "order-policies": {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description refused with 412 when the object has changed since */
+        "If-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "policy_ids": [
+         *         "019a4300-0000-7000-8000-00000000000a"
+         *       ]
+         *     }
+         */
+        "application/json": components["schemas"]["PoliciesOrder"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example [
+           *       {
+           *         "name": "Sign-ups",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *         "priority": 10,
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *       },
+           *       {
+           *         "name": "Known crawlers pass",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "priority": 20,
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *       }
+           *     ]
+           */
+          "application/json": components["schemas"]["OrderedPolicy"][];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `stale-revision`: the object has changed since it was read */
+      412: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-definitions`: the definitions would not hold together; `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
   "read-definitions": {
     parameters: {
       query?: never;
@@ -15064,7 +15774,7 @@ export interface operations {
            *         "name": "Example Shop",
            *         "slug": "example-shop"
            *       },
-           *       "revision": 14,
+           *       "revision": 15,
            *       "settings": {
            *         "return_url_origins": [],
            *         "proof_ttl_seconds": 1800,
@@ -15154,7 +15864,7 @@ export interface operations {
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000028",
+           *           "action_id": "019a4300-0000-7000-8000-000000000027",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -15173,13 +15883,13 @@ export interface operations {
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000029",
+           *           "action_id": "019a4300-0000-7000-8000-000000000028",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002a",
+           *           "action_id": "019a4300-0000-7000-8000-000000000029",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -15213,7 +15923,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002b",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002a",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -15260,7 +15970,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-00000000002c",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000002b",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -15284,7 +15994,7 @@ export interface operations {
            *           "name": "Known crawlers pass",
            *           "slug": "known-crawlers-pass",
            *           "description": "An allow-list is a Monitor clause that ends the walk.",
-           *           "priority": 10,
+           *           "priority": 20,
            *           "expression": "actions.claims_to_be_a_crawler",
            *           "clauses": [
            *             {
@@ -15303,7 +16013,7 @@ export interface operations {
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "name": "Scanners",
            *           "slug": "scanners",
-           *           "priority": 20,
+           *           "priority": 30,
            *           "clauses": [
            *             {
            *               "name": "repeated probes",
@@ -15327,10 +16037,10 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002c",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
-           *           "priority": 30,
+           *           "priority": 40,
            *           "clauses": [
            *             {
            *               "name": "one address",
@@ -15361,10 +16071,10 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
            *           "name": "Scraping",
            *           "slug": "scraping",
-           *           "priority": 40,
+           *           "priority": 50,
            *           "expression": "!fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\")",
            *           "clauses": [
            *             {
@@ -15387,7 +16097,7 @@ export interface operations {
            *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
-           *           "priority": 50,
+           *           "priority": 60,
            *           "expression": "actions.checkout",
            *           "clauses": [
            *             {
@@ -15415,7 +16125,8 @@ export interface operations {
            *                 "threshold": 10
            *               }
            *             }
-           *           ]
+           *           ],
+           *           "priority": 10
            *         }
            *       ]
            *     }
@@ -15546,7 +16257,7 @@ export interface operations {
          *         "name": "Example Shop",
          *         "slug": "example-shop"
          *       },
-         *       "revision": 14,
+         *       "revision": 15,
          *       "settings": {
          *         "return_url_origins": [],
          *         "proof_ttl_seconds": 1800,
@@ -15636,7 +16347,7 @@ export interface operations {
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000028",
+         *           "action_id": "019a4300-0000-7000-8000-000000000027",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -15655,13 +16366,13 @@ export interface operations {
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000029",
+         *           "action_id": "019a4300-0000-7000-8000-000000000028",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002a",
+         *           "action_id": "019a4300-0000-7000-8000-000000000029",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -15695,7 +16406,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002b",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002a",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -15742,7 +16453,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-00000000002c",
+         *           "mitigation_id": "019a4300-0000-7000-8000-00000000002b",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -15766,7 +16477,7 @@ export interface operations {
          *           "name": "Known crawlers pass",
          *           "slug": "known-crawlers-pass",
          *           "description": "An allow-list is a Monitor clause that ends the walk.",
-         *           "priority": 10,
+         *           "priority": 20,
          *           "expression": "actions.claims_to_be_a_crawler",
          *           "clauses": [
          *             {
@@ -15785,7 +16496,7 @@ export interface operations {
          *           "policy_id": "019a4300-0000-7000-8000-000000000003",
          *           "name": "Scanners",
          *           "slug": "scanners",
-         *           "priority": 20,
+         *           "priority": 30,
          *           "clauses": [
          *             {
          *               "name": "repeated probes",
@@ -15809,10 +16520,10 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002c",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
-         *           "priority": 30,
+         *           "priority": 40,
          *           "clauses": [
          *             {
          *               "name": "one address",
@@ -15843,10 +16554,10 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000025",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
          *           "name": "Scraping",
          *           "slug": "scraping",
-         *           "priority": 40,
+         *           "priority": 50,
          *           "expression": "!fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\")",
          *           "clauses": [
          *             {
@@ -15869,7 +16580,7 @@ export interface operations {
          *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
-         *           "priority": 50,
+         *           "priority": 60,
          *           "expression": "actions.checkout",
          *           "clauses": [
          *             {
@@ -15897,7 +16608,8 @@ export interface operations {
          *                 "threshold": 10
          *               }
          *             }
-         *           ]
+         *           ],
+         *           "priority": 10
          *         }
          *       ]
          *     }
@@ -15921,7 +16633,7 @@ export interface operations {
            * @example {
            *       "changes": [],
            *       "dry_run": true,
-           *       "revision": 14,
+           *       "revision": 15,
            *       "warnings": [
            *         {
            *           "code": "needless-pattern",
@@ -16573,27 +17285,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 60,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\" && request.path == \"/account/login\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"POST\"",
+           *                   "type": "string",
            *                   "value": "\"POST\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path == \"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 40,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 44,
+           *                   "text": "\"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -16613,27 +17371,123 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 89,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"POST\"",
+           *                   "type": "string",
            *                   "value": "\"POST\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path == \"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 40,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 44,
+           *                   "text": "\"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 89,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields[\"status\"] == \"401\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 80,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields[\"status\"]",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 70,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 79,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 71,
+           *                   "text": "\"status\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 89,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 84,
+           *                   "text": "\"401\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -16653,44 +17507,72 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 64,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"GET\" && request.path.startsWith(\"/products/\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 23,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"GET\"",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 23,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"GET\"",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 64,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 27,
            *                   "text": "request.path.startsWith(\"/products/\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 39,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 27,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 63,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 51,
            *                   "text": "\"/products/\"",
+           *                   "type": "string",
            *                   "value": "\"/products/\""
            *                 }
            *               ],
@@ -16711,27 +17593,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 131,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba…",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 77,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"])",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 12,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 76,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 25,
            *                   "text": "[\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]",
+           *                   "type": "list",
            *                   "value": "[\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 131,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 81,
+           *                   "text": "request.path.endsWithAny([\".sql\", \".bak\", \".pem\"])",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 93,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 81,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 130,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 106,
+           *                   "text": "[\".sql\", \".bak\", \".pem\"]",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -16751,15 +17679,103 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 159,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower() .matchesAny([\"union\\\\s+(all\\\\s+)?sele…",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 20,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.query_params",
+           *                   "type": "map",
            *                   "value": "\"hmac:0123456789abcdef\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 158,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2).lower() .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./…",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 81,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2).lower()",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 73,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2)",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name]",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 5,
+           *                   "end": 54,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 5,
+           *                   "end": 59,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 55,
+           *                   "text": "name",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 72,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 71,
+           *                   "text": "2",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 157,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 96,
+           *                   "text": "[\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -16779,26 +17795,42 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 49,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent.lower().contains(\"examplebot\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 26,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent.lower()",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 18,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 48,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 36,
            *                   "text": "\"examplebot\"",
+           *                   "type": "string",
            *                   "value": "\"examplebot\""
            *                 }
            *               ],
@@ -16819,27 +17851,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 55,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path == \"/checkout\" && request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 27,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path == \"/checkout\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 12,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 27,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 16,
            *                   "text": "\"/checkout\"",
+           *                   "type": "string",
            *                   "value": "\"/checkout\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 55,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 31,
+           *                   "text": "request.method == \"POST\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 45,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 31,
+           *                   "text": "request.method",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 55,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "\"POST\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -16866,32 +17944,52 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 26,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"account_id\"] != \"\"",
+           *                     "type": "bool",
            *                     "value": "false"
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 20,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"account_id\"]",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   },
            *                   {
            *                     "depth": 2,
+           *                     "end": 6,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields",
+           *                     "type": "map",
            *                     "value": "\"hmac:0123456789abcdef\""
            *                   },
            *                   {
            *                     "depth": 2,
+           *                     "end": 19,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
            *                     "text": "\"account_id\"",
+           *                     "type": "string",
            *                     "value": "\"account_id\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 26,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 24,
            *                     "text": "\"\"",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   }
            *                 ],
@@ -16920,8 +18018,12 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 17,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "request.client_ip",
+           *                     "type": "string",
            *                     "value": "\"203.0.113.9\""
            *                   }
            *                 ],
@@ -16952,20 +18054,32 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 13,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"ja4\"]",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 6,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields",
+           *                     "type": "map",
            *                     "value": "\"hmac:0123456789abcdef\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 12,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
            *                     "text": "\"ja4\"",
+           *                     "type": "string",
            *                     "value": "\"ja4\""
            *                   }
            *                 ],
@@ -17018,8 +18132,12 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 30,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "actions.claims_to_be_a_crawler",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 }
            *               ],
@@ -17140,45 +18258,103 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 97,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "!fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\")",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 45,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "!fields[\"country\"].inList(\"countries-served\")",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 45,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields[\"country\"].inList(\"countries-served\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 3,
+           *                   "end": 18,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields[\"country\"]",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 4,
+           *                   "end": 7,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields",
+           *                   "type": "map",
            *                   "value": "\"hmac:0123456789abcdef\""
            *                 },
            *                 {
            *                   "depth": 4,
+           *                   "end": 17,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 8,
            *                   "text": "\"country\"",
+           *                   "type": "string",
            *                   "value": "\"country\""
            *                 },
            *                 {
            *                   "depth": 3,
+           *                   "end": 44,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 26,
            *                   "text": "\"countries-served\"",
+           *                   "type": "string",
            *                   "value": "\"countries-served\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 97,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "request.user_agent.startsWith(\"python-requests\")",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 67,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "request.user_agent",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 96,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 79,
+           *                   "text": "\"python-requests\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -17212,8 +18388,12 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 16,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "actions.checkout",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 }
            *               ],
@@ -17370,19 +18550,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Scraping",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
-           *         "slug": "scraping",
+           *         "name": "Known crawlers pass",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "slug": "known-crawlers-pass",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "allow": 0,
-           *         "block": 0,
+           *         "allow": 24,
+           *         "block": 6,
            *         "by_others": 0,
            *         "challenge": 0,
            *         "errors": 0,
-           *         "last_match_at": null,
-           *         "monitor": 0,
-           *         "total": 0
+           *         "last_match_at": "2026-11-02T09:03:55.000Z",
+           *         "monitor": 24,
+           *         "total": 30
            *       }
            *     ]
            */
@@ -17878,6 +19058,7 @@ export interface operations {
         time?: "observed" | "received";
         step?: number;
         policy_id?: string;
+        by?: "action" | "policy";
       };
       header?: never;
       path: {
@@ -17900,6 +19081,7 @@ export interface operations {
           /**
            * @example [
            *       {
+           *         "series": null,
            *         "start": "2026-11-02T09:00:00.000Z",
            *         "allow": 20,
            *         "block": 0,
@@ -17911,6 +19093,7 @@ export interface operations {
            *         "total": 20
            *       },
            *       {
+           *         "series": null,
            *         "start": "2026-11-02T09:01:00.000Z",
            *         "allow": 44,
            *         "block": 18,
@@ -18735,6 +19918,283 @@ export interface operations {
       };
     };
   };
+  "lift-mitigations": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "mode": "Challenge",
+         *       "reason": "a wrong rule"
+         *     }
+         */
+        "application/json": components["schemas"]["MitigationsLift"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "complete": true,
+           *       "lifted": 0
+           *     }
+           */
+          "application/json": components["schemas"]["MitigationsLifted"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `decision-log-unavailable`: the decision log cannot be written; `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-status": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "active_revision": 15,
+           *       "because": null,
+           *       "daemons": 0,
+           *       "decisions_a_second": 0,
+           *       "evictions": 0,
+           *       "keys": 101,
+           *       "last_snapshot_at": null,
+           *       "max_keys": 1000000,
+           *       "ready": true,
+           *       "revision": 15,
+           *       "waiting": 0
+           *     }
+           */
+          "application/json": components["schemas"]["Status"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
   "simulate-policy": {
     parameters: {
       query?: never;
@@ -18829,27 +20289,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 60,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\" && request.path == \"/account/login\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"POST\"",
+           *                   "type": "string",
            *                   "value": "\"POST\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path == \"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 40,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 44,
+           *                   "text": "\"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -18869,27 +20375,123 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 89,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"POST\"",
+           *                   "type": "string",
            *                   "value": "\"POST\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path == \"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 40,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 44,
+           *                   "text": "\"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 89,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields[\"status\"] == \"401\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 80,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields[\"status\"]",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 70,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 79,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 71,
+           *                   "text": "\"status\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 89,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 84,
+           *                   "text": "\"401\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -18909,44 +20511,72 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 64,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"GET\" && request.path.startsWith(\"/products/\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 23,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"GET\"",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 23,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"GET\"",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 64,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 27,
            *                   "text": "request.path.startsWith(\"/products/\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 39,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 27,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 63,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 51,
            *                   "text": "\"/products/\"",
+           *                   "type": "string",
            *                   "value": "\"/products/\""
            *                 }
            *               ],
@@ -18967,27 +20597,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 131,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba…",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 77,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"])",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 12,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 76,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 25,
            *                   "text": "[\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]",
+           *                   "type": "list",
            *                   "value": "[\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 131,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 81,
+           *                   "text": "request.path.endsWithAny([\".sql\", \".bak\", \".pem\"])",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 93,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 81,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 130,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 106,
+           *                   "text": "[\".sql\", \".bak\", \".pem\"]",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -19007,15 +20683,103 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 159,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower() .matchesAny([\"union\\\\s+(all\\\\s+)?sele…",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 20,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.query_params",
+           *                   "type": "map",
            *                   "value": "\"hmac:0123456789abcdef\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 158,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2).lower() .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./…",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 81,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2).lower()",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 73,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2)",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name]",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 5,
+           *                   "end": 54,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 5,
+           *                   "end": 59,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 55,
+           *                   "text": "name",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 72,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 71,
+           *                   "text": "2",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 157,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 96,
+           *                   "text": "[\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -19035,26 +20799,42 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 49,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent.lower().contains(\"examplebot\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 26,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent.lower()",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 18,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 48,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 36,
            *                   "text": "\"examplebot\"",
+           *                   "type": "string",
            *                   "value": "\"examplebot\""
            *                 }
            *               ],
@@ -19075,27 +20855,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 55,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path == \"/checkout\" && request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 27,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path == \"/checkout\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 12,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 27,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 16,
            *                   "text": "\"/checkout\"",
+           *                   "type": "string",
            *                   "value": "\"/checkout\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 55,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 31,
+           *                   "text": "request.method == \"POST\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 45,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 31,
+           *                   "text": "request.method",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 55,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "\"POST\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -19115,20 +20941,32 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 30,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path == \"/account/new\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 12,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 30,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 16,
            *                   "text": "\"/account/new\"",
+           *                   "type": "string",
            *                   "value": "\"/account/new\""
            *                 }
            *               ],
@@ -19156,32 +20994,52 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 26,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"account_id\"] != \"\"",
+           *                     "type": "bool",
            *                     "value": "false"
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 20,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"account_id\"]",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   },
            *                   {
            *                     "depth": 2,
+           *                     "end": 6,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields",
+           *                     "type": "map",
            *                     "value": "\"hmac:0123456789abcdef\""
            *                   },
            *                   {
            *                     "depth": 2,
+           *                     "end": 19,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
            *                     "text": "\"account_id\"",
+           *                     "type": "string",
            *                     "value": "\"account_id\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 26,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 24,
            *                     "text": "\"\"",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   }
            *                 ],
@@ -19210,8 +21068,12 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 17,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "request.client_ip",
+           *                     "type": "string",
            *                     "value": "\"203.0.113.9\""
            *                   }
            *                 ],
@@ -19242,20 +21104,32 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 13,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"ja4\"]",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 6,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields",
+           *                     "type": "map",
            *                     "value": "\"hmac:0123456789abcdef\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 12,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
            *                     "text": "\"ja4\"",
+           *                     "type": "string",
            *                     "value": "\"ja4\""
            *                   }
            *                 ],
@@ -19284,20 +21158,32 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 17,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"country\"]",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 6,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields",
+           *                     "type": "map",
            *                     "value": "\"hmac:0123456789abcdef\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 16,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
            *                     "text": "\"country\"",
+           *                     "type": "string",
            *                     "value": "\"country\""
            *                   }
            *                 ],
@@ -19350,8 +21236,12 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 30,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "actions.claims_to_be_a_crawler",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 }
            *               ],
@@ -19472,45 +21362,103 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 97,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "!fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\")",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 45,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "!fields[\"country\"].inList(\"countries-served\")",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 45,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields[\"country\"].inList(\"countries-served\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 3,
+           *                   "end": 18,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields[\"country\"]",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 4,
+           *                   "end": 7,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields",
+           *                   "type": "map",
            *                   "value": "\"hmac:0123456789abcdef\""
            *                 },
            *                 {
            *                   "depth": 4,
+           *                   "end": 17,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 8,
            *                   "text": "\"country\"",
+           *                   "type": "string",
            *                   "value": "\"country\""
            *                 },
            *                 {
            *                   "depth": 3,
+           *                   "end": 44,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 26,
            *                   "text": "\"countries-served\"",
+           *                   "type": "string",
            *                   "value": "\"countries-served\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 97,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "request.user_agent.startsWith(\"python-requests\")",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 67,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "request.user_agent",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 96,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 79,
+           *                   "text": "\"python-requests\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -19544,8 +21492,12 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 16,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "actions.checkout",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 }
            *               ],
@@ -20469,7 +22421,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000026",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000025",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -20487,7 +22439,7 @@ export interface operations {
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000027",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000026",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -20604,6 +22556,8 @@ export interface operations {
   "list-audit": {
     parameters: {
       query?: {
+        since?: string;
+        until?: string;
         limit?: number;
         cursor?: string;
         actor?: string;
@@ -21316,7 +23270,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "367YVQ8Kk8zIRlJqgx1ppVsiMDFhMjBlYmYtM2FiYy03NWI1LWE0YjAtYmNhZGY4ZjFlMjFkIl0",
+           *       "cursor": "LOLk7jhex_bpok7FFF5jOlsiMDFhMjBlY2YtNzdhZC03MTdkLWIwNzQtYmVjNDBiMTZkNTI4Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -21501,7 +23455,7 @@ export interface operations {
            * @example {
            *       "version": 1,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "sequence": 321,
+           *       "sequence": 322,
            *       "hash": "0123456789abcdef",
            *       "created_at": 1762075000000000000,
            *       "public_key": "0123456789abcdef",
@@ -21511,7 +23465,7 @@ export interface operations {
            *         "proofs": "0123456789abcdef",
            *         "sealing": "0123456789abcdef"
            *       },
-           *       "revision": 17,
+           *       "revision": 18,
            *       "document": {
            *         "apiVersion": "tidegate/v1"
            *       },
@@ -21611,10 +23565,10 @@ export interface operations {
            * @example {
            *       "version": 1,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "after": 321,
+           *       "after": 322,
            *       "previous_hash": "0123456789abcdef",
            *       "items": [],
-           *       "sequence": 321,
+           *       "sequence": 322,
            *       "hash": "0123456789abcdef",
            *       "created_at": 1762075000000000000,
            *       "end": true
@@ -21721,9 +23675,9 @@ export interface operations {
          *       "name": "shop-1",
          *       "version": "0.1.0",
          *       "mode": "online",
-         *       "sequence": 321,
+         *       "sequence": 322,
          *       "hash": "0123456789abcdef",
-         *       "revision": 17
+         *       "revision": 18
          *     }
          */
         "application/json": components["schemas"]["SyncAck"];
@@ -21741,7 +23695,7 @@ export interface operations {
           /**
            * @example {
            *       "is_equal": true,
-           *       "sequence": 321
+           *       "sequence": 322
            *     }
            */
           "application/json": components["schemas"]["SyncAcknowledged"];
@@ -22013,8 +23967,8 @@ export interface operations {
            *         "last_seen_at": "2026-11-02T09:15:00.000Z",
            *         "mode": "online",
            *         "name": "shop-1",
-           *         "revision": 17,
-           *         "sequence": 321,
+           *         "revision": 18,
+           *         "sequence": 322,
            *         "spooled": 0,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "version": "0.1.0"
@@ -23471,7 +25425,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.000696579,
+           *           "seconds_to_solve": 1.088311692,
            *           "solved": 1
            *         }
            *       ],
