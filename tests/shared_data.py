@@ -35,3 +35,9 @@ def shared_lines(name: str, *, step: int = 1) -> list[Any]:
     lines = text.splitlines()
     assert lines, f"{path} is empty, and a test over it would claim nothing"
     return [json.loads(line) for line in (lines[::step] if path.is_relative_to(SHARED) else lines)]
+
+
+def some_lines(name: str, most: int) -> list[Any]:
+    """At most a number of lines, from all over a file; see :func:`shared_lines`."""
+    lines = shared_lines(name)
+    return lines[:: -(-len(lines) // most)]

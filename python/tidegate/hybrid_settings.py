@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import typed_settings as ts
 
+from tidegate.policy.definitions.model import FailMode
 from tidegate.setting_bounds import Between
 
 CaptureSource: TypeAlias = Literal["interface", "pcap", "access-log"]
@@ -33,6 +34,11 @@ class DaemonSettings:
         default=60.0,
         validator=Between(1, 86_400),
         help="How long the service may be away before the tenant's fail mode counts.",
+    )
+    fail_mode: FailMode = ts.option(
+        default="last-known",
+        help="What decides while nothing of the tenant can be read, not even its own fail mode: "
+        "closed refuses everything, the others let it pass.",
     )
     retry_seconds: float = ts.option(
         default=30.0,

@@ -19,6 +19,7 @@ from tests.faults.traffic import DOOR, RUNTIME
 if TYPE_CHECKING:
     from tests.faults.target import Target
 
+VERIFY = "/api/v1/challenge/proof/verify"
 VISITORS = 3
 RACERS = 4
 """Requests that send one solution at one time."""
@@ -54,10 +55,10 @@ def visit(target: Target, visits: list[Visit]) -> None:
     with httpx.Client(base_url=base_url, timeout=60) as http, ThreadPoolExecutor(RACERS) as pool:
         try:
             while True:
-                made = _challenged(http, api_key)
+                made = challenged(http, api_key)
                 visits.append(made)
-                made.challenge = _page(http, made.path)
-                made.solution = _solved(made.challenge)
+                made.challenge = page(http, made.path)
+                made.solution = solved(made.challenge)
                 for each in [pool.submit(_spend, base_url, made) for _ in range(RACERS)]:
                     each.result()
                 made.is_answered = True
@@ -85,8 +86,8 @@ def check(target: Target, visits: list[Visit]) -> tuple[int, int]:
         wanted = 1 if made.solution else 0
         found = bought[made.path.rpartition("/")[2]]
         assert found == wanted, f"{made.path} has {found} passes"
-    solved = sum(bool(made.solution) for made in visits)
-    return solved, sum(made.is_revoked is True for made in visits)
+    count_solved = sum(bool(made.solution) for made in visits)
+    return count_solved, sum(made.is_revoked is True for made in visits)
 
 
 def _check(http: httpx.Client, made: Visit) -> None:
@@ -94,7 +95,7 @@ def _check(http: httpx.Client, made: Visit) -> None:
     assert len(made.proofs) <= 1, f"{made.path} was solved {len(made.proofs)} times"
     if not made.solution:
         if made.challenge:
-            assert _page(http, made.path) == made.challenge, f"{made.path} was opened again"
+            assert page(http, made.path) == made.challenge, f"{made.path} was opened again"
         return
     again = http.post(f"{made.path}/solution", json={"solution": made.solution})
     assert again.status_code in (303, 409), again.text
@@ -102,7 +103,7 @@ def _check(http: httpx.Client, made: Visit) -> None:
         assert again.status_code == 409, f"{made.path} was solved again"
         assert made.proofs, f"{made.path} was answered, and nobody got the proof"
     for proof in made.proofs or ([again.json()["proof"]] if again.status_code == 303 else []):
-        answer = http.post("/api/v1/challenge/proof/verify", json={"token": proof})
+        answer = http.post(VERIFY, json={"token": proof})
         if made.is_revoked is not None:
             assert answer.json() == {"valid": not made.is_revoked}, f"{made.path}: {answer.text}"
 
@@ -116,7 +117,8 @@ def _revoke(target: Target, made: Visit) -> None:
     made.is_revoked = True
 
 
-def _challenged(http: httpx.Client, api_key: str) -> Visit:
+def challenged(http: httpx.Client, api_key: str) -> Visit:
+    """Somebody new, who is sent to a challenge."""
     number = next(_numbers)
     address = f"172.{16 + number // 62_500}.{number // 250 % 250}.{number % 250 + 1}"
     request = {"method": "GET", "path": DOOR, "host": "shop.example", "client_ip": address}
@@ -130,15 +132,16 @@ def _challenged(http: httpx.Client, api_key: str) -> Visit:
     return Visit(url[url.index("/api/") :])
 
 
-def _page(http: httpx.Client, path: str) -> str:
+def page(http: httpx.Client, path: str) -> str:
     """The challenge in a page."""
-    page = http.get(path).raise_for_status().text
-    found = re.search('challenge="([^"]+)"', page)
+    text = http.get(path).raise_for_status().text
+    found = re.search('challenge="([^"]+)"', text)
     assert found is not None
     return unescape(found[1])
 
 
-def _solved(challenge: str) -> str:
+def solved(challenge: str) -> str:
+    """What solves a challenge."""
     asked = altcha.Challenge.from_dict(json.loads(challenge))
     solution = altcha.solve_challenge(asked)
     assert solution is not None

@@ -73,6 +73,7 @@ class Service:
 
     process: subprocess.Popen[bytes]
     said: dict[str, str]
+    directory: Path
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """A call of the control plane about the tenant, by its Owner."""
@@ -125,19 +126,35 @@ class Service:
                 return found
             raise AssertionError("more decisions than the test expects")
 
+    def restart(self, number: int = signal.SIGTERM) -> None:
+        """End it and start it again, at the same address and with the same data.
+
+        The first time it has to be killed: a demonstration that ends removes its data.
+        """
+        end(self.process, number)
+        store = self.directory / "store"
+        for made in self.directory.glob("tidegate-demo-*"):
+            made.rename(store)
+        port = self.said["base_url"].rpartition(":")[2]
+        self.process, _ = _serve(
+            self.directory, "--server-port", port, "--store-directory", str(store)
+        )
+
+
+def _serve(directory: Path, *words: str) -> tuple[subprocess.Popen[bytes], Any]:
+    environment = {"HOME": str(directory), "TMPDIR": str(directory)}
+    return tidegate("serve", *words, environment=environment, log=directory / "service.log")
+
 
 @contextmanager
 def service(directory: Path) -> Iterator[Service]:
     """The demonstration on a port of its own."""
-    log = directory / "service.log"
-    process, said = tidegate(
-        "serve", "--demo", "--server-port", "0", "--store-directory", str(directory / "store"),
-        environment={"HOME": str(directory)}, log=log,
-    )  # fmt: skip
+    process, said = _serve(directory, "--demo", "--server-port", "0")
+    made = Service(process, said, directory)
     try:
-        yield Service(process, said)
+        yield made
     finally:
-        end(process)
+        end(made.process)
 
 
 @attrs.define

@@ -9,14 +9,7 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from tests.hybrid.running import Daemon, Link, Service, daemon, service, wait_for
-
-
-@pytest.fixture(scope="module")
-def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with the demonstration's tenant."""
-    with service(tmp_path_factory.mktemp("origin")) as made:
-        yield made
+from tests.hybrid.running import Daemon, Link, Service, daemon, wait_for
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,10 @@
-"""The examples under deploy/integrations, each started by its own command in front of a site."""
+"""The examples under deploy/integrations, each started by the command of its README."""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -20,9 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "deploy" / "integrations"
 BIN = Path(sys.executable).parent
 START_SECONDS = 60.0
+_PATH = f"{BIN}:{os.environ['PATH']}:/usr/sbin"
 
 Command: TypeAlias = Callable[[Path, int], list[str]]
-"""What starts an example in its folder on a port."""
+"""What starts an example, by its folder and a port."""
 
 
 @attrs.frozen
@@ -41,28 +44,27 @@ class Edge:
 
 
 def program(name: str) -> str:
-    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
+    found = shutil.which(name, path=_PATH)
     assert found, f"{name} is not installed: .ci/run installs it"
     return found
 
 
+def _of_readme(folder: str) -> Command:
+    """The one command that the README of a folder has."""
+    text = (EXAMPLES / folder / "README.md").read_text()
+    (line,) = re.findall(r"^TIDEGATE_KEY=tg_… (.+)$", text, re.MULTILINE)
+
+    def command(where: Path, port: int) -> list[str]:
+        placed = line.replace(f"deploy/integrations/{folder}", str(where))
+        return shlex.split(placed.replace("8000", str(port)))
+
+    return command
+
+
 COMMANDS: Mapping[str, Command] = {
-    "asgi": lambda folder, port: [
-        *(str(BIN / "uvicorn"), "--app-dir", str(folder), "--port", str(port)),
-        *("--no-proxy-headers", "shop:app"),
-    ],
-    "wsgi": lambda folder, port: [
-        *(str(BIN / "gunicorn"), "--chdir", str(folder), "--threads", "4"),
-        *("--bind", f"127.0.0.1:{port}", "--access-logfile", "-", "shop:app"),
-    ],
-    "nginx": lambda folder, _: ["sh", str(folder / "start.sh")],
-    "caddy": lambda folder, _: [
-        *(program("caddy"), "run", "--adapter", "caddyfile"),
-        *("--config", str(folder / "Caddyfile")),
-    ],
-    "envoy": lambda folder, _: ["sh", str(folder / "start.sh")],
-    "express": lambda folder, _: [program("node"), str(folder / "example" / "server.js")],
-    "worker": lambda *_: [program("node"), str(Path(__file__).with_name("worker_host.mjs"))],
+    **{name: _of_readme(name) for name in ("asgi", "wsgi", "nginx", "caddy", "envoy")},
+    "express": _of_readme("javascript"),
+    "worker": lambda *_: ["node", str(Path(__file__).with_name("worker_host.mjs"))],
 }
 """By name; ``express`` and ``worker`` are both of the folder ``javascript``."""
 _FOLDERS = {"express": "javascript", "worker": "javascript"}
@@ -99,11 +101,13 @@ def running(
         "ENVOY": str(BIN / "envoy"),
         "HOME": str(directory),
         "TMPDIR": str(directory),
+        "PATH": _PATH,
     }
+    command = COMMANDS[name](folder or EXAMPLES / _FOLDERS.get(name, name), port)
     log = directory / f"{name}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            COMMANDS[name](folder or EXAMPLES / _FOLDERS.get(name, name), port),
+            [program(command[0]), *command[1:]],
             stdout=out,
             stderr=subprocess.STDOUT,
             env={**os.environ, **settings},

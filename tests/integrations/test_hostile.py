@@ -9,19 +9,17 @@ from tests.integrations.asking import BROWSER, ask
 from tests.integrations.edges import Edge
 from tests.integrations.test_proofs import Mint
 from tests.server.deciding import Deciding
-from tests.shared_data import shared_lines
+from tests.shared_data import some_lines
 
 FILES = ("crlf", "open_redirect", "path_traversal", "sql_nosql_cmd_template", "xxe")
 EACH = 8
 
 
-def some_of(name: str) -> list[str]:
-    """A few payloads from all over a file."""
-    texts = [str(line["s"]) for line in shared_lines(f"data/adversarial/payloads/{name}.jsonl")]
-    return texts[:: -(-len(texts) // EACH)]
-
-
-PAYLOADS = [text for name in FILES for text in some_of(name)]
+PAYLOADS = [
+    str(line["s"])
+    for name in FILES
+    for line in some_lines(f"data/adversarial/payloads/{name}.jsonl", EACH)
+]
 GATE = "/challenged"
 
 

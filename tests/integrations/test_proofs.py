@@ -110,14 +110,14 @@ def test_a_good_cookie_does_not_help_a_bad_proof(edge: Edge, mint: Mint) -> None
 
 
 def test_of_two_cookies_of_its_name_the_first_counts(edge: Edge, mint: Mint) -> None:
-    """A bad one in front of a good one does not pass, in one header or in two."""
+    """A good one behind a bad one does not pass, in one header or in two."""
     good, bad = (f"service_challenge={each}" for each in (mint.proof(), "undefined"))
     for cookies, status in (((good, bad), 200), ((bad, good), 302), ((good, good), 200)):
         once = BROWSER | {"cookie": "; ".join(cookies)}
         assert ask(edge.base_url, GATE, once).status == status, cookies
         twice = [*BROWSER.items(), *(("cookie", each) for each in cookies)]
-        # A server may refuse such a request.
-        assert ask(edge.base_url, GATE, twice).status in (status, 400), cookies
+        # A server may refuse such a request, or make one value of both, which is no proof.
+        assert ask(edge.base_url, GATE, twice).status in (status, 302, 400), cookies
 
 
 def test_hostile_cookies_do_not_pass(edge: Edge, mint: Mint, shop: Deciding) -> None:

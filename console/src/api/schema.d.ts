@@ -2004,6 +2004,7 @@ export interface components {
       description: string;
       enabled: boolean;
       expression: string;
+      fail_mode: ("closed" | "last-known" | "open") | null;
       /** @description in the answer to a write: what is most likely not meant */
       warnings?: components["schemas"]["DefinitionWarning"][];
     };
@@ -2016,6 +2017,7 @@ export interface components {
       description?: string;
       enabled?: boolean;
       expression?: string;
+      fail_mode?: ("closed" | "last-known" | "open") | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -2040,6 +2042,8 @@ export interface components {
       description?: string;
       /** @default true */
       enabled?: boolean;
+      /** @default null */
+      fail_mode?: ("closed" | "last-known" | "open") | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */

@@ -13,6 +13,7 @@ import msgspec
 import orjson
 
 from tidegate.daemon.cache import Cache
+from tidegate.daemon.failing import fail_part
 from tidegate.policy.document import read_document
 from tidegate.server.engines.compiling import CompiledSet
 from tidegate.server.sync.messages import Secrets
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["actions", "entities", "policies", "mitigations"]
 KINDS: tuple[Kind, ...] = ("actions", "entities", "policies", "mitigations")
 """What can be synced alone; each is a member of the document of the same name."""
-_NAME = "definitions.json"
+_NAME, _FAIL_NAME = "definitions.json", "fail-mode.json"
 
 
 @attrs.frozen
@@ -105,6 +106,13 @@ class Definitions:
             "document": definitions.document,
         }
         self.cache.write(_NAME, orjson.dumps(content))
+        self.cache.write(_FAIL_NAME, orjson.dumps(fail_part(definitions.document)))
+
+    def fail_part(self) -> dict[str, Any] | None:
+        """What the fail mode needs of the set in use, which has a file of its own: it is read
+        when the set itself cannot be."""
+        found = self.cache.read(_FAIL_NAME)
+        return None if found is None else dict(orjson.loads(found))
 
     def write(self, kinds: Iterable[Kind], definitions: DefinitionSet) -> None:
         """Write kinds of a set under ``data/``.

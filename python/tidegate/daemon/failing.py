@@ -1,20 +1,22 @@
 """What a daemon decides by without its service, or without definitions: the fail mode.
 
 It is a set of definitions like any other, so a decision under it is made, recorded and forwarded
-like any other: under revision 0 when nothing else is known.
+like any other: under revision 0.  One policy stands before all others and ends the walk for what
+the last known definitions are not to decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-FailMode: TypeAlias = Literal["last-known", "open", "closed"]
-SLUG = "fail-mode"
-"""Of the policy that answers."""
+    from tidegate.policy.definitions.model import FailMode
+
+SLUG = "tidegate-fail-mode"
+"""Of the policy that answers, and of its mitigation."""
 _REFUSAL = {
     "slug": SLUG,
     "name": "Fail mode",
@@ -22,39 +24,84 @@ _REFUSAL = {
     "ttl_seconds": 0,
     "block": {"status_code": 503, "body": "", "headers": {"retry-after": "10"}},
 }
+_FIRST = -1_000_000
 
 
-def fail_document(
-    tenant_id: UUID, known: Mapping[str, Any] | None, mode: FailMode
-) -> dict[str, Any] | None:
-    """The document that a daemon decides by without its service.
-
-    Args:
-        tenant_id: whose.
-        known: the last known document, if there is one.
-        mode: of the tenant; without known definitions ``last-known`` lets everything pass.
-
-    Returns:
-        None where the last known definitions go on deciding.
-    """
-    if mode == "last-known" and known is not None:
-        return None
-    document: dict[str, Any] = {
+def unknown_document(tenant_id: UUID, mode: FailMode) -> dict[str, Any]:
+    """The definitions of a tenant of which nothing is known but a fail mode."""
+    return {
         "apiVersion": "tidegate/v1",
         "tenant": {"tenant_id": str(tenant_id), "name": "Fail mode", "slug": SLUG},
+        "settings": {"fail_mode": mode},
     }
-    if known is not None:
-        document["tenant"] = known["tenant"]
-        settings = dict(known.get("settings", {}))
-        document["settings"] = settings
-    if mode == "closed":
-        document["mitigations"] = [_REFUSAL]
-        document["policies"] = [
-            {
-                "slug": SLUG,
-                "name": "Fail mode",
-                "status": "active",
-                "clauses": [{"name": "closed", "mitigation": SLUG}],
-            }
-        ]
-    return document
+
+
+def fail_part(known: Mapping[str, Any]) -> dict[str, Any]:
+    """What the fail mode needs of a document: settings, actions with a mode, and lists."""
+    part = {name: known[name] for name in ("apiVersion", "tenant", "settings") if name in known}
+    actions = [each for each in known.get("actions", ()) if each.get("fail_mode") is not None]
+    return {**part, "lists": known.get("lists", []), "actions": actions} if actions else part
+
+
+def fail_mode(document: Mapping[str, Any]) -> FailMode:
+    """The mode of the tenant."""
+    mode: FailMode = document.get("settings", {}).get("fail_mode", "last-known")
+    return mode
+
+
+def fail_document(known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The document that a daemon decides by without its service.
+
+    Of the modes of the actions that an event matches, the strictest counts: ``closed``, then
+    ``last-known``, then ``open``.  Where none of them has a mode, that of the tenant counts.
+
+    Args:
+        known: the last known document, or the part of it that the fail mode needs.
+
+    Returns:
+        None where the last known definitions go on deciding alone.
+    """
+    clauses = _clauses(known)
+    if not clauses:
+        return None
+    policy = {"slug": SLUG, "name": "Fail mode", "priority": _FIRST, "clauses": clauses}
+    return {
+        **known,
+        "revision": 0,
+        "mitigations": [_REFUSAL, *_others(known.get("mitigations", ()))],
+        "policies": [policy, *_others(known.get("policies", ()))],
+    }
+
+
+def has_fail_mode(known: Mapping[str, Any]) -> bool:
+    """Whether a document has anything that the last known definitions do not decide alone."""
+    return bool(_clauses(known))
+
+
+def _clauses(known: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What ends the walk, in order."""
+    actions = [each for each in known.get("actions", ()) if each.get("enabled", True)]
+    closed, last_known, opened = (
+        " || ".join(f"actions.{each['slug']}" for each in actions if each.get("fail_mode") == mode)
+        for mode in ("closed", "last-known", "open")
+    )
+    others = f"!({last_known})" if last_known else ""
+    clauses = [_clause("closed actions", closed, "closed")] if closed else []
+    if opened:
+        condition = f"({opened}) && {others}" if others else opened
+        clauses.append(_clause("open actions", condition, "open"))
+    mode = fail_mode(known)
+    if mode != "last-known":
+        clauses.append(_clause(mode, others, mode))
+    return clauses
+
+
+def _clause(name: str, condition: str, mode: FailMode) -> dict[str, Any]:
+    clause: dict[str, Any] = {"name": name, "final": True}
+    if condition:
+        clause["expression"] = condition
+    return {**clause, "mitigation": SLUG} if mode == "closed" else clause
+
+
+def _others(objects: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [each for each in objects if each["slug"] != SLUG]

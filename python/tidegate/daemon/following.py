@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tidegate.daemon.origin import Origin
     from tidegate.daemon.spool import Spool
 
-WAIT_SECONDS = 20
+MOST_WAIT_SECONDS = 20
 FIRST_RETRY_SECONDS = 0.5
 GONE = 410
 _ITEMS = msgspec.json.Decoder(messages.DefinitionsItem | messages.MitigationsItem)
@@ -65,6 +65,7 @@ class Following:
         save: saves the state.
         pinned: called with the key that the service signs with, when it is new.
         most_retry: seconds between two attempts, at most.
+        wait_seconds: how long the service may wait for a change.
         cursor: from where to go on; None takes a snapshot first.
     """
 
@@ -77,6 +78,7 @@ class Following:
     save: Callable[[], Awaitable[None]]
     pinned: Callable[[str], None]
     most_retry: float = 30.0
+    wait_seconds: int = MOST_WAIT_SECONDS
     cursor: Cursor | None = None
     contact_at: float | None = None
     """When the service last answered, by a clock that never jumps."""
@@ -121,7 +123,7 @@ class Following:
             await self._take_snapshot(await self.origin.snapshot())
         else:
             known = self.cursor
-            found = await self.origin.changes(known.sequence, known.chain, WAIT_SECONDS)
+            found = await self.origin.changes(known.sequence, known.chain, self.wait_seconds)
             if found.created_at < known.created_at:
                 raise UntrustedError("the changes are older than what is known")
             await self._take_changes(known, found)
@@ -168,15 +170,12 @@ class Following:
     async def _use(self, definitions: DefinitionSet) -> None:
         """Decide by definitions, if they compile; else the ones before go on."""
         try:
-            compiled = await asyncio.to_thread(definitions.compiled)
-            made = await asyncio.to_thread(self.local.made, definitions, compiled)
+            await self.local.decide_by(definitions, self.still)
         except (DefinitionsError, SnapshotError, ValueError) as error:
             self.refused = str(error)
             log.error("the newest definitions are not used", reason=self.refused)
             return
         self.refused = ""
-        async with self.still():
-            self.local.use(definitions, made)
         try:
             await asyncio.to_thread(self.definitions.write, KINDS, definitions)
             await asyncio.to_thread(self.definitions.use, definitions)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import attrs
 import orjson
 
 from tidegate.daemon.definitions import DefinitionSet
-from tidegate.daemon.failing import FailMode, fail_document
+from tidegate.daemon.failing import fail_document, has_fail_mode, unknown_document
 from tidegate.engine import BundledEngine
 from tidegate.errors import EffectsError, SnapshotError
 from tidegate.evaluation.native import Redactor
@@ -21,7 +23,11 @@ from tidegate.server.logging import log
 from tidegate.server.sync.messages import Secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractAsyncContextManager
+
     from tidegate.policy.backend import Frozen
+    from tidegate.policy.definitions.model import FailMode
     from tidegate.server.engines.compiling import CompiledSet
 
 PAGE = 10_000
@@ -34,19 +40,20 @@ class LocalTenant:
 
     Args:
         tenant_id: whose.
-        default_mode: the fail mode while no definitions are known.
+        default_mode: the fail mode while nothing is known of the tenant.
     """
 
     def __init__(self, tenant_id: UUID, default_mode: FailMode = "last-known") -> None:
         self.tenant_id = tenant_id
         self.definitions: DefinitionSet | None = None
+        """The last known ones."""
         self.known: Tenant | None = None
-        """By the last known definitions."""
-        self._default_mode = default_mode
-        self._failing: Tenant | None = None
+        """By the last known definitions, or by those of their fail mode; has the state."""
         self.is_away = False
         """Whether the service has been away for longer than it may."""
-        self._make_failing()
+        self._is_failing = False
+        self._changing = asyncio.Lock()
+        self._unknown = self._by_fail_mode(unknown_document(tenant_id, default_mode))
 
     def find(self, tenant_id: UUID) -> Tenant | None:
         """What decides now, for the hot path."""
@@ -59,22 +66,56 @@ class LocalTenant:
     @property
     def deciding(self) -> Tenant:
         """What decides now."""
-        if self._failing is not None and (self.is_away or self.known is None):
-            return self._failing
-        assert self.known is not None
-        return self.known
+        return self._unknown if self.known is None else self.known
 
     @property
     def mode(self) -> str:
         """How it stands: ``online``, ``offline``, ``fail-open`` or ``fail-closed``."""
-        if self._failing is not None and (self.is_away or self.known is None):
+        if self.known is None or (self.is_away and self.fail_mode != "last-known"):
             return "fail-closed" if self.fail_mode == "closed" else "fail-open"
         return "offline" if self.is_away else "online"
 
     @property
     def fail_mode(self) -> FailMode:
         """Of the tenant, as far as it is known."""
-        return self._default_mode if self.known is None else self.known.settings.fail_mode
+        return self.deciding.settings.fail_mode
+
+    def use_fail_part(self, part: Mapping[str, Any]) -> None:
+        """Decide by the fail mode of a tenant of which nothing else can be read.
+
+        Raises:
+            DefinitionsError: it does not hold together.
+        """
+        self._unknown = self._by_fail_mode(part)
+
+    @property
+    def is_level(self) -> bool:
+        """Whether the fail mode decides as far as it is to."""
+        known = self.definitions
+        is_wanted = self.is_away and known is not None and has_fail_mode(known.document)
+        return is_wanted == self._is_failing
+
+    async def decide_by(
+        self, definitions: DefinitionSet, still: Callable[[], AbstractAsyncContextManager[None]]
+    ) -> None:
+        """Decide by definitions, or by their fail mode while the service is away.
+
+        Args:
+            definitions: the last known ones.
+            still: entered to change what decides, between two decisions.
+
+        Raises:
+            DefinitionsError: they do not hold together; what decided before goes on.
+            SnapshotError: they are of another tenant.
+        """
+        async with self._changing:
+            failing = fail_document(definitions.document) if self.is_away else None
+            wanted = definitions if failing is None else attrs.evolve(definitions, document=failing)
+            compiled = await asyncio.to_thread(wanted.compiled)
+            made = await asyncio.to_thread(self.made, wanted, compiled)
+            async with still():
+                self.use(definitions, made)
+                self._is_failing = failing is not None
 
     def made(self, definitions: DefinitionSet, compiled: CompiledSet) -> Tenant:
         """The tenant by other definitions, with the state that it has; on any thread."""
@@ -90,7 +131,6 @@ class LocalTenant:
     def use(self, definitions: DefinitionSet, made: Tenant) -> None:
         """Decide by other definitions from now on."""
         self.definitions, self.known = definitions, made
-        self._make_failing()
 
     def restore(self, state: bytes) -> bool:
         """Take a saved state; whether it was one."""
@@ -143,18 +183,12 @@ class LocalTenant:
         """Numbers about the state."""
         return self.deciding.engine.stats()
 
-    def _make_failing(self) -> None:
-        known = None if self.definitions is None else self.definitions.document
-        document = fail_document(self.tenant_id, known, self.fail_mode)
-        if document is None:
-            self._failing = None
-            return
-        unknown = Secrets(*(os.urandom(32).hex() for _ in range(3)))
-        secrets = unknown if self.definitions is None else self.definitions.secrets
-        compiled = DefinitionSet(0, document, "", secrets).compiled()
+    def _by_fail_mode(self, part: Mapping[str, Any]) -> Tenant:
+        secrets = Secrets(*(os.urandom(32).hex() for _ in range(3)))
+        compiled = DefinitionSet(0, fail_document(part) or part, "", secrets).compiled()
         redactor = _redactor(secrets, compiled)
         engine = BundledEngine(compiled.content, redactor)
-        self._failing = _tenant(self.tenant_id, compiled, engine, redactor)
+        return _tenant(self.tenant_id, compiled, engine, redactor)
 
 
 def _redactor(secrets: Secrets, compiled: CompiledSet) -> Redactor:

@@ -19,7 +19,7 @@ from tidegate.daemon import saving
 from tidegate.daemon.budget import FailOpenBudget
 from tidegate.daemon.cache import Cache
 from tidegate.daemon.definitions import Definitions
-from tidegate.daemon.following import Following
+from tidegate.daemon.following import MOST_WAIT_SECONDS, Following
 from tidegate.daemon.forwarding import Forwarding
 from tidegate.daemon.local import LocalTenant
 from tidegate.daemon.origin import Origin, OriginError
@@ -86,7 +86,7 @@ class Daemon:
         self.settings = settings
         self.home = home
         self.cache = Cache.of(home.cache, home.api_key)
-        self.local = LocalTenant(home.tenant_id)
+        self.local = LocalTenant(home.tenant_id, settings.daemon.fail_mode)
         self.spool = Spool(home.data, settings.daemon.spool_mib * 1024 * 1024)
         self.lanes = Lanes()
         self.metrics = HotMetrics()
@@ -108,6 +108,8 @@ class Daemon:
             self.save,
             self._pin,
             settings.daemon.retry_seconds,
+            # An answer without a change is contact too, and is to come before it counts as lost.
+            max(1, min(MOST_WAIT_SECONDS, int(settings.daemon.offline_seconds / 3))),
         )
         self.forwarding = Forwarding(
             origin, self.spool, home.daemon_id, settings.daemon.retry_seconds
@@ -207,6 +209,7 @@ class Daemon:
         definitions = self._files.in_use()
         if definitions is None:
             log.warning("no definitions are on disk: the fail mode answers")
+            self._load_fail_mode()
             return
         try:
             made = self.local.made(definitions, definitions.compiled())
@@ -215,6 +218,15 @@ class Daemon:
             return
         self.local.use(definitions, made)
         self.following.cursor = saving.restore(self.cache, self.spool, self.local)
+
+    def _load_fail_mode(self) -> None:
+        part = self._files.fail_part()
+        if part is None:
+            return
+        try:
+            self.local.use_fail_part(part)
+        except (DefinitionsError, ValueError) as error:
+            log.error("the fail mode on disk cannot be used", reason=str(error))
 
     def _still(self) -> AbstractAsyncContextManager[None]:
         return self.lanes.still(self.home.tenant_id)
@@ -279,13 +291,9 @@ class Daemon:
             if found is None or found == self.local.definitions:
                 continue
             try:
-                compiled = await asyncio.to_thread(found.compiled)
-                made = await asyncio.to_thread(self.local.made, found, compiled)
+                await self.local.decide_by(found, self._still)
             except (DefinitionsError, ValueError) as error:
                 log.error("the definitions on disk cannot be used", reason=str(error))
-                continue
-            async with self._still():
-                self.local.use(found, made)
 
     async def _keep_house(self) -> None:
         save_after = time.monotonic() + SAVE_SECONDS
@@ -294,7 +302,7 @@ class Daemon:
             self.recorder.probe()
             self.budget.count(0, time.monotonic())
             self.idempotency.forget(self.recorder.committed)
-            self._look_for_service()
+            await self._look_for_service()
             cursor = self.following.cursor
             present = (self.recorder.seq, -1 if cursor is None else cursor.sequence)
             if time.monotonic() > save_after and present != self._saved:
@@ -306,7 +314,7 @@ class Daemon:
                 took = time.monotonic() - started
                 save_after = time.monotonic() + max(SAVE_SECONDS, 20 * took)
 
-    def _look_for_service(self) -> None:
+    async def _look_for_service(self) -> None:
         if not self.settings.daemon.follow:
             return
         since = self.following.contact_at or self._started
@@ -315,3 +323,9 @@ class Daemon:
             self.local.is_away = is_away
             what = "the service is away" if is_away else "the service is back"
             log.warning(what, mode=self.local.mode)
+        known = self.local.definitions
+        if known is not None and not self.local.is_level:
+            try:
+                await self.local.decide_by(known, self._still)
+            except (DefinitionsError, ValueError) as error:
+                log.error("the fail mode cannot be used", reason=str(error))

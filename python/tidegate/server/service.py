@@ -179,6 +179,7 @@ class Service:
             self._record_gaps if is_relaxed else None,
             self._committed,
         )
+        await self.feed.start()
         self._snapshot_seq = await asyncio.to_thread(self._oldest_snapshot)
         await asyncio.to_thread(self._end_interrupted_jobs)
         self.store.changed()

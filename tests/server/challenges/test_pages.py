@@ -15,7 +15,7 @@ from tests.server.challenges import states
 from tests.server.challenges.gate import Gate, gate_of
 from tests.server.challenges.siteverify import SECRET, WIDGET
 from tests.server.challenges.states import STATES, Site, context_for, new_address
-from tests.shared_data import shared_lines
+from tests.shared_data import some_lines
 
 SOLVED_MS = 60_000
 
@@ -178,8 +178,17 @@ def test_a_page_speaks_the_language_of_its_visitor(
 
 
 HOSTILE = [
-    *(line["s"] for line in shared_lines("data/adversarial/payloads/open_redirect.jsonl", step=16)),
-    *(line["s"] for line in shared_lines("data/adversarial/payloads/crlf.jsonl")),
+    *(
+        str(line.get("s") or line.get("return_url"))
+        for name, most in (
+            ("payloads/crlf", 4),
+            ("payloads/open_redirect", 8),
+            ("payloads/sql_nosql_cmd_template", 4),
+            ("payloads/xxe", 2),
+            ("url/return_url_verdicts", 8),
+        )
+        for line in some_lines(f"data/adversarial/{name}.jsonl", most)
+    ),
     "javascript:alert(1)",
     '"><script>alert(1)</script>',
     '{origin}/"><script>alert(1)</script>?<img src=x onerror=alert(1)>',
@@ -200,6 +209,7 @@ def test_no_return_url_leads_astray_or_runs(browser: Browser, gate: Gate, shop: 
         )
         if answer.status_code == 422:
             continue
+        context.clear_cookies()  # each is another visitor
         watched = Watched.of(context, gate.base_url)
         url = answer.json()["action"]["challenge"]["redirect_url"]
         page = watched.page

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 from uuid import UUID
 
 import httpx2
 import pytest
 from tests.server.challenges.gate import Gate
+from tests.shared_data import some_lines
 
 from tidegate.server.http.ids import new_id
 
@@ -83,6 +84,18 @@ def test_a_challenge_of_long_ago_has_expired(gate: Gate) -> None:
     """The id of a decision says when it was made; after 30 minutes nothing is looked up."""
     old = UUID(int=(new_id().int - (31 * 60_000 << 80)))
     assert gate.http.get(f"/api/v1/challenge/{old}").status_code == 410
+
+
+def test_nothing_of_an_address_is_shown(gate: Gate) -> None:
+    """Whatever stands where the id or a parameter is to be: a plain page, without any of it."""
+    for name in ("crlf", "open_redirect", "path_traversal", "sql_nosql_cmd_template", "xxe"):
+        for line in some_lines(f"data/adversarial/payloads/{name}.jsonl", 12):
+            text = quote(line["s"], safe="")
+            for path in (f"/api/v1/challenge/{text}", f"/api/v1/challenge/{new_id()}?again={text}"):
+                answer = gate.http.get(path, headers={"accept": "text/html"})
+                assert answer.status_code in (400, 404, 422), line
+                assert "location" not in answer.headers
+                assert len(line["s"]) < 8 or line["s"] not in answer.text
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,10 @@ class Action:
     description: str = attrs.field(default="", metadata=_DESCRIPTION)
     enabled: bool = attrs.field(default=True, metadata=_ENABLED)
     expression: str = attrs.field(metadata=member(Expression("action")))
+    fail_mode: FailMode | None = attrs.field(
+        default=None, metadata=member(Choice(("last-known", "open", "closed")))
+    )
+    """What daemons do without the service for events of this action; None is the tenant's."""
 
 
 @attrs.frozen(kw_only=True)

@@ -1,16 +1,17 @@
 """The changes of one tenant that daemons follow: definitions and mitigations, in one order.
 
-Nothing of it is kept.  A number is the sum of two that only grow: how far the decision log went,
-and the revision of the definitions.  So whoever makes the changes again from the log goes on with
-higher numbers; a cursor from before is then unknown, and its daemon takes a snapshot.
+A line of the decision log that sets or ends mitigations is a change, and so is a revision of the
+definitions.  The log keeps the order of its lines; a mark keeps the place of each revision among
+them, and the number and hash there.  From marks and log the changes are made again after a restart,
+with the same numbers and hashes.
 """
 
 from __future__ import annotations
 
 import asyncio
-import secrets
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,11 +19,12 @@ import orjson
 
 from tidegate.server.sync import messages
 from tidegate.stores.decision_log.log import effects_in
+from tidegate.stores.objects.change_marks import Mark
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-MOST_ITEMS = 20_000
+MOST_ITEMS = 50_000
 MOST_BYTES = 64 * 1024 * 1024
 """Of the items that are kept: a daemon that is further behind takes a snapshot."""
 MOST_SENT_BYTES = 4 * 1024 * 1024
@@ -37,24 +39,25 @@ class ChangeLog:
 
     Args:
         tenant_id: whose.
-        seq: number of the last decision in the log.
-        revision: of the active definitions.
+        mark: where they begin.
     """
 
-    def __init__(self, tenant_id: UUID, seq: int, revision: int) -> None:
+    def __init__(self, tenant_id: UUID, mark: Mark) -> None:
         self.tenant_id = tenant_id
-        self.sequence = seq + revision
-        self.revision = revision
-        self.hash = secrets.token_bytes(messages.HASH_BYTES)
-        self._seq = seq
+        self.sequence = mark.sequence
+        self.revision = mark.revision
+        self.hash = mark.hash
+        self.seq = mark.seq
+        """Of the last line of the log before what is held."""
         self._numbers = [self.sequence]
         self._hashes = [self.hash]
         self._items: list[bytes] = [b""]
         """The item that led to each number; of the first there is none."""
         self._bytes = 0
         self._held: list[bytes] | None = None
+        self._held_seq = self._marked_seq = mark.seq
         self._lifts: dict[bytes, int] = {}
-        self._changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._changed = asyncio.Event()
 
     def committed(self, lines: bytes, last_seq: int) -> None:
         """Take decisions that are durable.
@@ -63,30 +66,52 @@ class ChangeLog:
             lines: of the log, with a line feed between two.
             last_seq: number of the last of them.
         """
-        self._seq = max(self._seq, last_seq)
-        found = b",".join(self._effects(lines.split(b"\n")))
-        if not found:
-            return
+        found = list(self._changes_in(lines.split(b"\n")))
         if self._held is not None:
-            self._held.append(found)
-        else:
-            self._add_effects(found)
+            self._held += found
+            self._held_seq = last_seq
+            return
+        self.seq = last_seq
+        for effects in found:
+            self._add_effects(effects)
 
     def hold(self) -> None:
-        """Keep mitigations back until :meth:`activated`: they may be of the coming definitions."""
+        """Keep mitigations back until :meth:`release`: they may be of the coming definitions."""
         if self._held is None:
-            self._held = []
+            self._held, self._held_seq = [], self.seq
 
-    def activated(self, revision: int, document: bytes) -> None:
-        """Definitions are active; what was held comes after them."""
+    def release(self) -> None:
+        """Go on with what was held."""
         held, self._held = self._held or [], None
-        if revision > self.revision:
-            self.revision = revision
-            number = self._next()
-            item = messages.DefinitionsItem(number, revision, msgspec.Raw(document))
-            self._add(number, msgspec.json.encode(item))
+        self.seq = max(self.seq, self._held_seq)
         for effects in held:
             self._add_effects(effects)
+
+    def is_mark_due(self, lines: int) -> bool:
+        """Whether the log has had so many lines since this was last true."""
+        is_due = self._held is None and self.seq >= self._marked_seq + lines
+        if is_due:
+            self._marked_seq = self.seq
+        return is_due
+
+    @property
+    def mark(self) -> Mark:
+        """The place behind the last change."""
+        return Mark(self.tenant_id, self.sequence, self.hash, self.seq, self.revision)
+
+    def mark_after(self, revision: int, document: bytes) -> Mark:
+        """The place behind definitions that become active next."""
+        made = messages.chained(self.hash, self._definitions(revision, document))
+        return Mark(self.tenant_id, self.sequence + 1, made, self.seq, revision)
+
+    def activated(self, revision: int, document: bytes) -> None:
+        """Definitions are active."""
+        self.revision = revision
+        self._add(self._definitions(revision, document))
+
+    def _definitions(self, revision: int, document: bytes) -> bytes:
+        item = messages.DefinitionsItem(self.sequence + 1, revision, msgspec.Raw(document))
+        return msgspec.json.encode(item)
 
     def hash_at(self, number: int) -> bytes | None:
         """The hash after a number; None when it is not known."""
@@ -112,33 +137,37 @@ class ChangeLog:
     async def wait(self, number: int, seconds: float) -> None:
         """Return when there is something after a number, or the time is over."""
         if self.sequence <= number:
-            await asyncio.wait((self._changed,), timeout=seconds)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._changed.wait()
 
     def wake(self) -> None:
         """Have everybody who waits look again."""
-        changed, self._changed = self._changed, asyncio.get_running_loop().create_future()
-        if not changed.done():
-            changed.set_result(None)
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
     def lifted_at(self, definition: str, key: Any, policy: str, clause: str) -> int:
         """When an operator last lifted a mitigation, as far as it is known; else 0."""
         return self._lifts.get(orjson.dumps([definition, key, policy, clause]), 0)
 
-    def _effects(self, lines: Iterable[bytes]) -> Iterable[bytes]:
+    def _changes_in(self, lines: Iterable[bytes]) -> Iterable[bytes]:
         for line in lines:
             effects = effects_in(line)
-            if _HAS_NAMES not in effects:
+            found = b",".join(self._effects(effects)) if _HAS_NAMES in effects else b""
+            if found:
+                yield found
+
+    def _effects(self, effects: bytes) -> Iterable[bytes]:
+        for kind, *about in orjson.loads(effects):
+            if kind in ("revoke", "move"):
+                yield orjson.dumps([kind, *about])
                 continue
-            for kind, *about in orjson.loads(effects):
-                if kind in ("revoke", "move"):
-                    yield orjson.dumps([kind, *about])
-                    continue
-                definition, key, time, *rest = about
-                if kind == "lift":
-                    self._note_lift(definition, key, int(time), rest[0])
-                    yield orjson.dumps([kind, *about])
-                elif rest[-1]:
-                    yield orjson.dumps(["mitigate", definition, key, time, rest[-1]])
+            definition, key, time, *rest = about
+            if kind == "lift":
+                self._note_lift(definition, key, int(time), rest[0])
+                yield orjson.dumps([kind, *about])
+            elif rest[-1]:
+                yield orjson.dumps(["mitigate", definition, key, time, rest[-1]])
 
     def _note_lift(self, definition: str, key: Any, time: int, clauses: list[list[str]]) -> None:
         for policy, clause in clauses:
@@ -147,16 +176,12 @@ class ChangeLog:
             del self._lifts[next(iter(self._lifts))]
 
     def _add_effects(self, effects: bytes) -> None:
-        number = self._next()
-        item = messages.MitigationsItem(number, msgspec.Raw(b"[%b]" % effects))
-        self._add(number, msgspec.json.encode(item))
+        item = messages.MitigationsItem(self.sequence + 1, msgspec.Raw(b"[%b]" % effects))
+        self._add(msgspec.json.encode(item))
 
-    def _next(self) -> int:
-        return max(self.sequence + 1, self._seq + self.revision)
-
-    def _add(self, number: int, item: bytes) -> None:
-        self.sequence, self.hash = number, messages.chained(self.hash, item)
-        self._numbers.append(number)
+    def _add(self, item: bytes) -> None:
+        self.sequence, self.hash = self.sequence + 1, messages.chained(self.hash, item)
+        self._numbers.append(self.sequence)
         self._hashes.append(self.hash)
         self._items.append(item)
         self._bytes += len(item)

@@ -18,10 +18,14 @@ from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log
 from tidegate.server.sync import messages
 from tidegate.server.sync.changes import ChangeLog
+from tidegate.server.sync.remaking import first_mark, remade
 from tidegate.stores.base import NotFoundError
-from tidegate.stores.objects import definition_sets
+from tidegate.stores.decision_log.lifts import join_effects
+from tidegate.stores.objects import change_marks, definition_sets, passes
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from tidegate.server.engines.engines import Runtimes, Tenant
     from tidegate.server.sync.signing import Signer
     from tidegate.stores.base import Store
@@ -34,6 +38,8 @@ PACKED_FROM = 1_024
 MOST_KEPT = 8
 """Answers kept of a tenant: daemons are at the newest number, or a few before it."""
 RETRY_SECONDS = 2.0
+MARKED_LINES = 20_000
+"""Of the log after which there is a new mark: a restart reads about as many again."""
 
 
 @attrs.frozen
@@ -76,7 +82,20 @@ class Feed:
         self._seq = seq
         self._logs: dict[UUID, ChangeLog] = {}
         self._made: dict[UUID, dict[tuple[int, int], asyncio.Future[Signed]]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._wanted: dict[UUID, int] = {}
+        """Revisions that are to become a change."""
+        self._begun: dict[UUID, asyncio.Future[None]] = {}
+        """Done when the first mark of new changes is durable."""
+        self._tasks: set[asyncio.Future[None]] = set()
+
+    async def start(self) -> None:
+        """Make the changes again that daemons followed before a restart."""
+        for tenant_id in await asyncio.to_thread(self._followed):
+            tenant = self._runtimes.find(tenant_id)
+            found = None if tenant is None else await asyncio.to_thread(self._remade, tenant_id)
+            if tenant is not None and found is not None:
+                self._logs[tenant_id] = found
+                self.activated(tenant)
 
     def log_of(self, tenant_id: UUID) -> ChangeLog:
         """The changes of a tenant, from now on when nobody asked before.
@@ -86,8 +105,9 @@ class Feed:
         """
         found = self._logs.get(tenant_id)
         if found is None:
-            revision = self.tenant(tenant_id).revision
-            found = self._logs[tenant_id] = ChangeLog(tenant_id, self._seq(), revision)
+            mark = first_mark(tenant_id, self._seq(), self.tenant(tenant_id).revision)
+            found = self._logs[tenant_id] = ChangeLog(tenant_id, mark)
+            self._begun[tenant_id] = self._write(partial(change_marks.begin, mark=mark))
         return found
 
     def tenant(self, tenant_id: UUID) -> Tenant:
@@ -107,20 +127,24 @@ class Feed:
             changes = self._logs.get(block.tenant_id)
             if changes is not None:
                 changes.committed(block.lines, last_seq)
+                if changes.is_mark_due(MARKED_LINES):
+                    self._write(partial(change_marks.add, mark=changes.mark))
 
     def activated(self, tenant: Tenant) -> None:
         """Definitions of a tenant are active."""
         changes = self._logs.get(tenant.tenant_id)
         if changes is not None and tenant.revision > changes.revision:
             changes.hold()
-            task = asyncio.get_running_loop().create_task(self._activate(changes, tenant.revision))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            is_under_way = tenant.tenant_id in self._wanted
+            self._wanted[tenant.tenant_id] = tenant.revision
+            if not is_under_way:
+                self._keep(asyncio.ensure_future(self._activate(changes)))
 
     def dropped(self, tenant_id: UUID) -> None:
         """A tenant was deleted."""
         changes = self._logs.pop(tenant_id, None)
         self._made.pop(tenant_id, None)
+        self._begun.pop(tenant_id, None)
         if changes is not None:
             changes.wake()
 
@@ -136,6 +160,9 @@ class Feed:
             Problem: the definitions cannot be used.
         """
         changes = self.log_of(tenant_id)
+        begun = self._begun.get(tenant_id)
+        if begun is not None:
+            await asyncio.shield(begun)
         return await self._shared(
             changes, (-1, changes.sequence), partial(self._make_snapshot, changes)
         )
@@ -180,6 +207,7 @@ class Feed:
         sequence, chain, revision = head
         with self._store.read() as connection:
             document = definition_sets.load(connection, tenant.tenant_id, revision)
+            effects = [active_effects(tenant, at), revoked_passes(connection, tenant, at)]
         body = messages.Snapshot(
             version=messages.VERSION,
             tenant_id=tenant.tenant_id,
@@ -191,7 +219,7 @@ class Feed:
             secrets=self._secrets(tenant.tenant_id),
             revision=revision,
             document=msgspec.Raw(document),
-            effects=msgspec.Raw(active_effects(tenant, at)),
+            effects=msgspec.Raw(join_effects(effects)),
             end=True,
         )
         return self._signed(msgspec.json.encode(body), f'"s{sequence}-{chain[:16]}"')
@@ -219,17 +247,42 @@ class Feed:
         packed = gzip.compress(body, 5) if len(body) >= PACKED_FROM else None
         return Signed(body, packed, self._signer.sign(body), etag)
 
-    async def _activate(self, changes: ChangeLog, revision: int) -> None:
-        while revision > changes.revision:
-            try:
-                document = await asyncio.to_thread(self._document, changes.tenant_id, revision)
-            except NotFoundError:
-                return
-            except Exception:
-                log.exception("definitions could not be read for daemons; it is tried again")
-                await asyncio.sleep(RETRY_SECONDS)
-                continue
-            changes.activated(revision, document)
+    async def _activate(self, changes: ChangeLog) -> None:
+        tenant_id = changes.tenant_id
+        try:
+            while (revision := self._wanted[tenant_id]) > changes.revision:
+                try:
+                    document = await asyncio.to_thread(self._document, tenant_id, revision)
+                    if self._logs.get(tenant_id) is changes:
+                        mark = changes.mark_after(revision, document)
+                        await self._write(partial(change_marks.add, mark=mark))
+                except NotFoundError:
+                    return
+                except Exception:
+                    log.exception("definitions could not be read for daemons; it is tried again")
+                    await asyncio.sleep(RETRY_SECONDS)
+                    continue
+                changes.activated(revision, document)
+        finally:
+            del self._wanted[tenant_id]
+            changes.release()
+
+    def _write(self, work: Callable[[Connection], None]) -> asyncio.Future[None]:
+        return self._keep(asyncio.wrap_future(self._store.write(work, quietly=True)))
+
+    def _keep(self, work: asyncio.Future[None]) -> asyncio.Future[None]:
+        """Hold on to work until it is done: the loop itself does not."""
+        self._tasks.add(work)
+        work.add_done_callback(self._tasks.discard)
+        return work
+
+    def _followed(self) -> list[UUID]:
+        with self._store.read() as connection:
+            return change_marks.tenants(connection)
+
+    def _remade(self, tenant_id: UUID) -> ChangeLog | None:
+        with self._store.read() as connection:
+            return remade(connection, tenant_id)
 
     def _document(self, tenant_id: UUID, revision: int) -> bytes:
         with self._store.read() as connection:
@@ -257,6 +310,20 @@ def active_effects(tenant: Tenant, at: int) -> bytes:
         if len(page) < PAGE:
             return b"[%b]" % b",".join(written)
         last = page[-1]
+
+
+def revoked_passes(connection: Connection, tenant: Tenant, at: int) -> bytes:
+    """The passes of a tenant that are revoked and have not expired, as effects that revoke them."""
+    written: list[list[str]] = []
+    last = None
+    while page := passes.page(connection, tenant.tenant_id, PAGE, last, alive_at_ns=at):
+        written += [
+            ["revoke", str(each.pass_id), str(at), str(each.expires_at_ns)]
+            for each in page
+            if tenant.engine.is_revoked(each.pass_id)
+        ]
+        last = page[-1].pass_id
+    return orjson.dumps(written)
 
 
 def unknown(changes: ChangeLog) -> Problem:

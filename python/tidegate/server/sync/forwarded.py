@@ -10,7 +10,7 @@ import asyncio
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -309,16 +309,22 @@ class Forwarding:
         )
 
     def _count(self, tenant: Tenant, effects: bytes, now: int) -> bytes:
-        """Count a decision; a mitigation that was lifted after it stays lifted."""
-        counted = tenant.engine.count_late(effects, now)
-        parts = [counted]
+        """Count a decision; a mitigation that was lifted after it stays lifted.
+
+        Raises:
+            EffectsError: its effects are malformed.
+        """
+        events, passes = _parted(effects)
+        tenant.engine.apply_effects([passes])
+        counted = tenant.engine.count_late(events, now)
+        parts = [counted, passes]
         changes = self._feed.log_of(tenant.tenant_id)
         for _, definition, key, at, _, mitigations in orjson.loads(counted):
             for policy, clause, _ in mitigations:
                 if changes.lifted_at(definition, key, policy, clause) >= int(at):
                     lifted = tenant.engine.lift(definition, key, policy, clause, now)
                     parts += [] if lifted is None else [lifted]
-        return counted if len(parts) == 1 else join_effects(parts)
+        return join_effects(parts)
 
 
 def read_batch(body: bytes) -> Batch:
@@ -350,6 +356,18 @@ def _read(tenant: Tenant, items: Sequence[Item]) -> tuple[list[_Read], list[Refu
         else:
             read.append(_Read(item.number, line, index, event))
     return read, refused
+
+
+def _parted(effects: bytes) -> tuple[bytes, bytes]:
+    """What a decision did to entities, which is judged again, and to passes, which is not."""
+    if b'"revoke"' not in effects and b'"move"' not in effects:
+        return effects, b"[]"
+    events: list[Any] = []
+    of_passes: list[Any] = []
+    for each in orjson.loads(effects):
+        is_of_pass = isinstance(each, list) and each[:1] in (["revoke"], ["move"])
+        (of_passes if is_of_pass else events).append(each)
+    return orjson.dumps(events), orjson.dumps(of_passes)
 
 
 def _line(key: ApiKey, item: _Read, place: daemons.Forwarded, effects: bytes, now: int) -> bytes:

@@ -40,6 +40,7 @@ class ActionCreate:
     description: Description = ""
     enabled: bool = True
     expression: Expression
+    fail_mode: Literal["last-known", "open", "closed"] | None = None
 
 
 ActionChange = partial(ActionCreate, without=("slug",))
@@ -54,6 +55,7 @@ class Action(Versioned):
     description: str
     enabled: bool
     expression: str
+    fail_mode: Literal["last-known", "open", "closed"] | None
     warnings: Warnings = UNSET
 
 

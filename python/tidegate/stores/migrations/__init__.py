@@ -16,7 +16,7 @@ from tidegate.stores.base import SchemaError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0009"
+HEAD = "0010"
 """The newest revision; they are numbered without a gap."""
 VERSION_TABLE = "schema_version"
 

@@ -203,6 +203,18 @@ spools = Table(
     comment="the last decision of each spool that is in the log, so that none is there twice",
 )
 
+change_marks = Table(
+    "change_marks",
+    metadata,
+    _tenant(),
+    Column("sequence", BigInteger, nullable=False),
+    Column("hash", LargeBinary(32), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("revision", Integer, nullable=False),
+    PrimaryKeyConstraint("tenant_id", "sequence"),
+    comment="places in the changes that daemons follow; see change_marks.py",
+)
+
 operators = Table(
     "operators",
     metadata,

@@ -1,0 +1,73 @@
+"""Marks in the changes that daemons follow: from them and the decision log the changes are remade.
+
+Each revision of the definitions has a mark, behind it.  A restart begins at one of the last marks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.sqlite import insert
+
+from tidegate.stores.rows import records
+from tidegate.stores.rows.tables import change_marks as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+KEPT = 16
+"""Marks of a tenant."""
+
+
+@attrs.frozen
+class Mark:
+    """A place in the changes of a tenant.
+
+    Args:
+        tenant_id: whose.
+        sequence: number of the change before it.
+        hash: after that change, 32 bytes.
+        seq: number of the last line of the decision log before that change.
+        revision: of the definitions that are active there.
+    """
+
+    tenant_id: UUID
+    sequence: int
+    hash: bytes
+    seq: int
+    revision: int
+
+
+def all_of(connection: Connection, tenant_id: UUID) -> list[Mark]:
+    """The marks of a tenant, in order."""
+    query = select(table).where(table.c.tenant_id == tenant_id).order_by(table.c.sequence)
+    return records.many(connection, query, Mark)
+
+
+def tenants(connection: Connection) -> list[UUID]:
+    """Whose changes somebody followed."""
+    return list(connection.execute(select(table.c.tenant_id).distinct()).scalars())
+
+
+def begin(connection: Connection, mark: Mark) -> None:
+    """Add the first mark of changes that begin anew."""
+    connection.execute(delete(table).where(table.c.tenant_id == mark.tenant_id))
+    records.add(connection, table, mark)
+
+
+def add(connection: Connection, mark: Mark) -> None:
+    """Add a mark, and forget the oldest of too many."""
+    statement = insert(table).values(attrs.asdict(mark))
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=("tenant_id", "sequence"), set_={"seq": mark.seq}
+        )
+    )
+    known = select(table.c.sequence).where(table.c.tenant_id == mark.tenant_id)
+    last = known.order_by(table.c.sequence.desc()).offset(KEPT).limit(1).scalar_subquery()
+    connection.execute(
+        delete(table).where(table.c.tenant_id == mark.tenant_id, table.c.sequence <= last)
+    )

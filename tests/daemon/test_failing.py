@@ -1,0 +1,64 @@
+"""The fail mode as a document: who decides what without the service."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from tidegate import Block, Engine
+from tidegate.daemon.failing import fail_document, fail_part
+from tidegate.policy.document import read_document
+
+MODES = ("last-known", "open", "closed", None)
+TENANT = {"tenant_id": "018f0000-0000-7000-8000-000000000001", "name": "Shop", "slug": "shop"}
+
+
+def document(tenant: str, one: str | None, two: str | None) -> dict[str, Any]:
+    """Definitions that refuse everything with 403, with two actions by path."""
+    actions = [
+        {"name": name, "slug": name, "expression": f'request.path.contains("{name}")'}
+        for name in ("one", "two")
+    ]
+    for action, mode in zip(actions, (one, two), strict=True):
+        if mode is not None:
+            action["fail_mode"] = mode
+    return {
+        "apiVersion": "tidegate/v1",
+        "tenant": TENANT,
+        "settings": {"fail_mode": tenant},
+        "actions": actions,
+        "mitigations": [{"name": "No", "slug": "no", "mode": "Block", "ttl_seconds": 0}],
+        "policies": [
+            {"name": "All", "slug": "all", "clauses": [{"name": "c", "mitigation": "no"}]}
+        ],
+    }
+
+
+def status(known: dict[str, Any], path: str) -> int:
+    """How a request is answered without the service: 200, 403 of the policy, or 503."""
+    engine = Engine(read_document(fail_document(known) or known).compiled.source)
+    action = engine.decide({"request": {"path": path}}).action
+    return action.status_code if isinstance(action, Block) else 200
+
+
+@pytest.mark.parametrize("modes", list(itertools.product(MODES[:3], MODES, MODES)))
+def test_the_strictest_mode_of_the_matched_actions_counts(modes: tuple[str, Any, Any]) -> None:
+    """Without a mode of a matched action, that of the tenant counts."""
+    known, (tenant, one, two) = document(*modes), modes
+    wanted = {"last-known": 403, "open": 200, "closed": 503}
+    for path, matched in (("/", ()), ("/one", (one,)), ("/two", (two,)), ("/one-two", (one, two))):
+        own = [mode for mode in ("closed", "last-known", "open") if mode in matched]
+        assert status(known, path) == wanted[own[0] if own else tenant], (modes, path)
+
+
+def test_a_part_of_the_definitions_is_enough_for_the_fail_mode() -> None:
+    """Without policies, what the last known definitions were to decide passes."""
+    part = fail_part(document("last-known", "closed", "open"))
+    assert [status(part, path) for path in ("/", "/one", "/two", "/one-two")] == [
+        200,
+        503,
+        200,
+        503,
+    ]
