@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import expect
 from tests.browser import Watched
 from tests.console.places import HOME, first
@@ -14,6 +16,8 @@ def test_the_palette_leads_to_pages_objects_and_addresses(owner: Watched) -> Non
     for typed, heading in (("entity def", "Entity definitions"), ("crawlers pass", "Known")):
         page.keyboard.press("Control+k")
         page.keyboard.type(typed)
+        found = page.get_by_role("dialog").get_by_role("listitem")
+        expect(found.filter(has_text=re.compile(typed, re.IGNORECASE)).first).to_be_visible()
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", level=1)).to_contain_text(heading)
     page.keyboard.press("Control+k")
