@@ -21034,6 +21034,8 @@ export interface operations {
     parameters: {
       query?: {
         again?: boolean;
+        /** @description of the address that a daemon gave the visitor */
+        ticket?: string;
       };
       header?: never;
       path: {
