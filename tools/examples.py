@@ -121,6 +121,8 @@ def definitions(demo: Demo) -> None:
     demo.call("restore-policy", {"version": 1}, **policy)
     demo.call("simulate-policy", {"event": PROBE}, **policy)
     demo.call("check-expression", {"expression": action["expression"], "types": True})
+    written = "request.path.startsW"
+    demo.call("complete-expression", {"expression": written, "position": len(written)})
     demo.call("order-policies", {"policy_ids": [policy["policy_id"]]})
     language = demo.call("read-language")
     for part in ("functions", "macros", "keywords", "fields"):

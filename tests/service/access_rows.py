@@ -90,6 +90,7 @@ BODIES: dict[str, Any] = {
     "delete-list": None,
     "change-list-entries": {"add": ["198.51.100.7"], "remove": ["198.51.100.7"]},
     "check-expression": {"expression": "true"},
+    "complete-expression": {"expression": "req", "position": 3},
     "read-language": None,
     "order-policies": {"policy_ids": ["{policy_id}"]},
     "read-definitions": None,

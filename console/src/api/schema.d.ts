@@ -24078,6 +24078,8 @@ export interface operations {
     parameters: {
       query?: {
         again?: boolean;
+        /** @description of the address that a daemon gave the visitor */
+        ticket?: string;
       };
       header?: never;
       path: {

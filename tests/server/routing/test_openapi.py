@@ -114,6 +114,7 @@ NO_OBJECTS = {
     "match-traffic": "counts of a look, with rows that name their tenant",
     "count-traffic-values": "counts of a look",
     "search-decisions": "a page of rows that name their tenant",
+    "complete-expression": "texts that could be written",
     "read-language": "the language, which is the same for all tenants",
     "read-status": "figures of the service",
     "lift-mitigations": "a number",

@@ -36,10 +36,8 @@ _USES: Mapping[wire.Purpose, Use] = {
 def check_expression(call: Call) -> Answer:
     """Diagnostics, type, fields, cost and the formatted text; an error is an answer too."""
     body: wire.ExpressionCheck = call.body
-    use = _USES[body.purpose]
-    if body.entity and body.purpose == "condition":
-        use = Use.CONDITION_ON_ENTITY
-    expressions = _expressions(call)
+    use = use_of(body.purpose, body.entity)
+    expressions = expressions_of(call)
     nodes = _nodes(body.expression, expressions.schemas[use]) if body.types else ()
     try:
         checked = expressions.check(body.expression, use)
@@ -62,6 +60,13 @@ def check_expression(call: Call) -> Answer:
     )
 
 
+def use_of(purpose: wire.Purpose, is_on_entity: bool) -> Use:
+    """The use of an expression, by what a request says of it."""
+    if is_on_entity and purpose == "condition":
+        return Use.CONDITION_ON_ENTITY
+    return _USES[purpose]
+
+
 def _nodes(text: str, schema: Schema) -> tuple[wire.TypedPart, ...]:
     """Every part with its type; none of a text that does not parse."""
     try:
@@ -73,7 +78,7 @@ def _nodes(text: str, schema: Schema) -> tuple[wire.TypedPart, ...]:
     )
 
 
-def _expressions(call: Call) -> Expressions:
+def expressions_of(call: Call) -> Expressions:
     """By the names of the tenant, as when definitions are saved."""
     with call.app.store.read() as connection:
         known = load_set(connection, call.tenant_id)

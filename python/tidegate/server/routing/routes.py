@@ -16,6 +16,7 @@ from tidegate.server.definitions import document, expressions, language, lists, 
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.cursor import Paging
 from tidegate.server.offload.kinds import Work
+from tidegate.server.records import completion
 from tidegate.server.routing import docs_page
 from tidegate.server.routing.challenge_routes import CHALLENGE_ROUTES
 from tidegate.server.routing.definition_routes import CONFLICTS, DefinitionResource
@@ -397,6 +398,19 @@ _DEFINITIONS: tuple[Route, ...] = (
         work=Work.CHECK,
         body=wire.ExpressionCheck,
         answer=wire.ExpressionReport,
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/expressions/complete",
+        name="complete-expression",
+        summary="What could stand at a place of an expression that is being written",
+        description="A text that is not finished is no error.",
+        tag="definitions",
+        permission=Permission.READ_DEFINITIONS,
+        handler=completion.complete,
+        work=Work.CHECK,
+        body=wire.ExpressionCompletion,
+        answer=wire.Completions,
     ),
     Route(
         method="GET",

@@ -127,7 +127,10 @@ from tidegate.server.wire.events import (
     Texts,
 )
 from tidegate.server.wire.expressions import (
+    Completion,
+    Completions,
     ExpressionCheck,
+    ExpressionCompletion,
     ExpressionFinding,
     ExpressionReport,
     Language,
@@ -244,6 +247,8 @@ __all__ = [
     "Change",
     "Clause",
     "ClauseCount",
+    "Completion",
+    "Completions",
     "Condition",
     "Counts",
     "Daemon",
@@ -275,6 +280,7 @@ __all__ = [
     "EventRequest",
     "Expression",
     "ExpressionCheck",
+    "ExpressionCompletion",
     "ExpressionError",
     "ExpressionFinding",
     "ExpressionReport",

@@ -106,3 +106,31 @@ class Language:
         tuple[LanguageField, ...], Meta(description="of conditions of clauses with an entity")
     ]
     limits: Annotated[dict[str, int], Meta(description="bounds of one expression")]
+
+
+@attrs.frozen(kw_only=True)
+class ExpressionCompletion:
+    expression: Annotated[str, Meta(max_length=DEFAULT.source_bytes)]
+    position: Annotated[int, Meta(ge=0, description="of the cursor, in code points")]
+    purpose: Purpose = "condition"
+    entity: Annotated[bool, Meta(description="the condition is of a clause with an entity")] = False
+
+
+@attrs.frozen(kw_only=True)
+class Completion:
+    """A text that could stand from `start` up to the position."""
+
+    label: str
+    insert: str
+    kind: Literal["field", "action", "function", "macro", "list"]
+    type: str | None = None
+    detail: str | None = None
+    fill_rate: Annotated[
+        float | None, Meta(description="share of the events that have a captured field, 0 to 1")
+    ] = None
+
+
+@attrs.frozen(kw_only=True)
+class Completions:
+    start: Annotated[int, Meta(description="first code point that a completion takes the place of")]
+    completions: Annotated[tuple[Completion, ...], Meta(description="100 at most")]
