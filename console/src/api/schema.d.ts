@@ -953,6 +953,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/tenants/{tenant_id}/expressions/complete": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * What could stand at a place of an expression that is being written
+     * @description A text that is not finished is no error. The role must allow to read definitions, results and the field catalog.
+     */
+    post: operations["complete-expression"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/tenants/{tenant_id}/language": {
     parameters: {
       query?: never;
@@ -2382,6 +2402,32 @@ export interface components {
       final: boolean;
     };
     /**
+     * Completion
+     * @description A text that could stand from `start` up to the position.
+     */
+    Completion: {
+      label: string;
+      insert: string;
+      /** @enum {unknown} */
+      kind: "action" | "field" | "function" | "list" | "macro";
+      /** @default null */
+      type?: string | null;
+      /** @default null */
+      detail?: string | null;
+      /**
+       * @description share of the events that have a captured field, 0 to 1
+       * @default null
+       */
+      fill_rate?: number | null;
+    };
+    /** Completions */
+    Completions: {
+      /** @description first code point that a completion takes the place of */
+      start: number;
+      /** @description 100 at most */
+      completions: components["schemas"]["Completion"][];
+    };
+    /**
      * Daemon
      * @description A daemon as it described itself last.
      */
@@ -2930,6 +2976,22 @@ export interface components {
        * @default false
        */
       types?: boolean;
+    };
+    /** ExpressionCompletion */
+    ExpressionCompletion: {
+      expression: string;
+      /** @description of the cursor, in code points */
+      position: number;
+      /**
+       * @default condition
+       * @enum {unknown}
+       */
+      purpose?: "action" | "condition" | "key-field" | "match" | "scope" | "window-field";
+      /**
+       * @description the condition is of a clause with an entity
+       * @default false
+       */
+      entity?: boolean;
     };
     /**
      * ExpressionError
@@ -8414,6 +8476,7 @@ export interface operations {
            *         "description": "Somebody sends credentials.",
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\"",
+           *         "fail_mode": null,
            *         "name": "Login attempt",
            *         "slug": "login_attempt",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -8426,6 +8489,7 @@ export interface operations {
            *         "description": "",
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
+           *         "fail_mode": null,
            *         "name": "Failed login",
            *         "slug": "failed_login",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -8572,6 +8636,7 @@ export interface operations {
            *       "description": "",
            *       "enabled": true,
            *       "expression": "request.path == \"/account/new\"",
+           *       "fail_mode": null,
            *       "name": "Sign-up",
            *       "slug": "sign_up",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -9004,6 +9069,7 @@ export interface operations {
            *       "description": "",
            *       "enabled": true,
            *       "expression": "request.path == \"/account/new\"",
+           *       "fail_mode": null,
            *       "name": "Sign-up",
            *       "slug": "sign_up",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -9288,6 +9354,7 @@ export interface operations {
            *       "description": "Of the sign-up page.",
            *       "enabled": true,
            *       "expression": "request.path == \"/account/new\"",
+           *       "fail_mode": null,
            *       "name": "Sign-up",
            *       "slug": "sign_up",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -15285,6 +15352,171 @@ export interface operations {
       };
     };
   };
+  "complete-expression": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "expression": "request.path.startsW",
+         *       "position": 20
+         *     }
+         */
+        "application/json": components["schemas"]["ExpressionCompletion"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "completions": [
+           *         {
+           *           "detail": "string.startsWith(string) -> bool",
+           *           "fill_rate": null,
+           *           "insert": "startsWith(",
+           *           "kind": "function",
+           *           "label": "startsWith",
+           *           "type": "bool"
+           *         },
+           *         {
+           *           "detail": "string.startsWithAny(list(string)) -> bool",
+           *           "fill_rate": null,
+           *           "insert": "startsWithAny(",
+           *           "kind": "function",
+           *           "label": "startsWithAny",
+           *           "type": "bool"
+           *         }
+           *       ],
+           *       "start": 13
+           *     }
+           */
+          "application/json": components["schemas"]["Completions"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
   "read-language": {
     parameters: {
       query?: never;
@@ -15868,7 +16100,7 @@ export interface operations {
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000027",
+           *           "action_id": "019a4300-0000-7000-8000-000000000028",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -15887,13 +16119,13 @@ export interface operations {
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000028",
+           *           "action_id": "019a4300-0000-7000-8000-000000000029",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000029",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002a",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -15927,7 +16159,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002a",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002b",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -15974,7 +16206,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-00000000002b",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000002c",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -16041,7 +16273,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002c",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 40,
@@ -16075,7 +16307,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000025",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -16351,7 +16583,7 @@ export interface operations {
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000027",
+         *           "action_id": "019a4300-0000-7000-8000-000000000028",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16370,13 +16602,13 @@ export interface operations {
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000028",
+         *           "action_id": "019a4300-0000-7000-8000-000000000029",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000029",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002a",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -16410,7 +16642,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002a",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002b",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -16457,7 +16689,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-00000000002b",
+         *           "mitigation_id": "019a4300-0000-7000-8000-00000000002c",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -16524,7 +16756,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002c",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 40,
@@ -16558,7 +16790,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000025",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -18554,19 +18786,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Known crawlers pass",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
-           *         "slug": "known-crawlers-pass",
+           *         "name": "Scraping",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *         "slug": "scraping",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "allow": 24,
-           *         "block": 6,
+           *         "allow": 0,
+           *         "block": 0,
            *         "by_others": 0,
            *         "challenge": 0,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:55.000Z",
-           *         "monitor": 24,
-           *         "total": 30
+           *         "last_match_at": null,
+           *         "monitor": 0,
+           *         "total": 0
            *       }
            *     ]
            */
@@ -22425,7 +22657,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000025",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000026",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -22443,7 +22675,7 @@ export interface operations {
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000026",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000027",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -22597,6 +22829,7 @@ export interface operations {
            *           "description": "Of the sign-up page.",
            *           "enabled": true,
            *           "expression": "request.path == \"/account/new\"",
+           *           "fail_mode": null,
            *           "name": "Sign-up",
            *           "slug": "sign_up",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -22611,6 +22844,7 @@ export interface operations {
            *           "description": "",
            *           "enabled": true,
            *           "expression": "request.path == \"/account/new\"",
+           *           "fail_mode": null,
            *           "name": "Sign-up",
            *           "slug": "sign_up",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -22633,6 +22867,7 @@ export interface operations {
            *           "description": "",
            *           "enabled": true,
            *           "expression": "request.path == \"/account/new\"",
+           *           "fail_mode": null,
            *           "name": "Sign-up",
            *           "slug": "sign_up",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -23274,7 +23509,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "LOLk7jhex_bpok7FFF5jOlsiMDFhMjBlY2YtNzdhZC03MTdkLWIwNzQtYmVjNDBiMTZkNTI4Il0",
+           *       "cursor": "AuC-aRB90VT2wE5lsP1Ng1siMDFhMjBlZTEtM2YwZi03NjQ4LWJmNjgtMjI5NzAyMDQ3ZjU1Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -24078,7 +24313,6 @@ export interface operations {
     parameters: {
       query?: {
         again?: boolean;
-        /** @description of the address that a daemon gave the visitor */
         ticket?: string;
       };
       header?: never;
@@ -25431,7 +25665,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.088311692,
+           *           "seconds_to_solve": 1.081375858,
            *           "solved": 1
            *         }
            *       ],
