@@ -93,6 +93,32 @@ def test_a_proof_passes_at_the_site_until_it_is_revoked(
     wait_for(lambda: decided(site, address, proof)["action"]["type"] == "challenge")
 
 
+def test_a_challenge_opens_before_its_decision_was_forwarded(pair: tuple[Daemon, Link]) -> None:
+    """The visitor reaches the service while the site does not, and the proof passes at the site."""
+    site, link = pair
+    link.cut()
+    address = "203.0.113.24"
+    challenged = decided(site, address)
+    url = challenged["action"]["challenge"]["redirect_url"]
+    plain, _, ticket = url.partition("?ticket=")
+    assert httpx2.get(plain, timeout=10).status_code == 404
+    for wrong in (
+        f"{ticket[:-9]}AAAAAAAAA",
+        ticket[1:],
+        "A",
+        decided(site, address)["decision_id"],
+    ):
+        assert httpx2.get(f"{plain}?ticket={wrong}", timeout=10).status_code == 404
+    other = decided(site, address)["action"]["challenge"]["redirect_url"].partition("?")[0]
+    assert httpx2.get(f"{other}?ticket={ticket}", timeout=10).status_code == 404
+    proof = solved(url)
+    assert site.status()["spooled"] >= 1
+    assert decided(site, address, proof)["reason"] == "challenge-proof"
+    link.heal()
+    wait_for(lambda: not site.status()["spooled"])
+    assert httpx2.get(plain, timeout=10).status_code == 409
+
+
 def test_a_pass_that_a_site_revokes_is_revoked_at_the_service(
     origin: Service, pair: tuple[Daemon, Link]
 ) -> None:
@@ -104,10 +130,12 @@ def test_a_pass_that_a_site_revokes_is_revoked_at_the_service(
     challenged = decided(site, address)
     proof = solved(challenged["action"]["challenge"]["redirect_url"])
     assert decided(site, address, proof)["reason"] == "challenge-proof"
-    assert decided(site, address, proof, "/trap")["reason"] == "challenge-proof"
+    revoking = decided(site, address, proof, "/trap")
+    assert revoking["reason"] == "challenge-proof"
     assert decided(site, address, proof, "/trap")["action"]["type"] == "block"
     wait_for(lambda: not site.status()["spooled"])
-    assert len(origin.decisions("/trap")) == 3
+    recorded = [each["decision_id"] for each in origin.decisions("/trap")]
+    assert recorded.count(revoking["decision_id"]) == 1
     (made,) = [
         each
         for each in origin.call("GET", "/passes?limit=10")

@@ -80,6 +80,12 @@ class LocalTenant:
         """Of the tenant, as far as it is known."""
         return self.deciding.settings.fail_mode
 
+    @property
+    def proof_keys(self) -> ProofKeys | None:
+        """What seals the tickets of challenges; None while nothing is known."""
+        known = self.definitions
+        return None if known is None else _proof_keys(self.tenant_id, known.secrets)
+
     def use_fail_part(self, part: Mapping[str, Any]) -> None:
         """Decide by the fail mode of a tenant of which nothing else can be read.
 

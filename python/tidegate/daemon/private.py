@@ -58,10 +58,11 @@ def read(path: Path, most: int) -> bytes | None:
         if path.is_symlink():
             raise PrivateFileError(f"`{path}` is a link: put the file itself there") from None
         raise PrivateFileError(f"`{path}` cannot be opened: {error.strerror}") from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise PrivateFileError(f"`{path}` is not a plain file")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise PrivateFileError(f"`{path}` is not a plain file")
         if found.st_nlink > 1:
             raise PrivateFileError(f"`{path}` has another name too (a hard link): make it anew")
         _check(path, found, FILE_MODE)

@@ -24,6 +24,7 @@ from tidegate.daemon.forwarding import Forwarding
 from tidegate.daemon.local import LocalTenant
 from tidegate.daemon.origin import Origin, OriginError
 from tidegate.daemon.spool import Spool
+from tidegate.daemon.tickets import answers_with_tickets
 from tidegate.errors import DefinitionsError
 from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.hot_path import HotPath
@@ -42,6 +43,7 @@ from tidegate.stores.base import StoreUnavailableError
 if TYPE_CHECKING:
     from tidegate.config import Settings
     from tidegate.daemon.home import Home
+    from tidegate.evaluation.native import Block
     from tidegate.server.hot.unrecorded import Gap
     from tidegate.server.http.answer import Header
     from tidegate.stores.decision_log.log import LogBlock
@@ -154,6 +156,7 @@ class Daemon:
             metrics=self.metrics,
             base_url=self._base_url,
             lanes=self.lanes,
+            answers_of=self._answers_of,
         )
 
     async def stop(self) -> None:
@@ -233,6 +236,10 @@ class Daemon:
 
     def _last(self) -> int:
         return self.recorder.seq
+
+    def _answers_of(self, block: Block) -> Sequence[bytes | None]:
+        keys = self.local.proof_keys
+        return block.answers if keys is None else answers_with_tickets(keys, block)
 
     def _base_url(self) -> str:
         known = self.local.definitions

@@ -36,6 +36,7 @@ _KEY_LABELS = {
     "proof": b"tidegate challenge proof v1\0",
     "agent": b"tidegate challenge agent v1\0",
     "seal": b"tidegate challenge seal v1\0",
+    "ticket": b"tidegate challenge ticket v1\0",
 }
 _LENGTH = struct.Struct(">H")
 _TIME = struct.Struct(">q")
@@ -187,15 +188,38 @@ class ProofKeys:
         except (InvalidTag, ValueError):
             return None
 
-    def _cipher(self, decision_id: UUID) -> ChaCha20Poly1305:
+    def seal_ticket(self, decision_id: UUID, content: bytes) -> str:
+        """A content that only :meth:`open_ticket` reads, and only for the same decision.
+
+        The ticket names the tenant in clear, so that it is known whose keys open it.
+        """
+        head = VERSION + self.tenant.bytes
+        sealed = head + self._cipher(decision_id, "ticket").encrypt(_NONCE, content, head)
+        return urlsafe_b64encode(sealed).rstrip(b"=").decode()
+
+    def open_ticket(self, decision_id: UUID, ticket: str) -> bytes | None:
+        """The content of a ticket; None when it was not sealed so for this decision."""
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            sealed = urlsafe_b64decode(ticket + "=" * (-len(ticket) % 4))
+            head = VERSION + self.tenant.bytes
+            if sealed[: len(head)] != head:
+                return None
+            cipher = self._cipher(decision_id, "ticket")
+            return cipher.decrypt(_NONCE, sealed[len(head) :], head)
+        except (InvalidTag, ValueError):
+            return None
+
+    def _cipher(self, decision_id: UUID, purpose: str = "seal") -> ChaCha20Poly1305:
         # Of the extra `server`: decisions by themselves do without.
         from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-        return ChaCha20Poly1305(_mac(self._key("seal"), decision_id.bytes))
+        return ChaCha20Poly1305(_mac(self._key(purpose), decision_id.bytes))
 
     def _key(self, purpose: str) -> bytes:
         """The tenant's key of a purpose."""
-        key = self.sealing_key if purpose == "seal" else self.proof_key
+        key = self.sealing_key if purpose in ("seal", "ticket") else self.proof_key
         return _mac(key, _KEY_LABELS[purpose] + self.tenant.bytes)
 
 
@@ -203,6 +227,15 @@ def claimed_tenant(token: str) -> UUID | None:
     """The tenant that a token names: whose keys may read it; nothing of it is verified."""
     claims = _Claims.of(token)
     return None if claims is None else claims.tenant
+
+
+def tenant_of_ticket(ticket: str) -> UUID | None:
+    """The tenant that a ticket names; nothing of it is verified."""
+    try:
+        head = urlsafe_b64decode(ticket[:24])
+    except ValueError:
+        return None
+    return UUID(bytes=head[1:17]) if len(head) == 18 and head[:1] == VERSION else None
 
 
 def network_of(client_ip: str | None) -> str | None:

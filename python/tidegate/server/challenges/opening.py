@@ -14,8 +14,10 @@ from uuid import UUID
 import orjson
 
 from tidegate.limits import CLOCK_TOLERANCE
-from tidegate.policy.proofs import ChallengeContext
+from tidegate.policy.proofs import ChallengeContext, tenant_of_ticket
+from tidegate.server import wire
 from tidegate.server.challenges import browsers
+from tidegate.server.challenges.ticket import decision_of, host_of
 from tidegate.server.http.problems import Problem
 from tidegate.server.wire.tenants import all_settings
 from tidegate.stores.base import NotFoundError
@@ -59,9 +61,7 @@ def session_of(call: Call) -> ChallengeSession:
             return challenges.find(connection, challenge_id)
         except NotFoundError:
             _require_recent(challenge_id, call.now)
-            found = decisions.find_of_any(connection, challenge_id)
-            logged = log.read(connection, found.seq, found.tenant_id).decision()
-            made = _session(call, connection, found.tenant_id, logged)
+            made = _session(call, connection, *_decision(call, connection, challenge_id))
     kept = call.write(lambda writing: challenges.open_session(writing, made))
     call.app.challenges.figures.count(kept.provider, "issued")
     if kept.stage != "first":
@@ -81,6 +81,28 @@ def settings_of(connection: Connection, tenant_id: UUID) -> dict[str, Any]:
 def context_of(call: Call, session: ChallengeSession) -> ChallengeContext | None:
     """What the decision sealed for the challenge; None when the keys cannot read it."""
     return call.app.proof_keys(session.tenant_id).open(session.challenge_id, session.sealed)
+
+
+def _decision(
+    call: Call, connection: Connection, challenge_id: UUID
+) -> tuple[UUID, LoggedDecision]:
+    """Whose decision it was that challenged, and the decision: recorded, or of the ticket in the
+    address.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    try:
+        found = decisions.find_of_any(connection, challenge_id)
+    except NotFoundError:
+        query: wire.ChallengeQuery = call.query
+        tenant_id = tenant_of_ticket(query.ticket)
+        keys = None if tenant_id is None else call.app.proof_keys(tenant_id)
+        logged = None if keys is None else decision_of(keys, challenge_id, query.ticket)
+        if tenant_id is None or logged is None:
+            raise
+        return tenant_id, logged
+    return found.tenant_id, log.read(connection, found.seq, found.tenant_id).decision()
 
 
 def _require_recent(decision_id: UUID, now: int) -> None:
@@ -126,7 +148,7 @@ def _session(
             logged.decision_id, asked["difficulty"], expires_at // 1_000_000_000
         ),
         sealed=_sealed(call, tenant_id, logged),
-        host=_host(_request(logged)),
+        host=host_of(_request(logged)),
         template=_template(connection, tenant_id, record["mitigation"]),
     )
 
@@ -175,12 +197,3 @@ def _sealed(call: Call, tenant_id: UUID, logged: LoggedDecision) -> bytes:
 def _request(logged: LoggedDecision) -> Mapping[str, Any]:
     found: Mapping[str, Any] = orjson.loads(logged.event).get("request") or {}
     return found
-
-
-def _host(request: Mapping[str, Any]) -> str | None:
-    """The host that the visitor's request named, with its port."""
-    if isinstance(request.get("host"), str):
-        return str(request["host"])
-    headers = request.get("headers") or {}
-    hosts = [value for name, value in headers.items() if name.lower() == "host"]
-    return hosts[0] if len(hosts) == 1 and isinstance(hosts[0], str) else None

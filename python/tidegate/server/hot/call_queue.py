@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import attrs
@@ -91,6 +92,8 @@ class CallQueue:
     base_url: Callable[[], str]
     clock: Callable[[], int]
     lanes: Lanes
+    answers_of: Callable[[Block], Sequence[bytes | None]] = attrgetter("answers")
+    """What callers get of decisions."""
     _arrived: list[HotCall] = attrs.field(factory=list, init=False)
     _is_scheduled: bool = attrs.field(default=False, init=False)
     _tasks: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
@@ -303,7 +306,7 @@ class CallQueue:
         self, tenant: Tenant, calls: Sequence[HotCall], keyed: _Keyed, block: Block, at: int
     ) -> None:
         """Hand decisions to the log; refuse the events that have none."""
-        bodies = block.answers
+        bodies = self.answers_of(block)
         kept = [bodies[number] for number in keyed.numbers]
         failed = [(calls[number], refused(error)) for number, error in block.failures]
         if block.count:

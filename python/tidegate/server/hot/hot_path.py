@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import attrs
@@ -25,6 +26,7 @@ from tidegate.server.turns.call import CallBack
 from tidegate.server.turns.lanes import Lanes
 
 if TYPE_CHECKING:
+    from tidegate.evaluation.native import Block
     from tidegate.server.engines.engines import Runtimes
     from tidegate.server.hot.admission import Admission
     from tidegate.server.hot.idempotency import IdempotencyKeys
@@ -65,6 +67,8 @@ class HotPath:
     tells_limits: bool = False
     lanes: Lanes = attrs.field(factory=Lanes)
     access: AccessLog = attrs.field(factory=AccessLog)
+    answers_of: Callable[[Block], Sequence[bytes | None]] = attrgetter("answers")
+    """What callers get of decisions."""
     queue: CallQueue = attrs.field(init=False, repr=False)
 
     @queue.default
@@ -78,6 +82,7 @@ class HotPath:
             self.base_url,
             self.clock,
             self.lanes,
+            self.answers_of,
         )
 
     def failed(

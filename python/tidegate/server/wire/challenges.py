@@ -17,6 +17,9 @@ class ChallengeQuery:
     again: Annotated[bool, Meta(description="the visitor starts it, also after many rounds")] = (
         False
     )
+    ticket: Annotated[
+        str, Meta(max_length=6_000, description="of the address that a daemon gave the visitor")
+    ] = ""
 
 
 @attrs.frozen(kw_only=True)

@@ -245,24 +245,7 @@ class LogLine:
 
     def decision(self) -> LoggedDecision:
         """The decision in the line."""
-        read = _LINES.decode(self.line)
-        key = read.idempotency
-        return LoggedDecision(
-            decision_id=read.decision_id,
-            received_at_ns=read.received_at,
-            api_key_id=read.api_key_id,
-            source=read.source,
-            endpoint=read.endpoint,
-            idempotency=None if key is None else (bytes.fromhex(key[0]), bytes.fromhex(key[1])),
-            revision=read.revision,
-            duration_us=read.duration_us,
-            answer=bytes(read.answer),
-            record=bytes(read.record),
-            effects=bytes(read.effects),
-            event=bytes(read.event),
-            sealed=None if read.sealed is None else urlsafe_b64decode(read.sealed + "=="),
-            daemon=read.daemon,
-        )
+        return read_line(self.line)
 
     @property
     def is_decision(self) -> bool:
@@ -272,6 +255,28 @@ class LogLine:
     def effects(self) -> bytes:
         """The effects that repeat the decision on the state: all that a start needs of it."""
         return effects_in(self.line)
+
+
+def read_line(line: bytes) -> LoggedDecision:
+    """The decision in a line."""
+    read = _LINES.decode(line)
+    key = read.idempotency
+    return LoggedDecision(
+        decision_id=read.decision_id,
+        received_at_ns=read.received_at,
+        api_key_id=read.api_key_id,
+        source=read.source,
+        endpoint=read.endpoint,
+        idempotency=None if key is None else (bytes.fromhex(key[0]), bytes.fromhex(key[1])),
+        revision=read.revision,
+        duration_us=read.duration_us,
+        answer=bytes(read.answer),
+        record=bytes(read.record),
+        effects=bytes(read.effects),
+        event=bytes(read.event),
+        sealed=None if read.sealed is None else urlsafe_b64decode(read.sealed + "=="),
+        daemon=read.daemon,
+    )
 
 
 def effects_in(line: bytes) -> bytes:
