@@ -18,6 +18,12 @@ export interface PageRoute {
 export const ROUTES: readonly PageRoute[] = [
   { path: "", page: lazy(() => import("./pages/overview/page")), nav: "overview" },
   {
+    path: "traffic",
+    page: lazy(() => import("./pages/traffic/page")),
+    nav: "traffic",
+    needs: "Analyst",
+  },
+  {
     path: "decisions",
     page: lazy(() => import("./pages/decisions/page")),
     nav: "decisions",

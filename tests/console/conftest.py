@@ -51,6 +51,7 @@ def owner(visitor: Watched, service: Service) -> Watched:
     """A page of the demonstration's Owner, at the overview."""
     visitor.page.goto(f"/console/#access_token={service.owner_token}")
     visitor.page.wait_for_url("**/console/example-shop/")
+    visitor.page.get_by_role("heading", name="Overview").wait_for()
     return visitor
 
 

@@ -8,6 +8,7 @@ from tests.service.service_process import Service
 HOME = "/console/example-shop"
 ALONE = {
     "overview": "",
+    "traffic": "traffic",
     "decisions": "decisions",
     "active": "active",
     "entities": "entities",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -106,3 +107,14 @@ def test_the_container_serves() -> None:
     finally:
         run(program, "stop", name)
         run(program, "rmi", image)
+
+
+def test_the_dashboard_shows_figures_that_are_there() -> None:
+    """Each figure that the dashboard for Grafana asks for is in the table of the service's page."""
+    dashboard = json.loads((DEPLOY / "grafana/tidegate.json").read_text())
+    asked = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel["targets"])
+    named = {name.removesuffix("_bucket") for name in re.findall(r"tidegate_\w+", asked)}
+    page = (DEPLOY.parent / "docs/service.md").read_text()
+    known = set(re.findall(r"^\| `(tidegate_\w+)`", page, re.MULTILINE))
+    assert named
+    assert named <= known

@@ -953,6 +953,66 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/tenants/{tenant_id}/expressions/complete": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * What could stand at a place of an expression that is being written
+     * @description A text that is not finished is no error. The role must allow to read definitions, results and the field catalog.
+     */
+    post: operations["complete-expression"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/language": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * What expressions are written with
+     * @description Functions, macros, words, types, fields and limits, as the checker has them. The role must allow to read definitions, results and the field catalog.
+     */
+    get: operations["read-language"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/policies/order": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Put policies into an order, in one change
+     * @description Those that are named come first, and the others follow as they stood: each gets a new priority. `If-Match` has the revision of the definitions as a whole. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    post: operations["order-policies"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/tenants/{tenant_id}/definitions": {
     parameters: {
       query?: never;
@@ -1086,7 +1146,7 @@ export interface paths {
     };
     /**
      * Count decisions by steps of time
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description With `by`, each step has the counts of many series. The role must allow to read definitions, results and the field catalog.
      */
     get: operations["read-timeline"];
     put?: never;
@@ -1192,6 +1252,46 @@ export interface paths {
      * @description All of them, or those of one policy or of one clause. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["lift-mitigation"];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/active-mitigations/lift": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Lift the active mitigations of a policy, clause, definition or mode
+     * @description Of 500 entities at most: `complete` is false when there are more. The audit has the reason, and each mitigation. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    post: operations["lift-mitigations"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/status": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * How the service stands for the tenant
+     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    get: operations["read-status"];
+    put?: never;
+    post?: never;
+    delete?: never;
     options?: never;
     head?: never;
     patch?: never;
@@ -1315,6 +1415,66 @@ export interface paths {
     get: operations["list-audit"];
     put?: never;
     post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/traffic/match": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * What recorded events an expression holds for, or the draft of a policy fires for
+     * @description Secrets are recorded as hashes: an expression sees those. A draft decides alone, with windows that begin empty. It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    post: operations["match-traffic"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/traffic/facets": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The most frequent values of fields over recorded events
+     * @description Values that are secrets are counted by their hashes. It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    post: operations["count-traffic-values"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/decisions/search": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Search decisions by what is in their events too, the newest first
+     * @description What is looked for stands in the body, so that it is in no log of requests. A page ends within a second: it may hold fewer decisions than `limit`, or none, and still have a cursor. An operator has one search, or other look at traffic, at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    post: operations["search-decisions"];
     delete?: never;
     options?: never;
     head?: never;
@@ -2217,6 +2377,15 @@ export interface components {
       final?: boolean;
     };
     /**
+     * ClauseCount
+     * @description What a clause of a draft did: events for which it fired, and entities it fired for.
+     */
+    ClauseCount: {
+      clause: string;
+      fired: number;
+      entities: number;
+    };
+    /**
      * ClauseExplanation
      * @description ``because`` says in words why the clause fired or did not.
      */
@@ -2231,6 +2400,32 @@ export interface components {
       condition: components["schemas"]["ExpressionExplanation"] | null;
       window: components["schemas"]["WindowExplanation"] | null;
       final: boolean;
+    };
+    /**
+     * Completion
+     * @description A text that could stand from `start` up to the position.
+     */
+    Completion: {
+      label: string;
+      insert: string;
+      /** @enum {unknown} */
+      kind: "action" | "field" | "function" | "list" | "macro";
+      /** @default null */
+      type?: string | null;
+      /** @default null */
+      detail?: string | null;
+      /**
+       * @description share of the events that have a captured field, 0 to 1
+       * @default null
+       */
+      fill_rate?: number | null;
+    };
+    /** Completions */
+    Completions: {
+      /** @description first code point that a completion takes the place of */
+      start: number;
+      /** @description 100 at most */
+      completions: components["schemas"]["Completion"][];
     };
     /**
      * Daemon
@@ -2347,6 +2542,83 @@ export interface components {
       text: string | null;
     };
     /**
+     * DecisionSearch
+     * @description What is looked for; what is left out does not matter.
+     */
+    DecisionSearch: {
+      /**
+       * @description from this time on
+       * @default null
+       */
+      since?: string | null;
+      /**
+       * @description before this time
+       * @default null
+       */
+      until?: string | null;
+      /**
+       * @description which time of a decision counts: `observed`, when its event happened, or `received`, when the service got it
+       * @default observed
+       * @enum {unknown}
+       */
+      time?: "observed" | "received";
+      /** @default null */
+      action?: ("allow" | "block" | "challenge") | null;
+      /** @default null */
+      reason?:
+        | ("active-mitigation" | "budget-exceeded" | "challenge-proof" | "no-match" | "policy")
+        | null;
+      /**
+       * @description a clause of this policy fired
+       * @default null
+       */
+      policy_id?: string | null;
+      /**
+       * @description this policy gave the answer
+       * @default null
+       */
+      answered_by?: string | null;
+      /**
+       * @description a clause of this name fired
+       * @default null
+       */
+      clause?: string | null;
+      /**
+       * @description the strongest mode of the policy that fired
+       * @default null
+       */
+      mode?: ("Block" | "Challenge" | "Monitor") | null;
+      /**
+       * @description whether an expression failed
+       * @default null
+       */
+      errors?: boolean | null;
+      /** @default null */
+      entity_id?: string | null;
+      /** @default null */
+      api_key_id?: string | null;
+      /** @default null */
+      path?: string | null;
+      /** @default null */
+      path_prefix?: string | null;
+      /** @default null */
+      method?: string | null;
+      /** @default null */
+      client_ip?: string | null;
+      /**
+       * @description a condition on the event
+       * @default null
+       */
+      expression?: string | null;
+      /**
+       * @description decisions of a page
+       * @default 50
+       */
+      limit?: number;
+      /** @default null */
+      cursor?: string | null;
+    };
+    /**
      * DecisionSummary
      * @description The part of a decision that a search shows.
      */
@@ -2364,10 +2636,28 @@ export interface components {
       /** @enum {unknown} */
       reason: "active-mitigation" | "budget-exceeded" | "challenge-proof" | "no-match" | "policy";
       policy_id: string | null;
+      /** @description gave the answer; else the first of those that fired */
+      clause: string | null;
+      /** @description the strongest of those that fired */
+      mode: ("Block" | "Challenge" | "Monitor") | null;
+      method: string | null;
       path: string | null;
+      client_ip: string | null;
+      user_agent: string | null;
       api_key_id: string | null;
       entity_ids: string[];
       fired: components["schemas"]["FiredPolicy"][];
+    };
+    /**
+     * DecisionsFound
+     * @description A page of decisions, the newest first.
+     */
+    DecisionsFound: {
+      decisions: components["schemas"]["DecisionSummary"][];
+      /** @description of the next page; null after the last */
+      cursor: string | null;
+      /** @description decisions received before were not looked at; null when all were */
+      searched_back_to: string | null;
     };
     /** DefinitionWarning */
     DefinitionWarning: {
@@ -2384,6 +2674,14 @@ export interface components {
       dry_run: boolean;
       changes: components["schemas"]["Change"][];
       warnings: components["schemas"]["DefinitionWarning"][];
+    };
+    /**
+     * EntityCount
+     * @description Different entities of a definition among the events that matched.
+     */
+    EntityCount: {
+      definition: string;
+      count: number;
     };
     /** EntityDefinition */
     EntityDefinition: {
@@ -2673,6 +2971,27 @@ export interface components {
        * @default false
        */
       entity?: boolean;
+      /**
+       * @description whether the type of each part is answered
+       * @default false
+       */
+      types?: boolean;
+    };
+    /** ExpressionCompletion */
+    ExpressionCompletion: {
+      expression: string;
+      /** @description of the cursor, in code points */
+      position: number;
+      /**
+       * @default condition
+       * @enum {unknown}
+       */
+      purpose?: "action" | "condition" | "key-field" | "match" | "scope" | "window-field";
+      /**
+       * @description the condition is of a clause with an entity
+       * @default false
+       */
+      entity?: boolean;
     };
     /**
      * ExpressionError
@@ -2734,6 +3053,52 @@ export interface components {
       work_estimate?: number | null;
       /** @default null */
       formatted?: string | null;
+      /**
+       * @description every part of a text that parses, outer parts first, if asked for
+       * @default []
+       */
+      nodes?: components["schemas"]["TypedPart"][];
+    };
+    /**
+     * Facet
+     * @description The values of an expression over the events that matched, the most frequent first.
+     */
+    Facet: {
+      expression: string;
+      /** @description values */
+      distinct: number;
+      /** @description events for which the expression fails */
+      failed: number;
+      values: components["schemas"]["FacetValue"][];
+    };
+    /** FacetValue */
+    FacetValue: {
+      /** @description text has its first 200 characters */
+      value: string | number | boolean;
+      /** @description the value as an expression has it; null where none would compare with it, for a redacted value and one that was cut */
+      literal: string | null;
+      count: number;
+    };
+    /** FacetsFound */
+    FacetsFound: {
+      /** @description events */
+      looked_at: number;
+      /** @description whether these are all that were asked for */
+      complete: boolean;
+      /** @description when the first of these was observed */
+      since: string | null;
+      /** @description when the last of these was observed */
+      until: string | null;
+      matched: number;
+      facets: components["schemas"]["Facet"][];
+    };
+    /**
+     * FailureCount
+     * @description Events for which the expression failed, by the code of the error.
+     */
+    FailureCount: {
+      code: string;
+      count: number;
     };
     /**
      * FiredClause
@@ -2799,6 +3164,59 @@ export interface components {
       display_name: string;
       /** @description where a browser begins; may have `?next=` */
       login_url: string;
+    };
+    /**
+     * Language
+     * @description What expressions are written with: what the checker itself reads.
+     */
+    Language: {
+      functions: components["schemas"]["LanguageFunction"][];
+      macros: components["schemas"]["LanguageMacro"][];
+      /** @description words that are no names */
+      keywords: string[];
+      types: string[];
+      fields: components["schemas"]["LanguageField"][];
+      /** @description of conditions of clauses with an entity */
+      entity_fields: components["schemas"]["LanguageField"][];
+      /** @description bounds of one expression */
+      limits: {
+        [key: string]: number;
+      };
+    };
+    /**
+     * LanguageField
+     * @description A field of every event.
+     */
+    LanguageField: {
+      name: string;
+      type: string;
+    };
+    /** LanguageFunction */
+    LanguageFunction: {
+      name: string;
+      /** @description what it does, with an example; Markdown */
+      description: string;
+      is_operator: boolean;
+      overloads: components["schemas"]["LanguageOverload"][];
+    };
+    /**
+     * LanguageMacro
+     * @description What is called like a function, and declares a variable or looks at a name.
+     */
+    LanguageMacro: {
+      name: string;
+      usage: string;
+    };
+    /**
+     * LanguageOverload
+     * @description One way to call a function.
+     */
+    LanguageOverload: {
+      /** @description type of what stands before the dot */
+      receiver: string | null;
+      parameters: string[];
+      result: string;
+      signature: string;
     };
     /** ListChange */
     ListChange: {
@@ -2875,6 +3293,16 @@ export interface components {
     Login: {
       email: string;
       password: string;
+    };
+    /**
+     * MatchStep
+     * @description The events of a step of time.
+     */
+    MatchStep: {
+      /** Format: date-time */
+      start: string;
+      looked_at: number;
+      matched: number;
     };
     /**
      * Me
@@ -3030,6 +3458,28 @@ export interface components {
       /** @description in the answer to a write: what is most likely not meant */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
+    /**
+     * MitigationsLift
+     * @description The active mitigations that are lifted; what is left out does not matter.
+     */
+    MitigationsLift: {
+      /** @description for the audit */
+      reason: string;
+      /** @default null */
+      policy_id?: string | null;
+      /** @default null */
+      clause?: string | null;
+      /** @default null */
+      entity_definition_id?: string | null;
+      /** @default null */
+      mode?: ("Block" | "Challenge" | "Monitor") | null;
+    };
+    /** MitigationsLifted */
+    MitigationsLifted: {
+      lifted: number;
+      /** @description false when there are more: the same call goes on with them */
+      complete: boolean;
+    };
     /** MyMembership */
     MyMembership: {
       /** Format: uuid */
@@ -3091,6 +3541,29 @@ export interface components {
       previous_secret_expires_at: string | null;
       key: string;
     };
+    /**
+     * OrderedPolicy
+     * @description The place of a policy.
+     */
+    OrderedPolicy: {
+      /** Format: uuid */
+      policy_id: string;
+      /** Format: uuid */
+      tenant_id: string;
+      name: string;
+      priority: number;
+    };
+    /**
+     * OutcomeCount
+     * @description Events that matched, by what was answered then and what the draft would answer.
+     */
+    OutcomeCount: {
+      /** @enum {unknown} */
+      recorded: "allow" | "block" | "challenge";
+      /** @description null without a draft */
+      draft: ("allow" | "block" | "challenge") | null;
+      count: number;
+    };
     /** OutcomeCounts */
     OutcomeCounts: {
       /** @default 0 */
@@ -3122,6 +3595,11 @@ export interface components {
       issued_at: string;
       /** Format: date-time */
       expires_at: string;
+    };
+    /** PoliciesOrder */
+    PoliciesOrder: {
+      /** @description those that come first, in this order; the others follow as they stood */
+      policy_ids: string[];
     };
     /** Policy */
     Policy: {
@@ -3589,14 +4067,47 @@ export interface components {
       warnings: components["schemas"]["DefinitionWarning"][];
     };
     /**
+     * Status
+     * @description How the service stands for a tenant.
+     */
+    Status: {
+      /** @description decisions can be made and recorded */
+      ready: boolean;
+      /** @description why not */
+      because: string | null;
+      /** @description of the definitions as they are saved */
+      revision: number;
+      /** @description of those that decide */
+      active_revision: number | null;
+      /** @description entities remembered */
+      keys: number | null;
+      max_keys: number | null;
+      /** @description entities forgotten for want of room */
+      evictions: number | null;
+      /** @description received in the last whole minute */
+      decisions_a_second: number;
+      /** @description decisions of the log that no count knows yet, of all tenants */
+      waiting: number | null;
+      last_snapshot_at: string | null;
+      /** @description seen in the last five minutes */
+      daemons: number;
+    };
+    /**
      * StepExplanation
      * @description One node's value: the text of the node, and what it gave.
+     *
+     *         ``start`` and ``end`` count code points of the expression's text. ``type`` is of the value; None
+     *         where there is none. A node that was not ``reached`` was not evaluated; such nodes come last.
      */
     StepExplanation: {
       text: string;
       depth: number;
       value: string | null;
       error: string | null;
+      start: number;
+      end: number;
+      type: string | null;
+      reached: boolean;
     };
     /** SyncAck */
     SyncAck: {
@@ -3793,6 +4304,13 @@ export interface components {
       last_match_at: string | null;
       /** Format: date-time */
       start: string;
+      /**
+       * @description decisions by what `by` says: by action, or by id of a policy of which a clause fired; null without it
+       * @default null
+       */
+      series?: {
+        [key: string]: number;
+      } | null;
     };
     /**
      * Trace
@@ -3803,6 +4321,119 @@ export interface components {
       actions: components["schemas"]["ActionExplanation"][];
       entities: components["schemas"]["EntityExplanation"][];
       policies: components["schemas"]["PolicyExplanation"][];
+    };
+    /** TrafficFacets */
+    TrafficFacets: {
+      /**
+       * @description expressions whose values are counted
+       * @example [
+       *       "request.path",
+       *       "fields[\"account\"]"
+       *     ]
+       */
+      fields: string[];
+      /**
+       * @description from this time on
+       * @default null
+       */
+      since?: string | null;
+      /**
+       * @description before this time
+       * @default null
+       */
+      until?: string | null;
+      /**
+       * @description a condition on the event; left out, all are meant
+       * @default null
+       */
+      expression?: string | null;
+      /**
+       * @default condition
+       * @enum {unknown}
+       */
+      purpose?: "action" | "condition" | "match" | "scope";
+      /**
+       * @description events looked at
+       * @default 10000
+       */
+      newest?: number;
+      /**
+       * @description values of each that are answered
+       * @default 20
+       */
+      top?: number;
+    };
+    /** TrafficFound */
+    TrafficFound: {
+      /** @description events */
+      looked_at: number;
+      /** @description whether these are all that were asked for */
+      complete: boolean;
+      /** @description when the first of these was observed */
+      since: string | null;
+      /** @description when the last of these was observed */
+      until: string | null;
+      matched: number;
+      /** @description of the draft; null without one */
+      in_scope: number | null;
+      clauses: components["schemas"]["ClauseCount"][];
+      errors: components["schemas"]["FailureCount"][];
+      entities: components["schemas"]["EntityCount"][];
+      outcomes: components["schemas"]["OutcomeCount"][];
+      /** @description seconds of a step of the timeline */
+      step: number;
+      timeline: components["schemas"]["MatchStep"][];
+      samples: components["schemas"]["DecisionSummary"][];
+      by: components["schemas"]["Facet"][];
+    };
+    /** TrafficMatch */
+    TrafficMatch: {
+      /**
+       * @description from this time on
+       * @default null
+       */
+      since?: string | null;
+      /**
+       * @description before this time
+       * @default null
+       */
+      until?: string | null;
+      /**
+       * @description a condition on the event; left out, all are meant
+       * @default null
+       */
+      expression?: string | null;
+      /**
+       * @default condition
+       * @enum {unknown}
+       */
+      purpose?: "action" | "condition" | "match" | "scope";
+      /**
+       * @description events looked at
+       * @default 10000
+       */
+      newest?: number;
+      /**
+       * @description a draft in place of the expression: it decides alone, as if active, over the events in their order
+       * @default null
+       */
+      policy?: components["schemas"]["PolicyCreate"] | null;
+      /** @default 20 */
+      samples?: number;
+      /**
+       * @description expressions whose values are counted
+       * @default []
+       */
+      by?: string[];
+    };
+    /**
+     * TypedPart
+     * @description A part of an expression and its type; positions count code points.
+     */
+    TypedPart: {
+      start: number;
+      end: number;
+      type: string;
     };
     /** Window */
     Window: {
@@ -3880,7 +4511,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "item_id": "019a4300-0000-7000-8000-00000000003c",
+           *       "item_id": "019a4300-0000-7000-8000-00000000003d",
            *       "lookup_entity_id": "019a4300-0000-7000-8000-000000000012",
            *       "active_mitigation": null
            *     }
@@ -4069,14 +4700,14 @@ export interface operations {
            * @example [
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-00000000003d",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003e",
+           *         "item_id": "019a4300-0000-7000-8000-00000000003e",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003f",
            *         "active_mitigation": null
            *       },
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-00000000003f",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000040",
+           *         "item_id": "019a4300-0000-7000-8000-000000000040",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000041",
            *         "active_mitigation": null
            *       }
            *     ]
@@ -5506,7 +6137,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "definition_revision": 14,
+           *         "definition_revision": 15,
            *         "name": "Example Shop",
            *         "settings": {
            *           "challenge_wait_seconds": 0,
@@ -5890,7 +6521,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "definition_revision": 14,
+           *       "definition_revision": 15,
            *       "name": "Example Shop",
            *       "settings": {
            *         "challenge_wait_seconds": 0,
@@ -6200,7 +6831,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "definition_revision": 14,
+           *       "definition_revision": 15,
            *       "name": "Example Shop",
            *       "settings": {
            *         "challenge_wait_seconds": 0,
@@ -7845,6 +8476,7 @@ export interface operations {
            *         "description": "Somebody sends credentials.",
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\"",
+           *         "fail_mode": null,
            *         "name": "Login attempt",
            *         "slug": "login_attempt",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -7857,6 +8489,7 @@ export interface operations {
            *         "description": "",
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
+           *         "fail_mode": null,
            *         "name": "Failed login",
            *         "slug": "failed_login",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -8003,6 +8636,7 @@ export interface operations {
            *       "description": "",
            *       "enabled": true,
            *       "expression": "request.path == \"/account/new\"",
+           *       "fail_mode": null,
            *       "name": "Sign-up",
            *       "slug": "sign_up",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -8435,6 +9069,7 @@ export interface operations {
            *       "description": "",
            *       "enabled": true,
            *       "expression": "request.path == \"/account/new\"",
+           *       "fail_mode": null,
            *       "name": "Sign-up",
            *       "slug": "sign_up",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -8719,6 +9354,7 @@ export interface operations {
            *       "description": "Of the sign-up page.",
            *       "enabled": true,
            *       "expression": "request.path == \"/account/new\"",
+           *       "fail_mode": null,
            *       "name": "Sign-up",
            *       "slug": "sign_up",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -12315,7 +12951,7 @@ export interface operations {
            *         "description": "An allow-list is a Monitor clause that ends the walk.",
            *         "enabled": true,
            *         "status": "active",
-           *         "priority": 10,
+           *         "priority": 20,
            *         "expression": "actions.claims_to_be_a_crawler",
            *         "clauses": [
            *           {
@@ -12338,7 +12974,7 @@ export interface operations {
            *           }
            *         ],
            *         "created_at": "2026-11-02T09:15:00.000Z",
-           *         "revision": 1,
+           *         "revision": 2,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       },
            *       {
@@ -12349,7 +12985,7 @@ export interface operations {
            *         "description": "",
            *         "enabled": true,
            *         "status": "active",
-           *         "priority": 20,
+           *         "priority": 30,
            *         "expression": null,
            *         "clauses": [
            *           {
@@ -12381,7 +13017,7 @@ export interface operations {
            *           }
            *         ],
            *         "created_at": "2026-11-02T09:15:00.000Z",
-           *         "revision": 1,
+           *         "revision": 2,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       }
            *     ]
@@ -14556,7 +15192,8 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "expression": "request.path == \"/account/new\""
+         *       "expression": "request.path == \"/account/new\"",
+         *       "types": true
          *     }
          */
         "application/json": components["schemas"]["ExpressionCheck"];
@@ -14580,6 +15217,23 @@ export interface operations {
            *       ],
            *       "formatted": "request.path == \"/account/new\"",
            *       "lists": [],
+           *       "nodes": [
+           *         {
+           *           "end": 30,
+           *           "start": 0,
+           *           "type": "bool"
+           *         },
+           *         {
+           *           "end": 12,
+           *           "start": 0,
+           *           "type": "string"
+           *         },
+           *         {
+           *           "end": 30,
+           *           "start": 16,
+           *           "type": "string"
+           *         }
+           *       ],
            *       "ok": true,
            *       "type": "bool",
            *       "work_estimate": 3
@@ -14698,6 +15352,632 @@ export interface operations {
       };
     };
   };
+  "complete-expression": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "expression": "request.path.startsW",
+         *       "position": 20
+         *     }
+         */
+        "application/json": components["schemas"]["ExpressionCompletion"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "completions": [
+           *         {
+           *           "detail": "string.startsWith(string) -> bool",
+           *           "fill_rate": null,
+           *           "insert": "startsWith(",
+           *           "kind": "function",
+           *           "label": "startsWith",
+           *           "type": "bool"
+           *         },
+           *         {
+           *           "detail": "string.startsWithAny(list(string)) -> bool",
+           *           "fill_rate": null,
+           *           "insert": "startsWithAny(",
+           *           "kind": "function",
+           *           "label": "startsWithAny",
+           *           "type": "bool"
+           *         }
+           *       ],
+           *       "start": 13
+           *     }
+           */
+          "application/json": components["schemas"]["Completions"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-language": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "entity_fields": [
+           *         {
+           *           "name": "entity.event_count",
+           *           "type": "int"
+           *         },
+           *         {
+           *           "name": "entity.first_seen_at",
+           *           "type": "timestamp"
+           *         },
+           *         {
+           *           "name": "entity.last_seen_at",
+           *           "type": "timestamp"
+           *         }
+           *       ],
+           *       "fields": [
+           *         {
+           *           "name": "request.method",
+           *           "type": "string"
+           *         },
+           *         {
+           *           "name": "request.scheme",
+           *           "type": "string"
+           *         }
+           *       ],
+           *       "functions": [
+           *         {
+           *           "description": "`!true == false`.",
+           *           "is_operator": true,
+           *           "name": "!",
+           *           "overloads": [
+           *             {
+           *               "parameters": [
+           *                 "bool"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!(bool) -> bool"
+           *             }
+           *           ]
+           *         },
+           *         {
+           *           "description": "The opposite of `==`, for NaN too: `NaN != NaN`.",
+           *           "is_operator": true,
+           *           "name": "!=",
+           *           "overloads": [
+           *             {
+           *               "parameters": [
+           *                 "A",
+           *                 "A"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(A, A) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "int",
+           *                 "uint"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(int, uint) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "int",
+           *                 "double"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(int, double) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "uint",
+           *                 "int"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(uint, int) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "uint",
+           *                 "double"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(uint, double) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "double",
+           *                 "int"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(double, int) -> bool"
+           *             },
+           *             {
+           *               "parameters": [
+           *                 "double",
+           *                 "uint"
+           *               ],
+           *               "receiver": null,
+           *               "result": "bool",
+           *               "signature": "!=(double, uint) -> bool"
+           *             }
+           *           ]
+           *         }
+           *       ],
+           *       "keywords": [
+           *         "as",
+           *         "break"
+           *       ],
+           *       "limits": {
+           *         "source_bytes": 16384,
+           *         "nesting": 64,
+           *         "nodes": 4000,
+           *         "list_elements": 10000,
+           *         "macro_nesting": 3,
+           *         "cost": 20000,
+           *         "decision_work": 600000,
+           *         "string_bytes": 65536,
+           *         "regex_pattern_bytes": 8192,
+           *         "regex_nesting": 64,
+           *         "regex_repeat": 1000,
+           *         "regex_program_bytes": 2097152,
+           *         "regex_work": 1300,
+           *         "event_bytes": 65536,
+           *         "event_depth": 32,
+           *         "event_members": 256,
+           *         "event_string_bytes": 16384
+           *       },
+           *       "macros": [
+           *         {
+           *           "name": "all",
+           *           "usage": "write `list.all(x, condition)`"
+           *         },
+           *         {
+           *           "name": "cel.bind",
+           *           "usage": "write `cel.bind(x, value, body)`"
+           *         }
+           *       ],
+           *       "types": [
+           *         "bool",
+           *         "int",
+           *         "uint",
+           *         "double",
+           *         "string",
+           *         "bytes",
+           *         "null_type",
+           *         "type",
+           *         "list",
+           *         "map",
+           *         "optional_type",
+           *         "google.protobuf.Timestamp",
+           *         "google.protobuf.Duration",
+           *         "net.IP",
+           *         "net.CIDR"
+           *       ]
+           *     }
+           */
+          "application/json": components["schemas"]["Language"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "order-policies": {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description refused with 412 when the object has changed since */
+        "If-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "policy_ids": [
+         *         "019a4300-0000-7000-8000-00000000000a"
+         *       ]
+         *     }
+         */
+        "application/json": components["schemas"]["PoliciesOrder"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example [
+           *       {
+           *         "name": "Sign-ups",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *         "priority": 10,
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *       },
+           *       {
+           *         "name": "Known crawlers pass",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "priority": 20,
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *       }
+           *     ]
+           */
+          "application/json": components["schemas"]["OrderedPolicy"][];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `stale-revision`: the object has changed since it was read */
+      412: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-definitions`: the definitions would not hold together; `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
   "read-definitions": {
     parameters: {
       query?: never;
@@ -14730,7 +16010,7 @@ export interface operations {
            *         "name": "Example Shop",
            *         "slug": "example-shop"
            *       },
-           *       "revision": 14,
+           *       "revision": 15,
            *       "settings": {
            *         "return_url_origins": [],
            *         "proof_ttl_seconds": 1800,
@@ -14950,7 +16230,7 @@ export interface operations {
            *           "name": "Known crawlers pass",
            *           "slug": "known-crawlers-pass",
            *           "description": "An allow-list is a Monitor clause that ends the walk.",
-           *           "priority": 10,
+           *           "priority": 20,
            *           "expression": "actions.claims_to_be_a_crawler",
            *           "clauses": [
            *             {
@@ -14969,7 +16249,7 @@ export interface operations {
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "name": "Scanners",
            *           "slug": "scanners",
-           *           "priority": 20,
+           *           "priority": 30,
            *           "clauses": [
            *             {
            *               "name": "repeated probes",
@@ -14996,7 +16276,7 @@ export interface operations {
            *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
-           *           "priority": 30,
+           *           "priority": 40,
            *           "clauses": [
            *             {
            *               "name": "one address",
@@ -15030,7 +16310,7 @@ export interface operations {
            *           "policy_id": "019a4300-0000-7000-8000-000000000025",
            *           "name": "Scraping",
            *           "slug": "scraping",
-           *           "priority": 40,
+           *           "priority": 50,
            *           "expression": "!fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\")",
            *           "clauses": [
            *             {
@@ -15053,7 +16333,7 @@ export interface operations {
            *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
-           *           "priority": 50,
+           *           "priority": 60,
            *           "expression": "actions.checkout",
            *           "clauses": [
            *             {
@@ -15081,7 +16361,8 @@ export interface operations {
            *                 "threshold": 10
            *               }
            *             }
-           *           ]
+           *           ],
+           *           "priority": 10
            *         }
            *       ]
            *     }
@@ -15212,7 +16493,7 @@ export interface operations {
          *         "name": "Example Shop",
          *         "slug": "example-shop"
          *       },
-         *       "revision": 14,
+         *       "revision": 15,
          *       "settings": {
          *         "return_url_origins": [],
          *         "proof_ttl_seconds": 1800,
@@ -15432,7 +16713,7 @@ export interface operations {
          *           "name": "Known crawlers pass",
          *           "slug": "known-crawlers-pass",
          *           "description": "An allow-list is a Monitor clause that ends the walk.",
-         *           "priority": 10,
+         *           "priority": 20,
          *           "expression": "actions.claims_to_be_a_crawler",
          *           "clauses": [
          *             {
@@ -15451,7 +16732,7 @@ export interface operations {
          *           "policy_id": "019a4300-0000-7000-8000-000000000003",
          *           "name": "Scanners",
          *           "slug": "scanners",
-         *           "priority": 20,
+         *           "priority": 30,
          *           "clauses": [
          *             {
          *               "name": "repeated probes",
@@ -15478,7 +16759,7 @@ export interface operations {
          *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
-         *           "priority": 30,
+         *           "priority": 40,
          *           "clauses": [
          *             {
          *               "name": "one address",
@@ -15512,7 +16793,7 @@ export interface operations {
          *           "policy_id": "019a4300-0000-7000-8000-000000000025",
          *           "name": "Scraping",
          *           "slug": "scraping",
-         *           "priority": 40,
+         *           "priority": 50,
          *           "expression": "!fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\")",
          *           "clauses": [
          *             {
@@ -15535,7 +16816,7 @@ export interface operations {
          *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
-         *           "priority": 50,
+         *           "priority": 60,
          *           "expression": "actions.checkout",
          *           "clauses": [
          *             {
@@ -15563,7 +16844,8 @@ export interface operations {
          *                 "threshold": 10
          *               }
          *             }
-         *           ]
+         *           ],
+         *           "priority": 10
          *         }
          *       ]
          *     }
@@ -15587,7 +16869,7 @@ export interface operations {
            * @example {
            *       "changes": [],
            *       "dry_run": true,
-           *       "revision": 14,
+           *       "revision": 15,
            *       "warnings": [
            *         {
            *           "code": "needless-pattern",
@@ -15771,6 +17053,8 @@ export interface operations {
            *       {
            *         "action": "block",
            *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *         "clause": "from elsewhere",
+           *         "client_ip": "192.0.2.66",
            *         "decision_id": "019a4300-0000-7000-8000-00000000001b",
            *         "entity_ids": [
            *           "019a4300-0000-7000-8000-00000000001c"
@@ -15781,16 +17065,21 @@ export interface operations {
            *             "policy_id": "019a4300-0000-7000-8000-00000000001d"
            *           }
            *         ],
+           *         "method": "GET",
+           *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:55.000Z",
            *         "path": "/products/5",
            *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "user_agent": "Mozilla/5.0 (compatible; ExampleBot/2.1; +https://bot.example.test/about)"
            *       },
            *       {
            *         "action": "block",
            *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *         "clause": "from elsewhere",
+           *         "client_ip": "192.0.2.66",
            *         "decision_id": "019a4300-0000-7000-8000-00000000001e",
            *         "entity_ids": [
            *           "019a4300-0000-7000-8000-00000000001c"
@@ -15801,12 +17090,15 @@ export interface operations {
            *             "policy_id": "019a4300-0000-7000-8000-00000000001d"
            *           }
            *         ],
+           *         "method": "GET",
+           *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:48.000Z",
            *         "path": "/products/4",
            *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "user_agent": "Mozilla/5.0 (compatible; ExampleBot/2.1; +https://bot.example.test/about)"
            *       }
            *     ]
            */
@@ -16229,27 +17521,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 60,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\" && request.path == \"/account/login\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"POST\"",
+           *                   "type": "string",
            *                   "value": "\"POST\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path == \"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 40,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 44,
+           *                   "text": "\"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -16269,27 +17607,123 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 89,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"POST\"",
+           *                   "type": "string",
            *                   "value": "\"POST\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path == \"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 40,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 44,
+           *                   "text": "\"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 89,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields[\"status\"] == \"401\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 80,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields[\"status\"]",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 70,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 79,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 71,
+           *                   "text": "\"status\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 89,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 84,
+           *                   "text": "\"401\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -16309,44 +17743,72 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 64,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"GET\" && request.path.startsWith(\"/products/\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 23,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"GET\"",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 23,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"GET\"",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 64,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 27,
            *                   "text": "request.path.startsWith(\"/products/\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 39,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 27,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 63,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 51,
            *                   "text": "\"/products/\"",
+           *                   "type": "string",
            *                   "value": "\"/products/\""
            *                 }
            *               ],
@@ -16367,27 +17829,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 131,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba…",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 77,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"])",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 12,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 76,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 25,
            *                   "text": "[\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]",
+           *                   "type": "list",
            *                   "value": "[\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 131,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 81,
+           *                   "text": "request.path.endsWithAny([\".sql\", \".bak\", \".pem\"])",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 93,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 81,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 130,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 106,
+           *                   "text": "[\".sql\", \".bak\", \".pem\"]",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -16407,15 +17915,103 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 159,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower() .matchesAny([\"union\\\\s+(all\\\\s+)?sele…",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 20,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.query_params",
+           *                   "type": "map",
            *                   "value": "\"hmac:0123456789abcdef\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 158,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2).lower() .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./…",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 81,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2).lower()",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 73,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2)",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name]",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 5,
+           *                   "end": 54,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 5,
+           *                   "end": 59,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 55,
+           *                   "text": "name",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 72,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 71,
+           *                   "text": "2",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 157,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 96,
+           *                   "text": "[\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -16435,26 +18031,42 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 49,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent.lower().contains(\"examplebot\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 26,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent.lower()",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 18,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 48,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 36,
            *                   "text": "\"examplebot\"",
+           *                   "type": "string",
            *                   "value": "\"examplebot\""
            *                 }
            *               ],
@@ -16475,27 +18087,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 55,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path == \"/checkout\" && request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 27,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path == \"/checkout\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 12,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 27,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 16,
            *                   "text": "\"/checkout\"",
+           *                   "type": "string",
            *                   "value": "\"/checkout\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 55,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 31,
+           *                   "text": "request.method == \"POST\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 45,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 31,
+           *                   "text": "request.method",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 55,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "\"POST\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -16522,32 +18180,52 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 26,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"account_id\"] != \"\"",
+           *                     "type": "bool",
            *                     "value": "false"
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 20,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"account_id\"]",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   },
            *                   {
            *                     "depth": 2,
+           *                     "end": 6,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields",
+           *                     "type": "map",
            *                     "value": "\"hmac:0123456789abcdef\""
            *                   },
            *                   {
            *                     "depth": 2,
+           *                     "end": 19,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
            *                     "text": "\"account_id\"",
+           *                     "type": "string",
            *                     "value": "\"account_id\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 26,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 24,
            *                     "text": "\"\"",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   }
            *                 ],
@@ -16576,8 +18254,12 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 17,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "request.client_ip",
+           *                     "type": "string",
            *                     "value": "\"203.0.113.9\""
            *                   }
            *                 ],
@@ -16608,20 +18290,32 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 13,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"ja4\"]",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 6,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields",
+           *                     "type": "map",
            *                     "value": "\"hmac:0123456789abcdef\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 12,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
            *                     "text": "\"ja4\"",
+           *                     "type": "string",
            *                     "value": "\"ja4\""
            *                   }
            *                 ],
@@ -16674,8 +18368,12 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 30,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "actions.claims_to_be_a_crawler",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 }
            *               ],
@@ -16796,45 +18494,103 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 97,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "!fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\")",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 45,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "!fields[\"country\"].inList(\"countries-served\")",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 45,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields[\"country\"].inList(\"countries-served\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 3,
+           *                   "end": 18,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields[\"country\"]",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 4,
+           *                   "end": 7,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields",
+           *                   "type": "map",
            *                   "value": "\"hmac:0123456789abcdef\""
            *                 },
            *                 {
            *                   "depth": 4,
+           *                   "end": 17,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 8,
            *                   "text": "\"country\"",
+           *                   "type": "string",
            *                   "value": "\"country\""
            *                 },
            *                 {
            *                   "depth": 3,
+           *                   "end": 44,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 26,
            *                   "text": "\"countries-served\"",
+           *                   "type": "string",
            *                   "value": "\"countries-served\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 97,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "request.user_agent.startsWith(\"python-requests\")",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 67,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "request.user_agent",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 96,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 79,
+           *                   "text": "\"python-requests\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -16868,8 +18624,12 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 16,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "actions.checkout",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 }
            *               ],
@@ -17167,6 +18927,8 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.212",
            *           "decision_id": "019a4300-0000-7000-8000-00000000002f",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000030"
@@ -17177,16 +18939,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:57.500Z",
            *           "path": "/.env",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.211",
            *           "decision_id": "019a4300-0000-7000-8000-000000000031",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000032"
@@ -17197,16 +18964,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:55.000Z",
            *           "path": "/.git/config",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.210",
            *           "decision_id": "019a4300-0000-7000-8000-000000000033",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000034"
@@ -17217,16 +18989,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:52.500Z",
            *           "path": "/wp-login.php",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.212",
            *           "decision_id": "019a4300-0000-7000-8000-000000000035",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000030"
@@ -17237,16 +19014,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:50.000Z",
            *           "path": "/.env",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.211",
            *           "decision_id": "019a4300-0000-7000-8000-000000000036",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000032"
@@ -17257,16 +19039,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:47.500Z",
            *           "path": "/.git/config",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.210",
            *           "decision_id": "019a4300-0000-7000-8000-000000000037",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000034"
@@ -17277,16 +19064,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:45.000Z",
            *           "path": "/.env",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.212",
            *           "decision_id": "019a4300-0000-7000-8000-000000000038",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000030"
@@ -17297,16 +19089,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:42.500Z",
            *           "path": "/wp-login.php",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.211",
            *           "decision_id": "019a4300-0000-7000-8000-000000000039",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000032"
@@ -17317,16 +19114,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:40.000Z",
            *           "path": "/.git/config",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.210",
            *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000034"
@@ -17337,16 +19139,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:37.500Z",
            *           "path": "/.git/config",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.212",
            *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000030"
@@ -17357,12 +19164,15 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:35.000Z",
            *           "path": "/.env",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         }
            *       ],
            *       "enabled": true,
@@ -17484,6 +19294,7 @@ export interface operations {
         time?: "observed" | "received";
         step?: number;
         policy_id?: string;
+        by?: "action" | "policy";
       };
       header?: never;
       path: {
@@ -17506,6 +19317,7 @@ export interface operations {
           /**
            * @example [
            *       {
+           *         "series": null,
            *         "start": "2026-11-02T09:00:00.000Z",
            *         "allow": 20,
            *         "block": 0,
@@ -17517,6 +19329,7 @@ export interface operations {
            *         "total": 20
            *       },
            *       {
+           *         "series": null,
            *         "start": "2026-11-02T09:01:00.000Z",
            *         "allow": 44,
            *         "block": 18,
@@ -18341,6 +20154,283 @@ export interface operations {
       };
     };
   };
+  "lift-mitigations": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "mode": "Challenge",
+         *       "reason": "a wrong rule"
+         *     }
+         */
+        "application/json": components["schemas"]["MitigationsLift"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "complete": true,
+           *       "lifted": 0
+           *     }
+           */
+          "application/json": components["schemas"]["MitigationsLifted"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `decision-log-unavailable`: the decision log cannot be written; `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-status": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "active_revision": 15,
+           *       "because": null,
+           *       "daemons": 0,
+           *       "decisions_a_second": 0,
+           *       "evictions": 0,
+           *       "keys": 101,
+           *       "last_snapshot_at": null,
+           *       "max_keys": 1000000,
+           *       "ready": true,
+           *       "revision": 15,
+           *       "waiting": 0
+           *     }
+           */
+          "application/json": components["schemas"]["Status"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
   "simulate-policy": {
     parameters: {
       query?: never;
@@ -18435,27 +20525,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 60,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\" && request.path == \"/account/login\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"POST\"",
+           *                   "type": "string",
            *                   "value": "\"POST\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path == \"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 40,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 44,
+           *                   "text": "\"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -18475,27 +20611,123 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 89,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 24,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"POST\"",
+           *                   "type": "string",
            *                   "value": "\"POST\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path == \"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 40,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 44,
+           *                   "text": "\"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 89,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields[\"status\"] == \"401\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 80,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields[\"status\"]",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 70,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 79,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 71,
+           *                   "text": "\"status\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 89,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 84,
+           *                   "text": "\"401\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -18515,44 +20747,72 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 64,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"GET\" && request.path.startsWith(\"/products/\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 23,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method == \"GET\"",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 14,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.method",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 23,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
            *                   "text": "\"GET\"",
+           *                   "type": "string",
            *                   "value": "\"GET\""
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 64,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 27,
            *                   "text": "request.path.startsWith(\"/products/\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 39,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 27,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 63,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 51,
            *                   "text": "\"/products/\"",
+           *                   "type": "string",
            *                   "value": "\"/products/\""
            *                 }
            *               ],
@@ -18573,27 +20833,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 131,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba…",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 77,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"])",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 12,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 76,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 25,
            *                   "text": "[\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]",
+           *                   "type": "list",
            *                   "value": "[\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 131,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 81,
+           *                   "text": "request.path.endsWithAny([\".sql\", \".bak\", \".pem\"])",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 93,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 81,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 130,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 106,
+           *                   "text": "[\".sql\", \".bak\", \".pem\"]",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -18613,15 +20919,103 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 159,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower() .matchesAny([\"union\\\\s+(all\\\\s+)?sele…",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 20,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.query_params",
+           *                   "type": "map",
            *                   "value": "\"hmac:0123456789abcdef\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 158,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2).lower() .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./…",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 81,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2).lower()",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 73,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2)",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name]",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 5,
+           *                   "end": 54,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 5,
+           *                   "end": 59,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 55,
+           *                   "text": "name",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 72,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 71,
+           *                   "text": "2",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 157,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 96,
+           *                   "text": "[\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -18641,26 +21035,42 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 49,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent.lower().contains(\"examplebot\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 26,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent.lower()",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 18,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.user_agent",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 48,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 36,
            *                   "text": "\"examplebot\"",
+           *                   "type": "string",
            *                   "value": "\"examplebot\""
            *                 }
            *               ],
@@ -18681,27 +21091,73 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 55,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path == \"/checkout\" && request.method == \"POST\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 27,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path == \"/checkout\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 12,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 27,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 16,
            *                   "text": "\"/checkout\"",
+           *                   "type": "string",
            *                   "value": "\"/checkout\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 55,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 31,
+           *                   "text": "request.method == \"POST\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 45,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 31,
+           *                   "text": "request.method",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 55,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "\"POST\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -18721,20 +21177,32 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 30,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path == \"/account/new\"",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 12,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "request.path",
+           *                   "type": "string",
            *                   "value": "\"/.env\""
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 30,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 16,
            *                   "text": "\"/account/new\"",
+           *                   "type": "string",
            *                   "value": "\"/account/new\""
            *                 }
            *               ],
@@ -18762,32 +21230,52 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 26,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"account_id\"] != \"\"",
+           *                     "type": "bool",
            *                     "value": "false"
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 20,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"account_id\"]",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   },
            *                   {
            *                     "depth": 2,
+           *                     "end": 6,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields",
+           *                     "type": "map",
            *                     "value": "\"hmac:0123456789abcdef\""
            *                   },
            *                   {
            *                     "depth": 2,
+           *                     "end": 19,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
            *                     "text": "\"account_id\"",
+           *                     "type": "string",
            *                     "value": "\"account_id\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 26,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 24,
            *                     "text": "\"\"",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   }
            *                 ],
@@ -18816,8 +21304,12 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 17,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "request.client_ip",
+           *                     "type": "string",
            *                     "value": "\"203.0.113.9\""
            *                   }
            *                 ],
@@ -18848,20 +21340,32 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 13,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"ja4\"]",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 6,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields",
+           *                     "type": "map",
            *                     "value": "\"hmac:0123456789abcdef\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 12,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
            *                     "text": "\"ja4\"",
+           *                     "type": "string",
            *                     "value": "\"ja4\""
            *                   }
            *                 ],
@@ -18890,20 +21394,32 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
+           *                     "end": 17,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields[\"country\"]",
+           *                     "type": "string",
            *                     "value": "\"\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 6,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
            *                     "text": "fields",
+           *                     "type": "map",
            *                     "value": "\"hmac:0123456789abcdef\""
            *                   },
            *                   {
            *                     "depth": 1,
+           *                     "end": 16,
            *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
            *                     "text": "\"country\"",
+           *                     "type": "string",
            *                     "value": "\"country\""
            *                   }
            *                 ],
@@ -18956,8 +21472,12 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 30,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "actions.claims_to_be_a_crawler",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 }
            *               ],
@@ -19078,45 +21598,103 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 97,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "!fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\")",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 1,
+           *                   "end": 45,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "!fields[\"country\"].inList(\"countries-served\")",
+           *                   "type": "bool",
            *                   "value": "true"
            *                 },
            *                 {
            *                   "depth": 2,
+           *                   "end": 45,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields[\"country\"].inList(\"countries-served\")",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 },
            *                 {
            *                   "depth": 3,
+           *                   "end": 18,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields[\"country\"]",
+           *                   "type": "string",
            *                   "value": "\"\""
            *                 },
            *                 {
            *                   "depth": 4,
+           *                   "end": 7,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
            *                   "text": "fields",
+           *                   "type": "map",
            *                   "value": "\"hmac:0123456789abcdef\""
            *                 },
            *                 {
            *                   "depth": 4,
+           *                   "end": 17,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 8,
            *                   "text": "\"country\"",
+           *                   "type": "string",
            *                   "value": "\"country\""
            *                 },
            *                 {
            *                   "depth": 3,
+           *                   "end": 44,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 26,
            *                   "text": "\"countries-served\"",
+           *                   "type": "string",
            *                   "value": "\"countries-served\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 97,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "request.user_agent.startsWith(\"python-requests\")",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 67,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "request.user_agent",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 96,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 79,
+           *                   "text": "\"python-requests\"",
+           *                   "type": null,
+           *                   "value": null
            *                 }
            *               ],
            *               "steps_left_out": 0,
@@ -19150,8 +21728,12 @@ export interface operations {
            *               "steps": [
            *                 {
            *                   "depth": 0,
+           *                   "end": 16,
            *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
            *                   "text": "actions.checkout",
+           *                   "type": "bool",
            *                   "value": "false"
            *                 }
            *               ],
@@ -20210,6 +22792,8 @@ export interface operations {
   "list-audit": {
     parameters: {
       query?: {
+        since?: string;
+        until?: string;
         limit?: number;
         cursor?: string;
         actor?: string;
@@ -20245,6 +22829,7 @@ export interface operations {
            *           "description": "Of the sign-up page.",
            *           "enabled": true,
            *           "expression": "request.path == \"/account/new\"",
+           *           "fail_mode": null,
            *           "name": "Sign-up",
            *           "slug": "sign_up",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -20259,6 +22844,7 @@ export interface operations {
            *           "description": "",
            *           "enabled": true,
            *           "expression": "request.path == \"/account/new\"",
+           *           "fail_mode": null,
            *           "name": "Sign-up",
            *           "slug": "sign_up",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -20281,6 +22867,7 @@ export interface operations {
            *           "description": "",
            *           "enabled": true,
            *           "expression": "request.path == \"/account/new\"",
+           *           "fail_mode": null,
            *           "name": "Sign-up",
            *           "slug": "sign_up",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -20394,6 +22981,698 @@ export interface operations {
       };
     };
   };
+  "match-traffic": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "expression": "request.path.startsWith(\"/.env\")",
+         *       "newest": 100,
+         *       "samples": 1
+         *     }
+         */
+        "application/json": components["schemas"]["TrafficMatch"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "by": [],
+           *       "clauses": [],
+           *       "entities": [
+           *         {
+           *           "count": 1,
+           *           "definition": "address"
+           *         }
+           *       ],
+           *       "errors": [],
+           *       "in_scope": null,
+           *       "outcomes": [
+           *         {
+           *           "count": 2,
+           *           "draft": null,
+           *           "recorded": "allow"
+           *         },
+           *         {
+           *           "count": 1,
+           *           "draft": null,
+           *           "recorded": "block"
+           *         }
+           *       ],
+           *       "samples": [
+           *         {
+           *           "action": "block",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "203.0.113.9",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000011",
+           *           "entity_ids": [
+           *             "019a4300-0000-7000-8000-000000000012"
+           *           ],
+           *           "fired": [
+           *             {
+           *               "mode": "Block",
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
+           *             }
+           *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
+           *           "observed_at": "2026-11-02T09:15:00.000Z",
+           *           "path": "/.env",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *           "reason": "policy",
+           *           "received_at": "2026-11-02T09:15:00.000Z",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": null
+           *         }
+           *       ],
+           *       "step": 86400,
+           *       "timeline": [
+           *         {
+           *           "looked_at": 97,
+           *           "matched": 0,
+           *           "start": "2026-11-02T00:00:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 3,
+           *           "matched": 3,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         }
+           *       ],
+           *       "complete": true,
+           *       "looked_at": 100,
+           *       "matched": 3,
+           *       "since": "2026-11-02T09:00:00.000Z",
+           *       "until": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["TrafficFound"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-definitions`: the definitions would not hold together; `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "count-traffic-values": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "fields": [
+         *         "request.path"
+         *       ],
+         *       "newest": 100,
+         *       "top": 3
+         *     }
+         */
+        "application/json": components["schemas"]["TrafficFacets"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "facets": [
+           *         {
+           *           "distinct": 24,
+           *           "expression": "request.path",
+           *           "failed": 0,
+           *           "values": [
+           *             {
+           *               "count": 29,
+           *               "literal": "\"/account/login\"",
+           *               "value": "/account/login"
+           *             },
+           *             {
+           *               "count": 12,
+           *               "literal": "\"/search\"",
+           *               "value": "/search"
+           *             },
+           *             {
+           *               "count": 10,
+           *               "literal": "\"/cart\"",
+           *               "value": "/cart"
+           *             }
+           *           ]
+           *         }
+           *       ],
+           *       "complete": true,
+           *       "looked_at": 100,
+           *       "matched": 100,
+           *       "since": "2026-11-02T09:00:00.000Z",
+           *       "until": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["FacetsFound"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "search-decisions": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "client_ip": "203.0.113.9",
+         *       "limit": 2
+         *     }
+         */
+        "application/json": components["schemas"]["DecisionSearch"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "cursor": "AuC-aRB90VT2wE5lsP1Ng1siMDFhMjBlZTEtM2YwZi03NjQ4LWJmNjgtMjI5NzAyMDQ3ZjU1Il0",
+           *       "decisions": [
+           *         {
+           *           "action": "block",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "203.0.113.9",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000011",
+           *           "entity_ids": [
+           *             "019a4300-0000-7000-8000-000000000012"
+           *           ],
+           *           "fired": [
+           *             {
+           *               "mode": "Block",
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
+           *             }
+           *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
+           *           "observed_at": "2026-11-02T09:15:00.000Z",
+           *           "path": "/.env",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *           "reason": "policy",
+           *           "received_at": "2026-11-02T09:15:00.000Z",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": null
+           *         },
+           *         {
+           *           "action": "allow",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": null,
+           *           "client_ip": "203.0.113.9",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
+           *           "entity_ids": [
+           *             "019a4300-0000-7000-8000-000000000012"
+           *           ],
+           *           "fired": [],
+           *           "method": "GET",
+           *           "mode": null,
+           *           "observed_at": "2026-11-02T09:15:00.000Z",
+           *           "path": "/.env",
+           *           "policy_id": null,
+           *           "reason": "no-match",
+           *           "received_at": "2026-11-02T09:15:00.000Z",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": null
+           *         }
+           *       ],
+           *       "searched_back_to": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["DecisionsFound"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
   "read-snapshot": {
     parameters: {
       query?: never;
@@ -20415,7 +23694,7 @@ export interface operations {
            * @example {
            *       "version": 1,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "sequence": 321,
+           *       "sequence": 322,
            *       "hash": "0123456789abcdef",
            *       "created_at": 1762075000000000000,
            *       "public_key": "0123456789abcdef",
@@ -20425,7 +23704,7 @@ export interface operations {
            *         "proofs": "0123456789abcdef",
            *         "sealing": "0123456789abcdef"
            *       },
-           *       "revision": 17,
+           *       "revision": 18,
            *       "document": {
            *         "apiVersion": "tidegate/v1"
            *       },
@@ -20525,10 +23804,10 @@ export interface operations {
            * @example {
            *       "version": 1,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "after": 321,
+           *       "after": 322,
            *       "previous_hash": "0123456789abcdef",
            *       "items": [],
-           *       "sequence": 321,
+           *       "sequence": 322,
            *       "hash": "0123456789abcdef",
            *       "created_at": 1762075000000000000,
            *       "end": true
@@ -20635,9 +23914,9 @@ export interface operations {
          *       "name": "shop-1",
          *       "version": "0.1.0",
          *       "mode": "online",
-         *       "sequence": 321,
+         *       "sequence": 322,
          *       "hash": "0123456789abcdef",
-         *       "revision": 17
+         *       "revision": 18
          *     }
          */
         "application/json": components["schemas"]["SyncAck"];
@@ -20655,7 +23934,7 @@ export interface operations {
           /**
            * @example {
            *       "is_equal": true,
-           *       "sequence": 321
+           *       "sequence": 322
            *     }
            */
           "application/json": components["schemas"]["SyncAcknowledged"];
@@ -20927,8 +24206,8 @@ export interface operations {
            *         "last_seen_at": "2026-11-02T09:15:00.000Z",
            *         "mode": "online",
            *         "name": "shop-1",
-           *         "revision": 17,
-           *         "sequence": 321,
+           *         "revision": 18,
+           *         "sequence": 322,
            *         "spooled": 0,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "version": "0.1.0"
@@ -21034,7 +24313,6 @@ export interface operations {
     parameters: {
       query?: {
         again?: boolean;
-        /** @description of the address that a daemon gave the visitor */
         ticket?: string;
       };
       header?: never;
@@ -22387,7 +25665,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.210436973,
+           *           "seconds_to_solve": 1.081375858,
            *           "solved": 1
            *         }
            *       ],

@@ -5,6 +5,7 @@ import { useTenant } from "../frame/session";
 import { ProblemPanel } from "../parts/problem";
 import { marked } from "../parts/foreign";
 import { text } from "../text/en";
+import { MatchCount } from "./match";
 import { useCheck, type Finding, type Purpose } from "./check";
 
 const ExpressionEditor = lazy(() => import("./editor").then((module) => module.ExpressionEditor));
@@ -16,6 +17,9 @@ export function ExpressionField(props: {
   purpose: Purpose;
   value: string;
   isReadOnly?: boolean;
+  /** Whether to count the recorded events it holds for: one field a page, since an operator has
+   * one look at a time. */
+  counts?: boolean;
   onChange: (value: string) => void;
 }) {
   const { tenant_id } = useTenant();
@@ -33,6 +37,7 @@ export function ExpressionField(props: {
             {finding.line}:{finding.column} {marked(finding.message)} {marked(finding.hint ?? "")}
           </p>
         ))}
+        {props.counts && <MatchCount expression={isCurrent && report?.ok ? props.value : null} />}
         {report?.ok && (
           <p class="quiet">
             {words.type} {report.type} · {words.cost} {report.cost_estimate} · {words.reads}{" "}

@@ -8,6 +8,8 @@ import { api, queries } from "../api/client";
 import { forgetToken } from "../api/token";
 import { ROUTES } from "../routes";
 import { text } from "../text/en";
+import { overlay } from "./keys";
+import { Overlays } from "./palette";
 import { range, RANGES, setFilters } from "./place";
 import type { Me, Membership } from "./session";
 import { theme, type Theme } from "./theme";
@@ -27,6 +29,9 @@ export function Shell(props: { me: Me; tenant: Membership; children: ComponentCh
             <TenantSwitch me={me} tenant={tenant} />
           </div>
           <div class="row">
+            <button type="button" onClick={() => (overlay.value = "palette")}>
+              {text.frame.search} <kbd>Ctrl K</kbd>
+            </button>
             <RangeSwitch />
             <ThemeSwitch />
             <SignOut me={me} />
@@ -37,6 +42,7 @@ export function Shell(props: { me: Me; tenant: Membership; children: ComponentCh
       <main id="main" tabIndex={-1} aria-busy={fetching > 0}>
         {children}
       </main>
+      <Overlays />
     </div>
   );
 }

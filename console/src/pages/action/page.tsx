@@ -61,6 +61,7 @@ export default function ActionPage() {
           <ExpressionField
             label={text.editing.expression}
             purpose="action"
+            counts
             value={value.expression}
             isReadOnly={isReadOnly}
             onChange={(expression) => {

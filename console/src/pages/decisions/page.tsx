@@ -1,63 +1,47 @@
 /** Who was stopped? */
 
-import { api, page, type Schemas } from "../../api/client";
+import { api, body, type Schemas } from "../../api/client";
 import { filters, range, setFilters, since } from "../../frame/place";
-import { usePolicyNames } from "../../frame/objects";
+import { useDecisionColumns } from "../../frame/decision-rows";
 import { useTenant } from "../../frame/session";
-import { Badge } from "../../parts/badge";
-import { Foreign, marked } from "../../parts/foreign";
-import { Moment } from "../../parts/moment";
-import { Listing, pageQuery, type Column } from "../../parts/table";
+import { Listing, pageQuery } from "../../parts/table";
 import { text } from "../../text/en";
 
 const words = text.decisions;
 type Row = Schemas["DecisionSummary"];
 
 export default function DecisionsPage() {
-  const { tenant_id, slug } = useTenant();
-  const names = usePolicyNames();
+  const { tenant_id } = useTenant();
+  const columns = useDecisionColumns();
   const given = filters.value;
-  const query = {
+  // In the body of a call: what is looked for is in no log of requests.
+  const asked: Schemas["DecisionSearch"] = {
     since: since(range.value, Date.now()),
+    time: "received",
     ...optional("action", given.get("action") as Row["action"] | null),
     ...optional("reason", given.get("reason") as Row["reason"] | null),
     ...optional("path", given.get("path")),
+    ...optional("client_ip", given.get("address")),
+    ...optional("method", given.get("method")),
     ...optional("policy_id", given.get("policy")),
     ...optional("entity_id", given.get("entity")),
   };
-  const columns: readonly Column<Row>[] = [
-    {
-      name: words.columns.time,
-      cell: (row) => (
-        <a href={`/console/${slug}/decisions/${row.decision_id}`}>
-          <Moment at={row.received_at} />
-        </a>
-      ),
-    },
-    { name: words.columns.action, cell: (row) => <Badge answer={row.action} /> },
-    { name: words.columns.reason, cell: (row) => text.reasons[row.reason] },
-    {
-      name: words.columns.policy,
-      kind: "text",
-      cell: (row) =>
-        row.policy_id === null ? "" : marked(names.get(row.policy_id) ?? row.policy_id),
-    },
-    { name: words.columns.path, kind: "text", cell: (row) => <Foreign text={row.path ?? ""} /> },
-  ];
   return (
     <>
       <h1>{text.pages.decisions}</h1>
       <Filters />
-      <Listing
+      <Listing<Row>
         label={text.pages.decisions}
-        queryKey={["decisions", tenant_id, query]}
-        ask={(cursor) =>
-          page(
-            api.GET("/api/v1/tenants/{tenant_id}/decisions", {
-              params: { path: { tenant_id }, query: { ...query, ...pageQuery(cursor) } },
+        queryKey={["decisions", tenant_id, asked]}
+        ask={async (cursor) => {
+          const found = await body(
+            api.POST("/api/v1/tenants/{tenant_id}/decisions/search", {
+              params: { path: { tenant_id } },
+              body: { ...asked, ...pageQuery(cursor) },
             }),
-          )
-        }
+          );
+          return { rows: found.decisions, next: found.cursor };
+        }}
         columns={columns}
         keyOf={(row) => row.decision_id}
         empty={<Empty />}
@@ -81,15 +65,17 @@ function Filters() {
     >
       <Choice name="action" label={words.filters.action} of={["allow", "challenge", "block"]} />
       <Choice name="reason" label={words.filters.reason} of={Object.keys(text.reasons)} />
-      <label>
-        {words.filters.path}{" "}
-        <input
-          value={given.get("path") ?? ""}
-          onChange={(event) => {
-            setFilters({ path: event.currentTarget.value });
-          }}
-        />
-      </label>
+      {(["path", "address", "method"] as const).map((name) => (
+        <label key={name}>
+          {words.filters[name]}{" "}
+          <input
+            value={given.get(name) ?? ""}
+            onChange={(event) => {
+              setFilters({ [name]: event.currentTarget.value });
+            }}
+          />
+        </label>
+      ))}
     </form>
   );
 }

@@ -84,7 +84,7 @@ class Look:
         received = spans(self.connection, self.tenant_id, query)
         found = traffic.newest(self.connection, self.tenant_id, query, received, self._passed)
         for row in found:
-            if self.deadline.is_over:
+            if self.looked_at and self.deadline.is_over:
                 self.complete = False
                 return
             rest = wanted.newest - self.looked_at

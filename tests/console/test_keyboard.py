@@ -1,0 +1,75 @@
+"""Nothing needs a pointer: the palette, and an action edited, saved and found by keys alone."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+from tests.browser import Watched
+from tests.console.places import HOME, first
+from tests.service.service_process import Service
+
+
+def test_the_palette_leads_to_pages_objects_and_addresses(owner: Watched) -> None:
+    """A part of a name opens a page or a policy; an address opens its decisions."""
+    page = owner.page
+    for typed, heading in (("entity def", "Entity definitions"), ("crawlers pass", "Known")):
+        page.keyboard.press("Control+k")
+        page.keyboard.type(typed)
+        found = page.get_by_role("dialog").get_by_role("listitem")
+        expect(found.filter(has_text=re.compile(typed, re.IGNORECASE)).first).to_be_visible()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_contain_text(heading)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("192.0.2.7")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Address or network")).to_have_value("192.0.2.7")
+    owner.require_silence()
+
+
+def test_an_action_is_edited_and_saved_without_a_pointer(owner: Watched, service: Service) -> None:
+    """Keys lead to a row, into its form, and save it."""
+    page = owner.page
+    tenant = f"/tenants/{service.tenant_id}"
+    before = service.control("GET", f"{tenant}/actions").json()[0]
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    expect(page.get_by_role("link", name=before["name"])).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Save")).to_be_visible()
+    page.keyboard.press("e")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("changed by keys")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    after = service.control("GET", f"{tenant}/actions/{before['action_id']}").json()
+    assert after["description"] == "changed by keys"
+    owner.require_silence()
+
+
+def test_a_mitigation_is_lifted_without_a_pointer(owner: Watched, service: Service) -> None:
+    """Keys lead to an entity and to the button that lifts what it is under."""
+    page = owner.page
+    held = first(service, "active-mitigations", "entity_id")
+    page.goto(f"{HOME}/entities/{held}")
+    lift = page.get_by_role("button", name="Lift").first
+    expect(lift).to_be_visible()
+    page.keyboard.press("Tab")
+    while not lift.evaluate("button => button === document.activeElement"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Nothing is held against it.")).to_be_visible()
+
+
+def test_single_keys_can_be_turned_off(owner: Watched) -> None:
+    """The list of keys turns them off, and a new page keeps to that."""
+    page = owner.page
+    page.keyboard.press("?")
+    page.get_by_label("Single keys do something").uncheck()
+    page.get_by_role("button", name="Close").click()
+    page.reload()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_have_count(0)
