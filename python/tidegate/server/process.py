@@ -16,16 +16,13 @@ from tidegate.errors import TidegateError
 from tidegate.server.asgi import HotApplication
 from tidegate.server.connection.bounds import Bounds, room_for
 from tidegate.server.connection.protocol import Protocol, close_late_connections
-from tidegate.server.console.assets import built, load
-from tidegate.server.console.pages import Console
-from tidegate.server.routing.dispatch import control_plane
-from tidegate.server.service import Service
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from tidegate.config import ServerSettings, Settings
     from tidegate.operators.keys import Keys
+    from tidegate.server.service import Service
     from tidegate.stores.base import Store
 
 BACKLOG = 2_048
@@ -75,6 +72,9 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
     Raises:
         ListenError: the address cannot be listened on.
     """
+    # A daemon listens as the service does: it is not to hold the service in memory.
+    from tidegate.server.service import Service
+
     listening = listen(settings.server)
     address = address_of(settings.server, listening)
     service = Service(settings, store, keys, address)
@@ -98,6 +98,10 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
 
 def _behind(settings: Settings, service: Service) -> ASGIApp:
     """What answers everything but the hot calls."""
+    from tidegate.server.console.assets import built, load
+    from tidegate.server.console.pages import Console
+    from tidegate.server.routing.dispatch import control_plane
+
     behind = control_plane(service.application)
     return Console(load(built()), behind) if settings.console.enabled else behind
 
