@@ -23,8 +23,8 @@ VERIFY = "/api/v1/challenge/proof/verify"
 VISITORS = 3
 RACERS = 4
 """Requests that send one solution at one time."""
-REVOKED_EVERY = 3
-"""Of so many solved challenges an operator revokes the pass of one."""
+REVOKED_EVERY = 2
+"""An operator revokes the pass of every second solved challenge."""
 _numbers, _turns = count(1), count()
 
 
