@@ -19,7 +19,7 @@ run: .venv/built console-if-possible ## serve a demonstration, with a key and ca
 test:                      ## every test, Rust and Python
 	$(MAKE) --no-print-directory --jobs=2 rust-tests .venv/built
 	$(MAKE) --no-print-directory console
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 
 console: $(CONSOLE)        ## the console, built into the package
 
