@@ -20,7 +20,7 @@ from typing import Any
 import attrs
 import httpx2 as httpx
 from playwright.sync_api import Browser, sync_playwright
-from tests.browser import ARGUMENTS
+from tests.browser import launched
 from tests.service.service_process import start, stop
 
 from tidegate.challenge.pow import BLOCK_SIZE, COST, mean_keys
@@ -108,9 +108,7 @@ def main() -> None:
         process, said = start("--demo", log=Path(folder) / "log")
         bearer = {"authorization": f"Bearer {said['owner_token']}"}
         asking = Asking(said["base_url"], said["tenant_id"], bearer, said["api_key"])
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=list(ARGUMENTS)
-        )
+        browser = launched(playwright)
         try:
             for difficulty in DIFFICULTIES:
                 asking.define(difficulty)

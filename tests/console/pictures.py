@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
-from tests.browser import ARGUMENTS
+from tests.browser import launched
 from tests.console.conftest import started
 from tests.console.places import HOME, open_place, places, prepare
 from tests.service.service_process import stop
@@ -34,20 +34,21 @@ def main(directory: Path, wanted: list[str]) -> None:
         wanted: names of pages; all when it is empty.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        sync_playwright() as playwright,
+        launched(playwright) as browser,
+    ):
         service = started(Path(scratch) / "log")
         prepare(service)
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=list(ARGUMENTS)
-        )
-        page = browser.new_page(base_url=service.base_url)
+        # No picture of a colour on its way from one theme to the other.
+        page = browser.new_page(base_url=service.base_url, reduced_motion="reduce")
         page.goto(f"/console/#access_token={service.owner_token}")
         page.wait_for_url(f"**{HOME}/")
         for name, path in places(service).items():
             if not wanted or name in wanted:
                 open_place(page, path)
                 take(page, name, directory)
-        browser.close()
         stop(service.process)
 
 

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from tests.browser import Watched
 from tests.console.places import HOME, first
 from tests.service.service_process import Service
+
+
+def open_palette(page: Page) -> None:
+    """Open it, and wait until it takes what is typed: a test types faster than anybody."""
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog").locator("input")).to_be_focused()
 
 
 def test_the_palette_leads_to_pages_objects_and_addresses(owner: Watched) -> None:
     """A part of a name opens a page or a policy; an address opens its decisions."""
     page = owner.page
     for typed, heading in (("entity def", "Entity definitions"), ("crawlers pass", "Known")):
-        page.keyboard.press("Control+k")
+        open_palette(page)
         page.keyboard.type(typed)
         found = page.get_by_role("dialog").get_by_role("listitem")
         expect(found.filter(has_text=re.compile(typed, re.IGNORECASE)).first).to_be_visible()
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", level=1)).to_contain_text(heading)
-    page.keyboard.press("Control+k")
+    open_palette(page)
     page.keyboard.type("192.0.2.7")
     page.keyboard.press("Enter")
     expect(page.get_by_label("Address or network")).to_have_value("192.0.2.7")

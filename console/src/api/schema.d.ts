@@ -24328,6 +24328,8 @@ export interface operations {
         headers: {
           /** @description under which the logs know the request */
           "X-Request-Id"?: string;
+          /** @description by which challenges of one browser are counted */
+          "Set-Cookie"?: string;
           [name: string]: unknown;
         };
         content: {
@@ -24461,8 +24463,6 @@ export interface operations {
           "X-Request-Id"?: string;
           /** @description where the browser goes next */
           Location?: string;
-          /** @description what the browser keeps of the login */
-          "Set-Cookie"?: string;
           [name: string]: unknown;
         };
         content: {

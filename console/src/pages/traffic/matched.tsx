@@ -34,7 +34,8 @@ export function Matched({ match }: { match: Found }) {
 function Timeline({ steps }: { steps: Found["timeline"] }) {
   const [asTable, setAsTable] = useState(false);
   const most = Math.max(1, ...steps.map((step) => step.looked_at));
-  const width = WIDTH / Math.max(1, steps.length);
+  // Few steps are bars, too, and no wall.
+  const width = WIDTH / Math.max(24, steps.length);
   return (
     <>
       {asTable ? (

@@ -37,6 +37,7 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
             " callers that accept `text/html`."
         ),
         handler=visit.show,
+        cookie="by which challenges of one browser are counted",
         query=wire.ChallengeQuery,
         refusals=("challenge-expired", "challenge-solved", "damaged-records", "overloaded"),
         **_VISITORS,

@@ -19,6 +19,7 @@ _BROWSER: dict[str, Any] = {
     "credential": Credential.NONE,
     "work": Work.LOGIN,
     "status": 303,
+    "cookie": "what the browser keeps of the login",
     "rooted": True,
 }
 

@@ -276,7 +276,8 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
         headers["Location"] = _header("the path of the new object")
     if route.status == HTTPStatus.SEE_OTHER:
         headers["Location"] = _header("where the browser goes next")
-        headers["Set-Cookie"] = _header("what the browser keeps of the login")
+    if route.cookie is not None:
+        headers["Set-Cookie"] = _header(route.cookie)
     success["headers"] = headers
     responses = {str(route.status): success}
     responses |= {str(status): {"description": text} for status, text in route.also.items()}

@@ -65,6 +65,7 @@ class Route:
         also_bare: the specification shows the path without the prefix; both lead here.
         rooted: the path has no prefix at all.
         any_method: the path takes every method, and answers all of them alike.
+        cookie: what a cookie of the answer keeps in the browser; None where there is none.
         repeatable: takes an idempotency key; the handler keeps its answer with its change.
         problem_page: how a refusal is shown to a browser; None where browsers do not come.
         max_bytes: bound of the request body.
@@ -94,6 +95,7 @@ class Route:
     also_bare: bool = False
     rooted: bool = False
     any_method: bool = False
+    cookie: str | None = None
     repeatable: bool = False
     problem_page: ProblemPage | None = None
     max_bytes: int = MAX_BYTES
