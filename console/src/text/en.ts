@@ -287,7 +287,7 @@ export const text = {
   },
   entityDefinition: {
     create: "New entity definition",
-    empty: "No entity definition yet. It says by what visitors are told apart.",
+    empty: "No entity definition yet. It says what distinguishes visitors.",
     key: "Key",
     part: (number: number) => `Part ${number} of the key`,
     addPart: "Add a part",

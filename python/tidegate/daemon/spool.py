@@ -138,7 +138,7 @@ class Spool:
         return max(0, self._last - self.acknowledged)
 
     def read(self, after: int, most: int) -> Row | None:
-        """The next decisions after a number, at most so many; None without any."""
+        """The next decisions after a number, up to a bound; None without any."""
 
         def work() -> Row | None:
             found = self._read(after, most)

@@ -9,7 +9,7 @@ use crate::{AGENT_BYTES, Client, HmacSha256, Network, VERSION};
 
 /// Characters; a longer text is no token, and nothing of it is looked at.
 const MAX_TOKEN_LENGTH: usize = 256;
-/// Bytes that a text of so many characters holds.
+/// Bytes that a token of that length holds.
 const MAX_TOKEN_BYTES: usize = 192;
 const TAG_BYTES: usize = 32;
 /// Nanoseconds that clocks may differ by.

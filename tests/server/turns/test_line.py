@@ -16,7 +16,7 @@ def lane(number: int) -> Lane:
 
 
 def steps(line: Line, costs: Mapping[Lane, int], count: int) -> list[Lane]:
-    """The lanes of so many steps in order; each of them waits again as soon as it had one."""
+    """The lanes of the next steps, in order; each of them waits again as soon as it had one."""
     made = []
     for _ in range(count):
         found = line.next()

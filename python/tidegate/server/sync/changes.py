@@ -88,7 +88,7 @@ class ChangeLog:
             self._add_effects(effects)
 
     def is_mark_due(self, lines: int) -> bool:
-        """Whether the log has had so many lines since this was last true."""
+        """Whether the log has grown by that number of lines since this was last true."""
         is_due = self._held is None and self.seq >= self._marked_seq + lines
         if is_due:
             self._marked_seq = self.seq
