@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from tests.edge import serving
-from tests.edge.deciders import Told
+from tests.edge.deciders import FixedDecider
 
 from tidegate.edge import AsgiMiddleware, WsgiMiddleware
 
@@ -35,7 +35,7 @@ def fronted(request: pytest.FixtureRequest) -> Fronted:
     """One body, both kinds of middleware."""
 
     @contextmanager
-    def start(decider: Told, **settings: Any) -> Iterator[str]:
+    def start(decider: FixedDecider, **settings: Any) -> Iterator[str]:
         if request.param == "asgi":
             made: Any = AsgiMiddleware(asgi_site, decider, **settings)
         else:

@@ -11,7 +11,7 @@ from tidegate import Action, Allow, Decision, Reason
 
 
 @attrs.define
-class Told:
+class FixedDecider:
     """Gives one decision, and remembers what it was asked.
 
     Attributes:
@@ -22,16 +22,16 @@ class Told:
     asked: list[Mapping[str, Any]] = attrs.field(factory=list)
 
     def decide(self, event: Mapping[str, Any], /) -> Decision:
-        """The decision that was told."""
+        """The one decision."""
         self.asked.append(event)
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
 
 
-def told(action: Action, reason: Reason = "policy") -> Told:
+def deciding(action: Action, reason: Reason = "policy") -> FixedDecider:
     """A decider of one action."""
-    return Told(Decision(action, reason))
+    return FixedDecider(Decision(action, reason))
 
 
 PROVEN = Decision(Allow(), "challenge-proof")

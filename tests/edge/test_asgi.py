@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.edge import serving
 from tests.edge.conftest import asgi_site
-from tests.edge.deciders import PROVEN, Told
+from tests.edge.deciders import PROVEN, FixedDecider
 from tests.integrations.asking import PROGRAM, ask
 
 import tidegate
@@ -30,7 +30,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 def test_bodies_stream_in_both_directions() -> None:
     """A part of the answer is there before the request is whole."""
-    with serving.asgi(AsgiMiddleware(echo, Told())) as site:
+    with serving.asgi(AsgiMiddleware(echo, FixedDecider())) as site:
         where = urlsplit(site)
         with socket.create_connection((str(where.hostname), where.port or 0), 30) as caller:
             caller.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 12\r\n\r\nfirst\x00")
@@ -45,7 +45,7 @@ def test_bodies_stream_in_both_directions() -> None:
 @pytest.mark.parametrize("kind", ["websocket", "lifespan"])
 def test_what_is_no_http_request_goes_to_the_application(kind: str) -> None:
     """With the very objects that the server handed over, and undecided."""
-    decider, handed = Told(), []
+    decider, handed = FixedDecider(), []
 
     async def app(*arguments: object) -> None:
         handed.append(arguments)
@@ -106,7 +106,7 @@ def test_an_engine_decides_on_the_loop() -> None:
 
 def test_the_access_log_of_the_server_has_no_proof(caplog: pytest.LogCaptureFixture) -> None:
     """The server writes it of the scope, in which the query has no proof any more."""
-    made = AsgiMiddleware(asgi_site, Told(PROVEN))
+    made = AsgiMiddleware(asgi_site, FixedDecider(PROVEN))
     with (
         caplog.at_level(logging.INFO),
         serving.asgi(made, log_level="info", log_config=None) as site,

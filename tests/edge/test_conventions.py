@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.edge.conftest import Fronted
-from tests.edge.deciders import PROVEN, Told, told
+from tests.edge.deciders import PROVEN, FixedDecider, deciding
 from tests.integrations.asking import BROWSER, PROGRAM, ask
 
 from tidegate import Allow, Block, Challenge, Decision
@@ -22,7 +22,7 @@ QUERY = f"service_challenge_proof={PROOF}"
 
 def test_a_good_proof_becomes_a_cookie_and_a_clean_address(fronted: Fronted) -> None:
     """The cookie is for this host alone, out of reach of scripts, and the method is kept."""
-    with fronted(Told(PROVEN)) as site:
+    with fronted(FixedDecider(PROVEN)) as site:
         seen = ask(site, f"/a%20b//?x=%2F&{QUERY}&y")
     assert (seen.status, seen.header("location")) == (307, f"{site}/a%20b//?x=%2F&y")
     cookie = f"service_challenge={PROOF}; Path=/; Secure; HttpOnly; SameSite=Lax"
@@ -34,7 +34,7 @@ def test_a_good_proof_becomes_a_cookie_and_a_clean_address(fronted: Fronted) -> 
 
 def test_a_proof_in_the_query_is_asked_about_without_the_cookie(fronted: Fronted) -> None:
     """Otherwise a good cookie would make a bad proof look good."""
-    decider = Told(PROVEN)
+    decider = FixedDecider(PROVEN)
     with fronted(decider) as site:
         ask(site, f"/?{QUERY}", BROWSER | {"cookie": "a=b; service_challenge=old"})
     (event,) = decider.asked
@@ -54,7 +54,7 @@ def test_a_proof_in_the_query_is_asked_about_without_the_cookie(fronted: Fronted
 )
 def test_a_bad_proof_is_refused_whatever_is_decided(fronted: Fronted, decision: Decision) -> None:
     """With 403, in a sentence or a document."""
-    with fronted(Told(decision)) as site:
+    with fronted(FixedDecider(decision)) as site:
         shown, read = ask(site, f"/?{QUERY}"), ask(site, f"/?{QUERY}", PROGRAM)
     assert (shown.status, read.status) == (403, 403)
     assert shown.header("content-type") == "text/plain; charset=utf-8"
@@ -65,7 +65,7 @@ def test_a_bad_proof_is_refused_whatever_is_decided(fronted: Fronted, decision: 
 @pytest.mark.parametrize("proof", ["", "a%0d%0ab", "a;b", "%22", "a" * 3801, "a&" + QUERY])
 def test_what_cannot_be_a_proof_is_asked_about_by_nobody(fronted: Fronted, proof: str) -> None:
     """It could not be a cookie, or it is there twice."""
-    decider = Told(PROVEN)
+    decider = FixedDecider(PROVEN)
     with fronted(decider) as site:
         seen = ask(site, f"/?service_challenge_proof={proof}")
     assert (seen.status, decider.asked) == (403, [])
@@ -73,7 +73,7 @@ def test_what_cannot_be_a_proof_is_asked_about_by_nobody(fronted: Fronted, proof
 
 def test_cookies_reach_the_decision(fronted: Fronted) -> None:
     """The proof among them, and every value of a name that is there twice."""
-    decider = Told()
+    decider = FixedDecider()
     with fronted(decider) as site:
         ask(site, "/", BROWSER | {"cookie": "service_challenge=x; a=1;a=2; =3; none"})
     (event,) = decider.asked
@@ -87,17 +87,17 @@ FAILURES = [UnreachableError("away"), AuthenticationError(401, {}), RuntimeError
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda each: type(each).__name__)
 def test_a_failure_is_answered_with_502(fronted: Fronted, failure: Exception) -> None:
     """Unless it was set that a visitor passes."""
-    with fronted(Told(failure)) as site:
+    with fronted(FixedDecider(failure)) as site:
         seen = ask(site, "/", PROGRAM)
     assert (seen.status, seen.json()["code"]) == (502, "no-decision")
-    with fronted(Told(failure), fail_open=True) as site:
+    with fronted(FixedDecider(failure), fail_open=True) as site:
         assert ask(site, "/").header("x-site") == "1"
 
 
 @pytest.mark.parametrize("url", [None, "javascript:alert(1)", "//evil.test", "https://a@b.test/"])
 def test_a_challenge_that_leads_nowhere_is_a_failure(fronted: Fronted, url: str | None) -> None:
     """No visitor is sent to an address that is none."""
-    decider = told(Challenge(redirect_url=url))
+    decider = deciding(Challenge(redirect_url=url))
     with fronted(decider) as site:
         assert ask(site, "/").status == 502
     with fronted(decider, fail_open=True) as site:
@@ -111,14 +111,14 @@ def test_a_challenge_that_leads_nowhere_is_a_failure(fronted: Fronted, url: str 
 )
 def test_a_visitor_cannot_choose_the_failure(fronted: Fronted, refusal: Exception) -> None:
     """A request that cannot be decided on because of what it is does not pass."""
-    with fronted(Told(refusal), fail_open=True) as site:
+    with fronted(FixedDecider(refusal), fail_open=True) as site:
         seen = ask(site, "/", PROGRAM)
     assert (seen.status, seen.json()["code"]) == (403, "request-refused")
 
 
 def test_failing_open_keeps_a_proof_for_later(fronted: Fronted) -> None:
     """It becomes the cookie unread, and the next decision looks at it."""
-    with fronted(Told(UnreachableError("away")), fail_open=True) as site:
+    with fronted(FixedDecider(UnreachableError("away")), fail_open=True) as site:
         seen = ask(site, f"/a?{QUERY}")
     assert (seen.status, seen.header("location")) == (307, f"{site}/a")
     assert str(seen.header("set-cookie")).startswith(f"service_challenge={PROOF};")
@@ -126,9 +126,9 @@ def test_failing_open_keeps_a_proof_for_later(fronted: Fronted) -> None:
 
 def test_the_fail_mode_of_a_client_is_carried_out(fronted: Fronted) -> None:
     """Open or closed, as the client that was handed over has it."""
-    with fronted(told(Block(503), "fail-closed")) as site:
+    with fronted(deciding(Block(503), "fail-closed")) as site:
         assert ask(site, f"/?{QUERY}").status == 503
-    with fronted(told(Allow(), "fail-open")) as site:
+    with fronted(deciding(Allow(), "fail-open")) as site:
         assert ask(site, f"/?{QUERY}").status == 307
         assert ask(site, "/").status == 200
 
@@ -136,14 +136,14 @@ def test_the_fail_mode_of_a_client_is_carried_out(fronted: Fronted) -> None:
 @pytest.mark.parametrize(("status", "sent"), [(429, 429), (599, 599), (200, 403), (99, 403)])
 def test_a_block_has_a_status_that_blocks(fronted: Fronted, status: int, sent: int) -> None:
     """Any other is replaced by 403."""
-    with fronted(told(Block(status, "no"))) as site:
+    with fronted(deciding(Block(status, "no"))) as site:
         seen = ask(site, "/")
     assert (seen.status, seen.body) == (sent, b"no")
 
 
 def test_a_head_request_gets_no_body(fronted: Fronted) -> None:
     """Whatever is answered."""
-    with fronted(told(Block(429, "no"))) as site:
+    with fronted(deciding(Block(429, "no"))) as site:
         seen = ask(site, "/", method="HEAD")
     assert (seen.status, seen.body, seen.header("content-length")) == (429, b"", "2")
 
@@ -151,7 +151,7 @@ def test_a_head_request_gets_no_body(fronted: Fronted) -> None:
 @pytest.mark.parametrize("host", ["", "a b", "evil.test/", "a@b.test", "[::1", "é.test", "-a.test"])
 def test_a_request_without_a_host_is_refused(fronted: Fronted, host: str) -> None:
     """Nobody could be sent back to it."""
-    decider = Told()
+    decider = FixedDecider()
     with fronted(decider) as site:
         seen = ask(site, "/", PROGRAM, host=host.encode().decode("latin-1"))
     assert (seen.status, decider.asked) == (400, [])
@@ -159,7 +159,7 @@ def test_a_request_without_a_host_is_refused(fronted: Fronted, host: str) -> Non
 
 def test_the_origin_may_be_set(fronted: Fronted) -> None:
     """For a site that cannot see the visitor's."""
-    decider = Told()
+    decider = FixedDecider()
     with fronted(decider, origin="https://shop.example.test") as site:
         ask(site, "/a")
     assert decider.asked[0]["return_url"] == "https://shop.example.test/a"
@@ -172,7 +172,7 @@ def test_a_trusted_proxy_says_who_asks(fronted: Fronted) -> None:
         "x-forwarded-for": "203.0.113.9, 198.51.100.7",
         "x-forwarded-proto": "https",
     }
-    decider = Told()
+    decider = FixedDecider()
     with fronted(decider) as site:
         ask(site, "/", told_by)
     with fronted(decider, trusted_proxies=["127.0.0.0/8"]) as site:
@@ -191,5 +191,5 @@ def test_a_trusted_proxy_says_who_asks(fronted: Fronted) -> None:
 )
 def test_settings_that_mean_nothing_are_refused(fronted: Fronted, settings: object) -> None:
     """When the middleware is made, not when a visitor comes."""
-    with pytest.raises(ValueError, match=r"network|origin"), fronted(Told(), **settings):  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"network|origin"), fronted(FixedDecider(), **settings):  # type: ignore[arg-type]
         pass

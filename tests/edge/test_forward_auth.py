@@ -131,8 +131,8 @@ def test_a_question_that_is_not_clear_is_refused(path: str, headers: Headers) ->
 
 def test_behind_envoy_the_headers_of_other_proxies_mean_nothing() -> None:
     """Its address is in the path, where a visitor cannot put another."""
-    told = with_(ENVOY, x_original_url="https://evil.test/free", x_forwarded_uri="/free")
-    assert read_inquiry("GET", "/authz/judged", "", told).visit.path == "/judged"
+    forged = with_(ENVOY, x_original_url="https://evil.test/free", x_forwarded_uri="/free")
+    assert read_inquiry("GET", "/authz/judged", "", forged).visit.path == "/judged"
 
 
 def answered(proxy: str, decision: Decision, query: str = "") -> tuple[int, dict[str, str]]:
@@ -177,8 +177,8 @@ def test_nginx_is_told_in_a_header_what_to_tell_a_program() -> None:
 def test_nginx_sees_every_block_as_403(status: int) -> None:
     """A 401 would be read as a challenge, another status as a failure."""
     body = '{"code":"challenge-required"}'
-    told, headers = answered("nginx", Decision(Block(status, body), "policy"))
-    assert (told, "x-service-problem" in headers) == (403, False)
+    status_seen, headers = answered("nginx", Decision(Block(status, body), "policy"))
+    assert (status_seen, "x-service-problem" in headers) == (403, False)
 
 
 def test_other_proxies_hand_on_what_they_are_answered() -> None:
@@ -196,8 +196,8 @@ def test_a_block_is_no_failure_to_envoy() -> None:
 @pytest.mark.parametrize(("proxy", "status"), [("nginx", 401), ("traefik", 307), ("envoy", 307)])
 def test_a_good_proof_gives_every_proxy_the_cookie(proxy: str, status: int) -> None:
     """And the clean address."""
-    told, headers = answered(proxy, PROVEN, "?service_challenge_proof=P&x=1")
-    assert told == status
+    status_seen, headers = answered(proxy, PROVEN, "?service_challenge_proof=P&x=1")
+    assert status_seen == status
     assert headers["set-cookie"].startswith("service_challenge=P; Path=/; Secure; HttpOnly;")
     where = headers["x-service-location" if proxy == "nginx" else "location"]
     assert where.endswith("/a?x=1")

@@ -12,7 +12,7 @@ import pytest
 from tests.client.scripted import ScriptedServer, reply
 from tests.edge import serving
 from tests.edge.conftest import Fronted, asgi_site
-from tests.edge.deciders import PROVEN, Told, told
+from tests.edge.deciders import PROVEN, FixedDecider, deciding
 from tests.integrations.asking import BROWSER, Seen, ask
 from tests.integrations.edges import Edge, running
 from tests.shared_data import shared_lines
@@ -42,7 +42,7 @@ def written(text: str) -> str:
 @pytest.fixture(scope="module")
 def proven_site() -> Iterator[str]:
     """A site to which every proof is good."""
-    with serving.asgi(AsgiMiddleware(asgi_site, Told(PROVEN))) as site:
+    with serving.asgi(AsgiMiddleware(asgi_site, FixedDecider(PROVEN))) as site:
         yield site
 
 
@@ -66,7 +66,7 @@ def test_a_clean_address_is_on_the_site_itself(proven_site: str) -> None:
 
 def test_a_hostile_host_never_becomes_an_address_to_go_to() -> None:
     """It is refused, or the address is on that very host."""
-    decider = Told(PROVEN)
+    decider = FixedDecider(PROVEN)
     with serving.asgi(AsgiMiddleware(asgi_site, decider)) as site:
         for line in shared_lines("data/adversarial/url/return_url_verdicts.jsonl"):
             text = line["return_url"].encode("utf-8", "surrogatepass").decode("latin-1")
@@ -84,7 +84,7 @@ def test_a_hostile_host_never_becomes_an_address_to_go_to() -> None:
 
 def test_hostile_cookies_reach_the_decision_and_nothing_else(fronted: Fronted) -> None:
     """No name but that of the pass is read as it, and no cookie stops a request."""
-    proof, decider = "PROOFproof", Told()
+    proof, decider = "PROOFproof", FixedDecider()
     with fronted(decider) as site:
         for line in shared_lines("data/adversarial/cookies/cookie_header.jsonl"):
             text = re.sub(r"\{PROOF\w*\}", proof, line["header"])
@@ -112,7 +112,7 @@ BLOCKS = [
 def test_hostile_headers_of_a_block_are_left_out(fronted: Fronted) -> None:
     """The visitor stays blocked, and no header frames, splits or forges."""
     for line in BLOCKS:
-        with fronted(told(Block(429, "no", {line["name"]: line["value"]}))) as site:
+        with fronted(deciding(Block(429, "no", {line["name"]: line["value"]}))) as site:
             check_blocked(ask(site, "/"), line)
 
 
@@ -137,7 +137,7 @@ def test_hostile_redirects_lead_nowhere(fronted: Fronted) -> None:
     for text in texts[:: max(1, len(texts) // 60)]:
         if re.fullmatch(r"https?://[\w.-]+(:\d+)?([/?#][!-\[\]-~]*)?", text):
             continue
-        with fronted(told(Challenge(redirect_url=text))) as site:
+        with fronted(deciding(Challenge(redirect_url=text))) as site:
             assert ask(site, "/").status == 502, text
 
 

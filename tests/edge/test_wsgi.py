@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.edge import serving
 from tests.edge.conftest import wsgi_site
-from tests.edge.deciders import PROVEN, Told
+from tests.edge.deciders import PROVEN, FixedDecider
 from tests.integrations.asking import ask
 
 import tidegate
@@ -24,7 +24,7 @@ def test_bodies_pass_untouched() -> None:
         return [environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))]
 
     content = bytes(range(256)) * 1000
-    with serving.wsgi(WsgiMiddleware(echo, Told())) as site:
+    with serving.wsgi(WsgiMiddleware(echo, FixedDecider())) as site:
         assert ask(site, "/", method="POST", body=content).body == content
 
 
@@ -38,7 +38,7 @@ def test_the_answer_of_the_application_is_not_wrapped() -> None:
     environ = {
         "REQUEST_METHOD": "GET", "wsgi.url_scheme": "http", "HTTP_HOST": "x", "PATH_INFO": "/",
     }  # fmt: skip
-    assert WsgiMiddleware(lambda *_: made, Told())(environ, lambda *_: print) is made
+    assert WsgiMiddleware(lambda *_: made, FixedDecider())(environ, lambda *_: print) is made
 
 
 @pytest.mark.parametrize("name", ["RAW_URI", "REQUEST_URI"])
@@ -48,7 +48,7 @@ def test_the_path_is_as_it_was_written_where_the_server_has_it(name: str) -> Non
         "REQUEST_METHOD": "GET", "wsgi.url_scheme": "https", "HTTP_HOST": "x",
         "PATH_INFO": "/a b/\xc3\xa9", "QUERY_STRING": "q=%2F",
     }  # fmt: skip
-    decider = Told()
+    decider = FixedDecider()
     made = WsgiMiddleware(wsgi_site, decider)
     made(dict(environ), lambda *_: print)
     made({**environ, name: "/a%20b%2F%C3%A9?q=%2F"}, lambda *_: print)
@@ -66,7 +66,7 @@ def test_the_environment_has_no_proof_any_more() -> None:
         "RAW_URI": "/a?a=b&service_challenge_proof=P",
         "REQUEST_URI": "/a?service_challenge_proof=P",
     }  # fmt: skip
-    WsgiMiddleware(wsgi_site, Told(PROVEN))(environ, lambda *_: print)
+    WsgiMiddleware(wsgi_site, FixedDecider(PROVEN))(environ, lambda *_: print)
     kept = [environ[name] for name in ("QUERY_STRING", "RAW_URI", "REQUEST_URI")]
     assert kept == ["a=b", "/a?a=b", "/a"]
 

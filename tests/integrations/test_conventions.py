@@ -135,8 +135,8 @@ def test_a_visitor_cannot_choose_the_path_that_is_judged(edge: Edge) -> None:
     """Headers by which proxies tell addresses are the proxy's, whoever sends them."""
     for name in ("x-original-url", "x-forwarded-uri", "x-rewrite-url", "x-envoy-original-path"):
         for value in ("/free", f"{edge.base_url}/free"):
-            told = BROWSER | {name: value, "x-original-method": "GET"}
-            assert ask(edge.base_url, "/blocked", told).status in (403, 451)
+            sent = BROWSER | {name: value, "x-original-method": "GET"}
+            assert ask(edge.base_url, "/blocked", sent).status in (403, 451)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

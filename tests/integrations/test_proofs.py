@@ -25,8 +25,8 @@ def address_seen(edge: Edge, shop: Deciding) -> str:
     """The address that a visitor on this machine has to the service."""
     problem = ask(edge.base_url, GATE, {"accept": "*/*"}).json()
     decision = shop.get(f"decisions/{problem['redirect_url'].rpartition('/')[2]}")
-    told = decision["event"]["request"]["headers"].get("x-forwarded-for", HERE)
-    return str(told).rpartition(",")[2].strip()
+    forwarded = decision["event"]["request"]["headers"].get("x-forwarded-for", HERE)
+    return str(forwarded).rpartition(",")[2].strip()
 
 
 class Mint:

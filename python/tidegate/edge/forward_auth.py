@@ -190,6 +190,6 @@ def _for_auth_request(reply: Reply) -> Reply:
         LOCATION: reply.header("location") if reply.status < 400 else None,
         PROBLEM: reply.body.decode() if reply.code == "challenge-required" else None,
     }
-    told = tuple((name, value) for name, value in more.items() if value)
+    added = tuple((name, value) for name, value in more.items() if value)
     kept = tuple(pair for pair in reply.headers if pair[0] != "location")
-    return attrs.evolve(reply, status=401 if told else 403, headers=(*kept, *told))
+    return attrs.evolve(reply, status=401 if added else 403, headers=(*kept, *added))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 from uuid import UUID
 
 import attrs
@@ -72,13 +72,17 @@ class EntityWindow:
     threshold: int
 
 
+# Expressions have integers of 64 bits, so no entity has a larger one.
+_AskedPart: TypeAlias = str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | bool
+
+
 @attrs.frozen(kw_only=True)
 class EntityLookup:
     """An entity, given by its values."""
 
     entity_definition_id: UUID
     key: Annotated[
-        tuple[KeyPart, ...],
+        tuple[_AskedPart, ...],
         Meta(
             min_length=1,
             max_length=8,
