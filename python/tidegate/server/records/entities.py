@@ -34,6 +34,8 @@ def find(call: Call) -> Answer:
     slug = next((slug for slug, each in known.items() if each == wanted), None)
     if live is None or slug is None:
         raise NotFoundError("entity definition")
+    if any(isinstance(part, int) and not -(2**63) <= part < 2**63 for part in body.key):
+        raise NotFoundError("entity")  # expressions have integers of 64 bits
     found = live.keys.named(slug, body.key, live.redactor)
     if found is None:
         detail = "the entity definition is disabled, or has another number of key parts"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import attrs
@@ -72,17 +72,13 @@ class EntityWindow:
     threshold: int
 
 
-# Expressions have integers of 64 bits, so no entity has a larger one.
-_AskedPart: TypeAlias = str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | bool
-
-
 @attrs.frozen(kw_only=True)
 class EntityLookup:
     """An entity, given by its values."""
 
     entity_definition_id: UUID
     key: Annotated[
-        tuple[_AskedPart, ...],
+        tuple[KeyPart, ...],
         Meta(
             min_length=1,
             max_length=8,
