@@ -17,8 +17,6 @@ TENANT = f"{PREFIX}/tenants/{{tenant_id}}"
 NOT_SHOWN = {
     f"GET {PREFIX}/tenants": "`/me` names the operator's tenants, with the role in each",
     f"POST {PREFIX}/tenants": "a tenant is made when a service is set up, by a call",
-    f"GET {TENANT}": "its settings have no form yet; an Owner changes them by a call",
-    f"PATCH {TENANT}": "its settings have no form yet; an Owner changes them by a call",
     f"DELETE {TENANT}": "a tenant is deleted by a call that somebody writes, not by a click",
     f"GET {TENANT}/api-keys/{{api_key_id}}": "the list has every member",
     f"PATCH {TENANT}/api-keys/{{api_key_id}}": "a key is replaced, not changed",
@@ -26,9 +24,6 @@ NOT_SHOWN = {
     f"POST {TENANT}/traffic/facets": "a match counts values too, in the same look",
     f"GET {TENANT}/language": "the service checks what is typed; the editor shows no help yet",
     f"POST {TENANT}/expressions/complete": "the editor completes nothing yet",
-    f"POST {TENANT}/policies/order": "priorities are changed one by one, in each policy's form",
-    f"POST {TENANT}/active-mitigations/lift": "mitigations are lifted one by one",
-    f"GET {TENANT}/status": "the figures are in the Grafana dashboard",
     f"GET {TENANT}/definitions": "whole documents are for files under version control",
     f"PUT {TENANT}/definitions": "whole documents are for files under version control",
     f"POST {TENANT}/policies/{{policy_id}}/simulate": "an explanation shows a real event",
