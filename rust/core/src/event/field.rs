@@ -1,5 +1,8 @@
 //! The field model: what the encoder computes from a request (docs/fields.md).
 
+/// The cookie that carries the proof of a challenge.
+pub const PROOF_COOKIE: &str = "service_challenge";
+
 /// The maps of an event; absent keys read as `""`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Section {

@@ -212,7 +212,7 @@ impl<'a> DictReader<'_, 'a> {
             let read = if section == Section::Fields && name == "body" {
                 self.body(&value, raw)
             } else {
-                self.entry(&value, section)
+                self.entry(&value, (section, name))
             };
             entries.extend(read.map_err(|it| it.under(name))?.map(|text| (name, text)));
         }
@@ -222,7 +222,7 @@ impl<'a> DictReader<'_, 'a> {
     /// Keeps `fields.body`, and gives its text when it is a value like others.
     fn body(&self, value: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<Option<&'a str>> {
         if as_sequence(value).is_none() && as_object(value)?.is_none() {
-            let text = self.entry(value, Section::Fields)?;
+            let text = self.entry(value, (Section::Fields, "body"))?;
             if value.is_instance_of::<PyString>() {
                 raw.body = text.map(RawBody::Text);
             }
@@ -235,14 +235,14 @@ impl<'a> DictReader<'_, 'a> {
         Ok(None)
     }
 
-    fn entry(&self, value: &Bound<'_, PyAny>, section: Section) -> Result<Option<&'a str>> {
+    fn entry(&self, value: &Bound<'_, PyAny>, place: (Section, &str)) -> Result<Option<&'a str>> {
         let Some(values) = as_sequence(value) else { return self.scalar(value) };
         self.check_members(values.len()?)?;
         let mut texts = Vec::with_capacity(values.len()?);
         for (index, value) in values.try_iter()?.enumerate() {
             texts.extend(self.scalar(&value?).map_err(|it| it.under(index))?);
         }
-        Ok(several(&texts, section, self.arena))
+        Ok(several(&texts, place, self.arena))
     }
 
     fn scalar(&self, value: &Bound<'_, PyAny>) -> Result<Option<&'a str>> {
