@@ -1,5 +1,6 @@
 //! An event as it was received, before any field is computed.
 
+pub mod arena;
 pub mod encode;
 pub mod field;
 pub mod geo;
