@@ -29,6 +29,9 @@ const RULES_WORTH_A_THREAD: usize = 1_000;
 /// A set of at most this number of rules keeps all ids as objects. Of a larger one they would
 /// be seen in the time of the first answer, and in memory.
 const FEW: usize = 2048;
+/// An answer is long that names more rules than this, and this part of all rules.
+const LONG: usize = 64;
+const LONG_PART: usize = 16;
 
 /// The named tuple of ids that match and errors by id.
 static MATCHES: ImportedClass = ImportedClass::new("tidegate.evaluation.matches", "Matches");
@@ -41,7 +44,7 @@ type WireOutcome = (Option<Vec<u8>>, Option<&'static str>, Option<(u32, u32)>, u
 pub(crate) struct PyRuleSet {
     pub(crate) rules: Arc<RuleSet>,
     pub(crate) user_agents: Option<&'static UserAgents>,
-    /// All ids, kept since the first answer where rules are few.
+    /// All ids, kept since the first answer, or the first long one where rules are many.
     ids: PyOnceLock<Box<[Py<PyString>]>>,
 }
 
@@ -195,9 +198,10 @@ impl PyRuleSet {
         MATCHES.get(py)?.call1((self.names(py, matched)?, failed))
     }
 
-    /// The ids of some rules; those of few rules are made once for all answers.
+    /// The ids of some rules; those of few rules and of a long answer are made once for all
+    /// answers.
     fn names<'py>(&self, py: Python<'py>, rules: &[u32]) -> PyResult<Bound<'py, PyList>> {
-        if self.rules.len() > FEW {
+        if self.rules.len() > FEW && rules.len() < LONG.max(self.rules.len() / LONG_PART) {
             let names = rules.iter().filter_map(|index| self.id(*index));
             return PyList::new(py, names.collect::<Vec<_>>());
         }
