@@ -15776,7 +15776,10 @@ export interface operations {
   "read-language": {
     parameters: {
       query?: never;
-      header?: never;
+      header?: {
+        /** @description answered with 304 when the object is still the same */
+        "If-None-Match"?: string;
+      };
       path: {
         tenant_id: string;
       };
@@ -15789,6 +15792,8 @@ export interface operations {
         headers: {
           /** @description under which the logs know the request */
           "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
           [name: string]: unknown;
         };
         content: {
@@ -15959,6 +15964,13 @@ export interface operations {
            */
           "application/json": components["schemas"]["Language"];
         };
+      };
+      /** @description The caller has the present revision. */
+      304: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
       };
       /** @description `malformed-request`: the request cannot be read */
       400: {
