@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
-from tests.console.node import npm_run
+from tests.console.node import node_of, npm_run
 from tools.console import ROOT, SOURCES
 
 DOCUMENT = json.loads((ROOT / "docs/openapi.json").read_text())
@@ -58,6 +59,26 @@ def test_every_route_for_operators_has_a_page_or_a_reason() -> None:
 def test_every_call_is_in_the_document() -> None:
     """The console calls nothing that the interface does not have."""
     assert used() - for_operators() == set()
+
+
+def test_a_route_that_is_gone_breaks_the_build(tmp_path: Path) -> None:
+    """Types of a document without a route refuse the sources that call it."""
+    document = json.loads(json.dumps(DOCUMENT))
+    del document["paths"][f"{TENANT}/traffic/match"]
+    changed = tmp_path / "openapi.json"
+    changed.write_text(json.dumps(document))
+    copy = tmp_path / "console"
+    ignored = shutil.ignore_patterns("node_modules", "schema.d.ts")
+    shutil.copytree(SOURCES, copy, ignore=ignored)
+    (copy / "node_modules").symlink_to(SOURCES / "node_modules")
+    made = copy / "src/api/schema.d.ts"
+    generator = "node_modules/openapi-typescript/bin/cli.js"
+    options = ["--default-non-nullable=false", "-o", str(made)]
+    node_of([generator, str(changed), *options]).check_returncode()
+    compiler = "node_modules/typescript/bin/tsc"
+    done = node_of([compiler, "--noEmit", "--project", str(copy / "tsconfig.json")])
+    assert done.returncode != 0
+    assert "/traffic/match" in done.stdout
 
 
 def test_the_types_are_those_of_the_document(tmp_path: Path) -> None:
