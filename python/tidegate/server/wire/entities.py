@@ -17,7 +17,7 @@ from tidegate.server.wire.decisions import (
 
 if TYPE_CHECKING:
     from tidegate.policy.state.standing import ActiveMitigation
-    from tidegate.server.engines.compiling import Names
+    from tidegate.server.engines.compiled import Names
 
 
 @attrs.frozen(kw_only=True)
