@@ -11,7 +11,7 @@ CONSOLE := python/tidegate/console/assets/index.html
 CONSOLE_SOURCES := $(shell find console -path console/node_modules -prune -o -type f -print) tools/console.py
 
 .PHONY: run console console-if-possible test rust-tests kill-test counts-test restart-test damage-test \
-	attack fuzz-api newcomer-test check agree bench conformance sizes wheels docs clean
+	attack fuzz-api hostile-test newcomer-test check agree bench conformance sizes wheels docs clean
 
 run: .venv/built console-if-possible ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
@@ -50,6 +50,10 @@ hybrid-test: .venv/built   ## 100 schedules of faults between a daemon and its s
 
 damage-test: .venv/built   ## 500 damages to what a kill left; none may be silent
 	$(BIN)/python -m tests.faults.damage --cases 500
+
+hostile-test: .venv/built console ## every hostile address and cookie through page, browser and integrations
+	EVERY_LINE=1 $(BIN)/python -m pytest -q tests/server/challenges/test_pages.py \
+		tests/server/challenges/test_visit.py tests/integrations/test_hostile.py
 
 fuzz-api: .venv/built      ## schemathesis, 500 examples of every operation of the interface
 	$(BIN)/python tests/service/api_fuzzing.py --examples 500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,9 @@ def shared_lines(name: str, *, step: int = 1) -> list[Any]:
 
 
 def some_lines(name: str, most: int) -> list[Any]:
-    """At most a number of lines, from all over a file; see :func:`shared_lines`."""
+    """At most a number of lines, from all over a file; see :func:`shared_lines`.
+
+    `make hostile-test` has all of them.
+    """
     lines = shared_lines(name)
-    return lines[:: -(-len(lines) // most)]
+    return lines if "EVERY_LINE" in os.environ else lines[:: -(-len(lines) // most)]

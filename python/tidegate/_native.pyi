@@ -24,7 +24,6 @@ __all__ = [
     "RuleSet",
     "Served",
     "count_log",
-    "encode",
 ]
 
 _T = TypeVar("_T")
@@ -303,24 +302,13 @@ class Engine:
 class ProofKeys:
     """What reads the proofs of a tenant's challenges; ``tidegate.policy.proofs`` is the definition.
 
-    Ids have 16 bytes, keys 32, the hash of a user agent 16; a network is text, empty for none.
+    Args:
+        tenant: its id, 16 bytes.
+        proof_key: 32 bytes.
+        sealing_key: 32 bytes.
     """
 
     def __new__(cls, tenant: bytes, proof_key: bytes, sealing_key: bytes) -> ProofKeys: ...
-    def client(self, client_ip: str | None, user_agent: str | None) -> tuple[str, bytes]:
-        """Network and user agent."""
-
-    def read(
-        self, token: str, at: int
-    ) -> tuple[str, tuple[bytes, bytes, int, int, str, bytes] | None]:
-        """The status, and of a verified token pass, challenge, issue, end, network and agent."""
-
-    def seal(self, decision_id: bytes, return_url: str | None, network: str, agent: bytes) -> bytes:
-        """What a challenge needs, sealed.
-
-        Raises:
-            ValueError: the network is none.
-        """
 
 @final
 class Frozen:
@@ -565,18 +553,4 @@ def count_log(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], s
 
     Raises:
         ValueError: the index is none.
-    """
-
-def encode(
-    bundle: bytes, event: Mapping[str, Any] | bytes, databases: list[bytes] = ...
-) -> dict[str, bytes]:
-    """Every declared field that an event has, as VALUE JSON; for tests of the encoder.
-
-    Args:
-        bundle: as for ``RuleSet``.
-        databases: contents of address databases.
-
-    Raises:
-        EventError: the event is refused.
-        ValueError: a database is none.
     """

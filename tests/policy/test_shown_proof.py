@@ -58,6 +58,13 @@ def shown(
     return made
 
 
+def with_cookies(values: list[str]) -> dict[str, Any]:
+    """An event with several cookies of the name."""
+    made = shown()
+    made["request"]["cookies"] = {"service_challenge": values}
+    return made
+
+
 def of(decision: EngineDecision) -> tuple[str, str, str | None]:
     """The answer, the reason, and what was found of the proof."""
     status = decision.proof.status if decision.proof else None
@@ -146,6 +153,17 @@ def test_a_block_that_fires_revokes_the_pass(engine: Engine) -> None:
     assert of(engine.decide(shown(token()))) == ("block", "active-mitigation", "revoked")
     assert of(engine.decide(shown(token(), ip=AWAY))) == ("challenge", "policy", "revoked")
     assert of(engine.decide(shown(token(OTHER_PASS), ip=AWAY))) == PROVEN
+
+
+def test_of_several_cookies_the_first_valid_one_counts(engine: Engine) -> None:
+    """A planted cookie hides no good one, and only two of a text are looked at."""
+    planted, good = "planted", token()
+    for several in ([planted, good], [good, planted], [good, planted, planted]):
+        assert of(engine.decide(with_cookies(several))) == PROVEN
+    assert of(engine.decide(with_cookies([planted, planted, good])))[2] == "invalid"
+    assert of(engine.decide(with_cookies(["", good]))) == PROVEN
+    assert of(engine.decide(with_cookies(["", ""])))[2] is None
+    assert of(engine.decide(shown(query=planted, cookie=f"{planted}, {good}"))) == PROVEN
 
 
 def test_an_active_block_revokes_the_pass_too(engine: Engine) -> None:

@@ -15520,7 +15520,10 @@ export interface operations {
   "read-language": {
     parameters: {
       query?: never;
-      header?: never;
+      header?: {
+        /** @description answered with 304 when the object is still the same */
+        "If-None-Match"?: string;
+      };
       path: {
         tenant_id: string;
       };
@@ -15533,6 +15536,8 @@ export interface operations {
         headers: {
           /** @description under which the logs know the request */
           "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
           [name: string]: unknown;
         };
         content: {
@@ -15703,6 +15708,13 @@ export interface operations {
            */
           "application/json": components["schemas"]["Language"];
         };
+      };
+      /** @description The caller has the present revision. */
+      304: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
       };
       /** @description `malformed-request`: the request cannot be read */
       400: {

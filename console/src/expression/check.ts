@@ -1,48 +1,73 @@
 /** What the service says of a text while it is typed; a late answer never replaces a newer one. */
 
+import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { useEffect, useState } from "preact/hooks";
 import { api, body, type Schemas } from "../api/client";
+import { useTenant } from "../frame/session";
 
 export type Report = Schemas["ExpressionReport"];
 export type Finding = Schemas["ExpressionFinding"];
 export type Purpose = NonNullable<Schemas["ExpressionCheck"]["purpose"]>;
 const PAUSE_MS = 150;
+const KEPT_MS = 60_000;
+
+/** A text and what it is for: that decides what it may name. */
+export interface Question {
+  expression: string;
+  purpose: Purpose;
+  /** Whether it is the condition of a clause that has an entity. */
+  entity?: boolean;
+}
 
 export interface Checked {
-  /** The text that the report is about. */
-  expression: string;
+  /** The report about the text, or about an earlier one while it is awaited. */
   report: Report | null;
+  /** Whether the report is about the text as it stands. */
+  isCurrent: boolean;
   error: unknown;
 }
 
+/** The check of a text; whoever asks for the same text shares the answer. */
+export function checkQuery(tenant_id: string, { expression, purpose, entity = false }: Question) {
+  return {
+    queryKey: ["check", tenant_id, purpose, entity, expression],
+    enabled: expression.trim() !== "",
+    gcTime: KEPT_MS,
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      body(
+        api.POST("/api/v1/tenants/{tenant_id}/expressions/check", {
+          params: { path: { tenant_id } },
+          body: { expression, purpose, entity, types: true },
+          signal,
+        }),
+      ),
+  };
+}
+
 /** Checks a text after a pause in the typing. An empty text has no report. */
-export function useCheck(tenant_id: string, expression: string, purpose: Purpose): Checked {
-  const [checked, setChecked] = useState<Checked>({ expression: "", report: null, error: null });
+export function useCheck(question: Question): Checked {
+  const { tenant_id } = useTenant();
+  const expression = useSettled(question.expression);
+  // An answer about an earlier text has another key, and its call is ended.
+  const found = useQuery({
+    ...checkQuery(tenant_id, { ...question, expression }),
+    placeholderData: keepPreviousData,
+  });
+  const report = expression.trim() ? (found.data ?? null) : null;
+  const isCurrent = expression === question.expression && !found.isPlaceholderData;
+  return { report, isCurrent, error: found.error };
+}
+
+/** A value as it was when nothing changed for a while. */
+export function useSettled<T>(value: T): T {
+  const [settled, setSettled] = useState(value);
   useEffect(() => {
-    if (!expression.trim()) {
-      setChecked({ expression, report: null, error: null });
-      return;
-    }
-    const asked = new AbortController();
     const timer = setTimeout(() => {
-      const call = api.POST("/api/v1/tenants/{tenant_id}/expressions/check", {
-        params: { path: { tenant_id } },
-        body: { expression, purpose },
-        signal: asked.signal,
-      });
-      body(call).then(
-        (report) => {
-          if (!asked.signal.aborted) setChecked({ expression, report, error: null });
-        },
-        (error: unknown) => {
-          if (!asked.signal.aborted) setChecked({ expression, report: null, error });
-        },
-      );
+      setSettled(value);
     }, PAUSE_MS);
     return () => {
       clearTimeout(timer);
-      asked.abort();
     };
-  }, [tenant_id, expression, purpose]);
-  return checked;
+  }, [value]);
+  return settled;
 }

@@ -12,9 +12,11 @@ import { lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { Annotation, EditorState, type Transaction } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
+import type { Finding } from "./check";
+import { completions, type Asker } from "./complete";
+import { meanings, type Typed } from "./hover";
 import { expressionLanguage } from "./language";
 import { unitOf } from "./places";
-import type { Finding } from "./check";
 import { theme } from "./theme";
 
 /** Types over a selection without the browser's help: it would keep the look of the text that it
@@ -42,7 +44,11 @@ export interface EditorProps {
   label: string;
   value: string;
   findings: readonly Finding[];
+  asker: Asker;
+  typed: Typed;
   isReadOnly?: boolean;
+  /** Puts the text into its usual form, where that is known. */
+  onFormat: () => void;
   onChange: (value: string) => void;
 }
 
@@ -90,6 +96,8 @@ export function ExpressionEditor(props: EditorProps) {
     const { current } = view;
     if (!current) return;
     const text = current.state.doc.toString();
+    // A finding is about a text; another one has come since when that is not the editor's.
+    if (text !== props.value) return;
     const shown = props.findings.map((finding) => diagnosticOf(text, finding));
     current.dispatch(setDiagnostics(current.state, shown));
   }, [props.findings]);
@@ -99,13 +107,22 @@ export function ExpressionEditor(props: EditorProps) {
 
 function extensions(latest: { current: EditorProps }, typed: Set<string>) {
   const { label, isReadOnly = false } = latest.current;
+  const format = (): boolean => {
+    latest.current.onFormat();
+    return true;
+  };
   return [
     expressionLanguage(),
     history(),
     bracketMatching(),
     closeBrackets(),
-    autocompletion(),
+    autocompletion({ override: [completions(() => latest.current.asker)], icons: false }),
+    meanings(
+      () => latest.current.asker,
+      () => latest.current.typed,
+    ),
     keymap.of([
+      { key: "Alt-f", run: format },
       ...closeBracketsKeymap,
       ...defaultKeymap,
       ...historyKeymap,

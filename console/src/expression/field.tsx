@@ -1,60 +1,83 @@
 /** An expression with what the service says of it: findings in the text and below, type, cost. */
 
 import { lazy } from "preact-iso";
-import { useTenant } from "../frame/session";
+import { hasRole, useTenant } from "../frame/session";
 import { ProblemPanel } from "../parts/problem";
 import { marked } from "../parts/foreign";
 import { text } from "../text/en";
-import { MatchCount } from "./match";
-import { useCheck, type Finding, type Purpose } from "./check";
+import { Matches } from "./match";
+import { useCheck, type Finding, type Purpose, type Report } from "./check";
 
 const ExpressionEditor = lazy(() => import("./editor").then((module) => module.ExpressionEditor));
 const words = text.editing;
 const NOTHING: readonly Finding[] = [];
 
-export function ExpressionField(props: {
+export interface ExpressionFieldProps {
   label: string;
   purpose: Purpose;
   value: string;
+  /** Whether it is the condition of a clause that has an entity. */
+  entity?: boolean;
   isReadOnly?: boolean;
-  /** Whether to count the recorded events it holds for: one field a page, since an operator has
-   * one look at a time. */
-  counts?: boolean;
+  /** Whether to show the recorded events it holds for: one field a page, since an operator has
+   * few looks at a time. */
+  matches?: boolean;
   onChange: (value: string) => void;
-}) {
-  const { tenant_id } = useTenant();
-  const checked = useCheck(tenant_id, props.value, props.purpose);
-  const { report } = checked;
-  const isCurrent = checked.expression === props.value;
+}
+
+export function ExpressionField(props: ExpressionFieldProps) {
+  const { value, purpose, entity = false } = props;
+  const { tenant_id, role } = useTenant();
+  const question = { expression: value, purpose, entity };
+  const { report, isCurrent, error } = useCheck(question);
+  const isGood = isCurrent && report?.ok === true;
+  const formatted = isCurrent ? (report?.formatted ?? value) : value;
+  const format = (): void => {
+    if (formatted !== value && props.isReadOnly !== true) props.onChange(formatted);
+  };
   return (
     <div class="field">
       <span>{props.label}</span>
-      <ExpressionEditor {...props} findings={isCurrent && report ? report.diagnostics : NOTHING} />
-      {checked.error !== null && <ProblemPanel error={checked.error} />}
-      <div role="status">
-        {report?.diagnostics.map((finding) => (
-          <p class={`finding ${finding.severity}`}>
-            {finding.line}:{finding.column} {marked(finding.message)} {marked(finding.hint ?? "")}
-          </p>
-        ))}
-        {props.counts && <MatchCount expression={isCurrent && report?.ok ? props.value : null} />}
-        {report?.ok && (
-          <p class="quiet">
-            {words.type} {report.type} · {words.cost} {report.cost_estimate} · {words.reads}{" "}
-            {(report.fields ?? []).map(marked).join(", ")}
-          </p>
-        )}
-      </div>
-      {report?.formatted != null && report.formatted !== props.value && !props.isReadOnly && (
-        <button
-          type="button"
-          onClick={() => {
-            props.onChange(report.formatted ?? props.value);
-          }}
-        >
+      <ExpressionEditor
+        {...props}
+        findings={isCurrent && report ? report.diagnostics : NOTHING}
+        asker={{ tenant_id, question, seesTraffic: hasRole(role, "Analyst") }}
+        typed={{ expression: isCurrent ? value : "", nodes: report?.nodes ?? [] }}
+        onFormat={format}
+      />
+      {error !== null && <ProblemPanel error={error} />}
+      <Said report={report} />
+      {formatted !== value && props.isReadOnly !== true && (
+        <button type="button" title="Alt F" onClick={format}>
           {words.format}
         </button>
       )}
+      {props.matches === true && (
+        <Matches asked={isGood ? { expression: value, purpose: asCondition(purpose) } : null} />
+      )}
     </div>
   );
+}
+
+function Said({ report }: { report: Report | null }) {
+  return (
+    <div role="status">
+      {report?.diagnostics.map((finding) => (
+        <p class={`finding ${finding.severity}`}>
+          {finding.line}:{finding.column} {marked(finding.message)} {marked(finding.hint ?? "")}
+        </p>
+      ))}
+      {report?.ok === true && (
+        <p class="quiet">
+          {words.type} {report.type} · {words.cost} {report.cost_estimate} · {words.reads}{" "}
+          {(report.fields ?? []).map(marked).join(", ")}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A key is no condition, and is matched with nothing. */
+function asCondition(purpose: Purpose) {
+  return purpose === "key-field" || purpose === "window-field" ? "condition" : purpose;
 }

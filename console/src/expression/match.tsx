@@ -1,35 +1,114 @@
-/** How many recorded events an expression holds for, while it is written. */
+/** What recent traffic has for an expression or the draft of a policy, while it is written. */
 
-import { useQuery } from "@tanstack/preact-query";
-import { api, body } from "../api/client";
+import { keepPreviousData, useQuery } from "@tanstack/preact-query";
+import { api, body, type Schemas } from "../api/client";
 import { hasRole, useTenant } from "../frame/session";
+import { Badge } from "../parts/badge";
+import { Foreign, marked } from "../parts/foreign";
+import { Moment } from "../parts/moment";
+import { ProblemPanel } from "../parts/problem";
+import { Table } from "../parts/table";
 import { text } from "../text/en";
 
 const words = text.traffic;
 const NEWEST = 10_000;
+const SAMPLES = 5;
+type Asked = Schemas["TrafficMatch"];
+type Found = Schemas["TrafficFound"];
 
-/** The count of a text in which the service found nothing wrong; null while that is not known. */
-export function MatchCount({ expression }: { expression: string | null }) {
+/** Count and samples of what is asked for; nothing of null, which stands for a text with errors. */
+export function Matches({
+  asked,
+}: {
+  asked: Pick<Asked, "expression" | "purpose" | "policy"> | null;
+}) {
   const { tenant_id, role } = useTenant();
   const found = useQuery({
-    queryKey: ["match", tenant_id, "count", expression],
-    enabled: expression !== null && hasRole(role, "Analyst"),
+    queryKey: ["match", tenant_id, "while-typing", asked],
+    enabled: asked !== null && hasRole(role, "Analyst"),
+    placeholderData: keepPreviousData,
     // An answer about an earlier text is dropped with its key.
     queryFn: ({ signal }) =>
       body(
         api.POST("/api/v1/tenants/{tenant_id}/traffic/match", {
           params: { path: { tenant_id } },
-          body: { expression, purpose: "condition", newest: NEWEST, samples: 0 },
+          body: { ...asked, newest: NEWEST, samples: SAMPLES },
           signal,
         }),
       ),
   });
+  if (asked === null) return null;
+  if (found.error) return <ProblemPanel error={found.error} />;
   if (found.data === undefined)
     return found.isLoading ? <p class="quiet">{words.looking}</p> : null;
-  const { matched, looked_at, complete } = found.data;
   return (
-    <p class="quiet">
-      {words.summary(matched, looked_at)} {complete ? "" : words.partial}
-    </p>
+    <div class="matches" aria-busy={found.isPlaceholderData}>
+      <p role="status">{summaryOf(found.data)}</p>
+      <Counts found={found.data} />
+      {found.data.samples.length > 0 && <Samples rows={found.data.samples} />}
+    </div>
+  );
+}
+
+function summaryOf({ matched, looked_at, complete, errors }: Found): string {
+  const failed = errors.map((each) => `${each.code}: ${each.count}`).join(", ");
+  return [
+    words.summary(matched, looked_at),
+    complete ? "" : words.partial,
+    failed && `${words.errors} ${failed}.`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** What a draft would do: nothing of an expression alone. */
+function Counts({ found }: { found: Found }) {
+  if (found.in_scope === null) return null;
+  return (
+    <ul class="tree">
+      <li>{words.inScope(found.in_scope)}</li>
+      {found.clauses.map(({ clause, fired, entities }) => (
+        <li key={clause}>{words.clauseFired(marked(clause), fired, entities)}</li>
+      ))}
+      {found.outcomes.map(({ recorded, draft, count }) => (
+        <li key={`${recorded} ${draft ?? ""}`}>
+          {count}: <Badge answer={recorded} />
+          {draft !== null && (
+            <>
+              {" → "}
+              <Badge answer={draft} />
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Samples({ rows }: { rows: Found["samples"] }) {
+  const { slug } = useTenant();
+  const columns = text.decisions.columns;
+  return (
+    <Table
+      label={words.samples}
+      rows={rows}
+      keyOf={(row) => row.decision_id}
+      columns={[
+        {
+          name: columns.time,
+          cell: (row) => (
+            <a href={`/console/${slug}/decisions/${row.decision_id}`}>
+              <Moment at={row.received_at} />
+            </a>
+          ),
+        },
+        { name: columns.action, cell: (row) => <Badge answer={row.action} /> },
+        {
+          name: columns.path,
+          kind: "text",
+          cell: (row) => <Foreign text={`${row.method ?? ""} ${row.path ?? ""}`} />,
+        },
+      ]}
+    />
   );
 }

@@ -141,6 +141,11 @@ export const text = {
     lookedAt: "Looked at",
     samples: "Samples",
     none: "No event of the range matches.",
+    recent: "Newest 10,000 events",
+    mend: "Events are counted when nothing is wrong in the expressions.",
+    inScope: (count: number) => `${count} in scope`,
+    clauseFired: (clause: string, fired: number, entities: number) =>
+      `${clause}: fires ${fired} times, for ${entities} entities`,
   },
   overview: {
     counts: "Decisions",
@@ -372,6 +377,9 @@ export const text = {
     cost: "Cost",
     reads: "Reads",
     format: "Format",
+    filled: "Filled in",
+    example: "Example:",
+    seen: (count: number) => `seen ${count} times`,
     stale: "Somebody changed this meanwhile. Yours, theirs and the common base differ here:",
     takeTheirs: "Take theirs",
     saveMine: "Save mine over theirs",

@@ -32,6 +32,9 @@ EVENT_TEXTS = ("source", "return_url", "idempotency_key", "tenant_id")
 REQUEST_MAPS = ("headers", "query_params", "cookies", "route_params")
 """Members of ``request`` that are objects of texts."""
 
+PROOF_COOKIE = "service_challenge"
+"""The cookie that carries the proof of a challenge."""
+
 Entries = tuple[tuple[str, str], ...]
 
 
@@ -134,7 +137,11 @@ def _nests(node: Node) -> bool:
 
 
 def _entries(node: Node | None, path: list[str]) -> Entries:
-    """The entries of an object of texts; several values are joined in ``headers``."""
+    """The entries of an object of texts.
+
+    Several values are joined in ``headers``, and those of the cookie with a proof, so that a
+    planted cookie does not hide a good one.
+    """
     entries = []
     for name, member in _object(node, path).items():
         place = [*path, name]
@@ -146,7 +153,8 @@ def _entries(node: Node | None, path: list[str]) -> Entries:
             is not None
         ]
         if texts:
-            entries.append((name, ", ".join(texts) if path[-1] == "headers" else texts[0]))
+            joins = path[-1] == "headers" or (path[-1], name) == ("cookies", PROOF_COOKIE)
+            entries.append((name, ", ".join(texts) if joins else texts[0]))
     return tuple(entries)
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import attrs
 
+from tidegate.evaluation.event import PROOF_COOKIE
 from tidegate.policy.state.passes import Move, Revoke
 
 if TYPE_CHECKING:
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 
 PLACES = (
     ("request.query_params", "service_challenge_proof"),
-    ("request.cookies", "service_challenge"),
+    ("request.cookies", PROOF_COOKIE),
 )
 """Where proofs stand, in the order in which they are looked at."""
+MAX_OF_A_PLACE = 2
+"""More proofs of one text are not looked at, so that no visitor can have many verified."""
 FIELDS = frozenset({*(name for name, _ in PLACES), "request.client_ip", "request.user_agent"})
 """The fields of an event that a proof is read from and bound to."""
 
@@ -128,7 +131,8 @@ def shown_proofs(keys: ProofKeys, record: Mapping[str, Any], at: int) -> list[Sh
         record: the :data:`FIELDS` of the event.
         at: when it was received, in nanoseconds since 1970.
     """
-    tokens = [record[name].get(key, "") for name, key in PLACES if name in record]
+    texts = [record[name].get(key, "") for name, key in PLACES if name in record]
+    tokens = [token for text in texts for token in text.split(", ")[:MAX_OF_A_PLACE]]
     return [_shown(keys, keys.read(token, at), record) for token in tokens if token]
 
 

@@ -15,7 +15,7 @@ SECOND = 1_000_000_000
 _OTHER_TENANT = UUID(int=1)
 _PASSES = tuple(UUID(int=number) for number in range(1, 6))
 _CLIENTS = (("192.0.2.7", "curl"), ("10.0.0.1", "curl"), ("2001:db8::1", "a bot"), (None, None))
-_SPOILED = ("", "x", "AQAQ", "A" * 256, "é", "A" * 300)
+_SPOILED = ("", "x", ", ", "x, y", "AQAQ", "A" * 256, "é", "A" * 300)
 
 
 def proof_keys(tenant: UUID) -> ProofKeys:
@@ -24,7 +24,7 @@ def proof_keys(tenant: UUID) -> ProofKeys:
 
 
 def show_proofs(choices: Choices, keys: ProofKeys, event: dict[str, Any], received_at: int) -> None:
-    """Have an event show a proof, or two.
+    """Have an event show proofs in the query, in cookies, or in both.
 
     Args:
         choices: what is generated.
@@ -36,7 +36,9 @@ def show_proofs(choices: Choices, keys: ProofKeys, event: dict[str, Any], receiv
     places = (("query_params", "service_challenge_proof"), ("cookies", "service_challenge"))
     shown = pick(choices, (places[:1], places[1:], places))
     for place, name in shown:
-        request[place] = {"id": "1", name: _token(choices, keys, request, received_at)}
+        count = pick(choices, (1, 1, 1, 2, 3))
+        tokens = [_token(choices, keys, request, received_at) for _ in range(count)]
+        request[place] = {"id": "1", name: tokens[0] if count == 1 else tokens}
 
 
 def _token(choices: Choices, keys: ProofKeys, request: dict[str, Any], at: int) -> str:

@@ -1,6 +1,5 @@
 //! The extension module `tidegate._native`: a skin over `tidegate-core`.
 
-mod arena;
 mod background_drop;
 mod classes;
 mod convert;
@@ -22,6 +21,5 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classes::redactor::PyRedactor>()?;
     module.add_class::<classes::rule_set::PyRuleSet>()?;
     module.add_class::<classes::rule_set::PyPrepared>()?;
-    module.add_function(wrap_pyfunction!(functions::count_log, module)?)?;
-    module.add_function(wrap_pyfunction!(functions::encode_event, module)?)
+    module.add_function(wrap_pyfunction!(functions::count_log, module)?)
 }

@@ -183,6 +183,7 @@ HOSTILE = [
         for name, most in (
             ("payloads/crlf", 4),
             ("payloads/open_redirect", 8),
+            ("payloads/path_traversal", 2),
             ("payloads/sql_nosql_cmd_template", 4),
             ("payloads/xxe", 2),
             ("url/return_url_verdicts", 8),

@@ -28,6 +28,8 @@ def test_the_language_is_what_the_checker_reads(shop: Deciding) -> None:
     assert "exists" in {each["name"] for each in language["macros"]}
     assert "request.path" in {each["name"] for each in language["fields"]}
     assert language["limits"]["cost"] > 0
+    known = {"if-none-match": answer.headers["etag"]}
+    assert shop.by("Viewer").get(f"{shop.path}/language", headers=known).status_code == 304
 
 
 def test_a_check_answers_the_type_of_each_part(shop: Deciding) -> None:

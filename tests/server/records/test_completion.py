@@ -13,7 +13,6 @@ def typed(service: Service) -> Deciding:
     """A shop whose traffic has a captured field."""
     shop = service.tenant()
     shop.decide("/", fields={"tier": "gold"}, request={"headers": {"x-app": "web"}})
-    shop.get("field-catalog")
     return shop
 
 

@@ -71,7 +71,7 @@ export default function ActionPage() {
           <ExpressionField
             label={text.editing.expression}
             purpose="action"
-            counts
+            matches
             value={value.expression}
             isReadOnly={isReadOnly}
             onChange={(expression) => {

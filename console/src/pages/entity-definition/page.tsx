@@ -106,6 +106,7 @@ export default function EntityDefinitionPage() {
           <ExpressionField
             label={words.match}
             purpose="match"
+            matches
             value={value.match_expression ?? ""}
             isReadOnly={isReadOnly}
             onChange={(expression) => {

@@ -8,6 +8,7 @@ import { PolicyTabs } from "../../frame/policy-tabs";
 import { ChoiceField, NumberField } from "../../parts/form";
 import { text } from "../../text/en";
 import { Clauses, newClause } from "./clauses";
+import { DraftMatches } from "./draft-matches";
 
 const words = text.policy;
 type Policy = Schemas["Policy"];
@@ -70,42 +71,45 @@ export default function PolicyPage() {
   return (
     <Defined resource={POLICY} above={(policy) => <PolicyTabs id={policy.policy_id} />}>
       {({ value, change }, isReadOnly) => (
-        <>
-          <CommonFields value={value} change={change} />
-          <div class="row">
-            <ChoiceField
-              label={words.status}
-              value={value.status}
-              options={STATUSES}
-              onChange={(status) => {
-                change({ status });
+        <div class="beside">
+          <div>
+            <CommonFields value={value} change={change} />
+            <div class="row">
+              <ChoiceField
+                label={words.status}
+                value={value.status}
+                options={STATUSES}
+                onChange={(status) => {
+                  change({ status });
+                }}
+              />
+              <NumberField
+                label={text.policies.columns.order}
+                value={value.priority}
+                onChange={(priority) => {
+                  change({ priority });
+                }}
+              />
+            </div>
+            <ExpressionField
+              label={words.scope}
+              purpose="scope"
+              value={value.expression ?? ""}
+              isReadOnly={isReadOnly}
+              onChange={(expression) => {
+                change({ expression: expression || null });
               }}
             />
-            <NumberField
-              label={text.policies.columns.order}
-              value={value.priority}
-              onChange={(priority) => {
-                change({ priority });
+            <Clauses
+              clauses={value.clauses}
+              isReadOnly={isReadOnly}
+              onChange={(clauses) => {
+                change({ clauses });
               }}
             />
           </div>
-          <ExpressionField
-            label={words.scope}
-            purpose="scope"
-            value={value.expression ?? ""}
-            isReadOnly={isReadOnly}
-            onChange={(expression) => {
-              change({ expression: expression || null });
-            }}
-          />
-          <Clauses
-            clauses={value.clauses}
-            isReadOnly={isReadOnly}
-            onChange={(clauses) => {
-              change({ clauses });
-            }}
-          />
-        </>
+          <DraftMatches draft={value} />
+        </div>
       )}
     </Defined>
   );

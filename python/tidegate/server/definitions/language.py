@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from functools import cache
 from typing import TYPE_CHECKING
 
 import attrs
+import msgspec
 
 from tidegate.functions import FUNCTIONS
 from tidegate.language.check.macros import USAGE
@@ -24,8 +26,14 @@ if TYPE_CHECKING:
 
 
 def read_language(call: Call) -> Answer:  # noqa: ARG001
-    """Functions, macros, words, types, fields and limits."""
-    return Answer(body=_language())
+    """Functions, macros, words, types, fields and limits; its tag changes with the version."""
+    return Answer(body=_language(), revision=_revision())
+
+
+@cache
+def _revision() -> int:
+    """A number that another document of the language would not have."""
+    return zlib.crc32(msgspec.json.encode(_language()))
 
 
 @cache

@@ -16,6 +16,7 @@ from tidegate.language.printer import to_text
 from tidegate.language.tree import ast
 from tidegate.server import wire
 from tidegate.server.definitions.expressions import expressions_of, use_of
+from tidegate.server.engines.derived_reads import learned
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.records.catalog import expression_of
 from tidegate.stores.index import catalog
@@ -98,7 +99,7 @@ def _fields(schema: Schema) -> Iterator[wire.Completion]:
 
 def _captured(call: Call) -> list[wire.Completion]:
     """Names that traffic has, the most frequent first: as the text that reads them."""
-    with call.app.store.read() as connection:
+    with learned(call.app.store) as connection:
         found = catalog.fields(connection, call.tenant_id)
     found.sort(key=lambda each: (-each.present, each.name))
     made = [(expression_of(each.name, each.type), each) for each in found]

@@ -422,6 +422,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         permission=Permission.READ_DEFINITIONS,
         handler=language.read_language,
         answer=wire.Language,
+        conditional=True,
     ),
     Route(
         method="POST",

@@ -1,5 +1,8 @@
 //! The field model: what the encoder computes from a request (docs/fields.md).
 
+/// The cookie that carries the proof of a challenge.
+pub const PROOF_COOKIE: &str = "service_challenge";
+
 /// The maps of an event; absent keys read as `""`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Section {
@@ -53,16 +56,16 @@ pub enum Member {
 impl Member {
     pub const COUNT: usize = 9;
 
-    /// The members of `request`; `source` stands in the event itself.
-    pub const OF_REQUEST: [Self; 8] = [
-        Self::Method,
-        Self::Scheme,
-        Self::Host,
-        Self::Path,
-        Self::ClientIp,
-        Self::UserAgent,
-        Self::Referer,
-        Self::ContentType,
+    /// The members of `request` with their names; `source` stands in the event itself.
+    pub const OF_REQUEST: [(Self, &'static str); 8] = [
+        (Self::Method, "method"),
+        (Self::Scheme, "scheme"),
+        (Self::Host, "host"),
+        (Self::Path, "path"),
+        (Self::ClientIp, "client_ip"),
+        (Self::UserAgent, "user_agent"),
+        (Self::Referer, "referer"),
+        (Self::ContentType, "content_type"),
     ];
 
     pub const fn index(self) -> usize {

@@ -1,5 +1,6 @@
 //! An event as it was received, before any field is computed.
 
+pub mod arena;
 pub mod encode;
 pub mod field;
 pub mod geo;
@@ -16,7 +17,7 @@ pub mod variable;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 
-use crate::event::field::{Member, Section};
+use crate::event::field::{Member, PROOF_COOKIE, Section};
 use crate::event::layout::{KeySlot, Layout};
 use crate::json::{self, Fault, FaultKind, Kind, Reader, Result};
 use crate::text::ascii_case::has_upper;
@@ -329,14 +330,14 @@ impl<'a> Reading<'_, 'a> {
                 return self.body(reader, kind);
             }
         }
-        read_entry(reader, kind, section)
+        read_entry(reader, kind, (section, name))
     }
 
     /// Reads `fields.body`, which is an entry where it is not structured.
     fn body(&mut self, reader: &mut Reader<'a>, kind: Kind) -> Result<Option<&'a str>> {
         let reads_body = self.layout.reads_body();
         if !matches!(kind, Kind::Object | Kind::Array) {
-            let text = read_entry(reader, kind, Section::Fields)?;
+            let text = read_entry(reader, kind, (Section::Fields, "body"))?;
             if reads_body && kind == Kind::String {
                 self.event.body = text.map(RawBody::Text);
             }
@@ -416,7 +417,7 @@ fn read_observed_at<'a>(
 fn read_entry<'a>(
     reader: &mut Reader<'a>,
     kind: Kind,
-    section: Section,
+    place: (Section, &str),
 ) -> Result<Option<&'a str>> {
     if kind != Kind::Array {
         return read_scalar(reader);
@@ -426,15 +427,15 @@ fn read_entry<'a>(
         texts.extend(read_scalar(reader)?);
         Ok(())
     })?;
-    Ok(several(&texts, section, reader.arena()))
+    Ok(several(&texts, place, reader.arena()))
 }
 
-/// What several values under one name read as: headers are joined, else the
-/// first counts.
-pub fn several<'a>(texts: &[&'a str], section: Section, arena: &'a Bump) -> Option<&'a str> {
+/// What several values under one name read as: headers are joined, and cookies with a proof, so
+/// that a planted one does not hide a good one; else the first counts.
+pub fn several<'a>(texts: &[&'a str], place: (Section, &str), arena: &'a Bump) -> Option<&'a str> {
+    let joins = matches!(place, (Section::Headers, _) | (Section::Cookies, PROOF_COOKIE));
     match texts {
-        [first, _, ..] if section != Section::Headers => Some(first),
-        [_, _, ..] => Some(arena.alloc_str(&texts.join(", "))),
+        [_, _, ..] if joins => Some(arena.alloc_str(&texts.join(", "))),
         _ => texts.first().copied(),
     }
 }

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use tidegate_proof::{Claims, Client, Finding, Keys, Network};
 use uuid::Uuid;
 
+use crate::event::field::PROOF_COOKIE;
 use crate::event::layout::{KeySlot, Layout, Slot};
 use crate::event::record::Record;
 use crate::json::write::{list, push_int, write_id, write_string};
@@ -14,7 +15,9 @@ use crate::value::Value;
 
 /// Where proofs stand, in the order in which they are looked at.
 const PLACES: [(&str, &str); 2] =
-    [("request.query_params", "service_challenge_proof"), ("request.cookies", "service_challenge")];
+    [("request.query_params", "service_challenge_proof"), ("request.cookies", PROOF_COOKIE)];
+/// More proofs of one text are not looked at, so that no visitor can have many verified.
+const MAX_OF_A_PLACE: usize = 2;
 
 /// What is known of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -61,7 +64,7 @@ pub struct Shown {
     pub claim: Option<Claim>,
 }
 
-pub type AllShown = SmallVec<[Shown; PLACES.len()]>;
+pub type AllShown = SmallVec<[Shown; MAX_OF_A_PLACE]>;
 
 impl Shown {
     fn new(finding: &Finding, client: impl FnOnce() -> Client) -> Self {
@@ -141,7 +144,8 @@ impl Slots {
         keys.client(text(self.client_ip), text(self.user_agent))
     }
 
-    /// The proofs that an event shows, read at a time. An empty text is none.
+    /// The proofs that an event shows, read at a time. An empty text is none; several are joined
+    /// as [`several`](crate::event::several) does it.
     #[inline]
     pub fn shown(&self, keys: &Keys, record: &Record<'_>, at: i64) -> AllShown {
         let tokens = self.tokens.map(|slot| record.key(slot).filter(|token| !token.is_empty()));
@@ -149,6 +153,8 @@ impl Slots {
             return AllShown::new();
         }
         let tokens = tokens.into_iter().flatten();
+        let tokens = tokens.flat_map(|text| text.split(", ").take(MAX_OF_A_PLACE));
+        let tokens = tokens.filter(|token| !token.is_empty());
         let findings = tokens.map(|token| keys.read(token, at));
         findings.map(|finding| Shown::new(&finding, || self.client(keys, record))).collect()
     }

@@ -125,15 +125,8 @@ impl PyEngine {
         let texts = bodies.iter_borrowed().map(|body| body.extract());
         let texts: Vec<&[u8]> = texts.collect::<Result<_, _>>()?;
         let answers = py.detach(|| self.engine.answer_batch(&texts, received_at.0));
-        let (mut last, mut bytes) = (Arc::default(), PyBytes::new(py, b""));
         let answers = answers.into_iter().map(|answer| match answer {
-            Ok(answer) => {
-                if !Arc::ptr_eq(&answer, &last) {
-                    bytes = PyBytes::new(py, answer.as_bytes());
-                    last = answer;
-                }
-                Ok(bytes.clone().into_any().unbind())
-            }
+            Ok(answer) => Ok(PyBytes::new(py, answer.as_bytes()).into_any().unbind()),
             Err(error) => event_error_object(py, error.into()),
         });
         answers.collect()

@@ -8,13 +8,13 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList, PySequence, PyString};
+use tidegate_core::event::arena::with_arena;
 use tidegate_core::event::prepared::PreparedRecord;
 use tidegate_core::event::record::Record;
 use tidegate_core::event::user_agent::UserAgents;
 use tidegate_core::program::constant::write_value;
 use tidegate_core::{ErrorCode, Failure, RuleSet};
 
-use crate::arena::with_arena;
 use crate::background_drop::drop_aside;
 use crate::convert::error::{
     Error, ImportedClass, Result, event_error_object, too_many_parts, value_error,
@@ -129,15 +129,7 @@ impl PyRuleSet {
             Ok(found) => self.as_matches(py, &found).map(Bound::unbind),
             Err(error) => event_error_object(py, error),
         };
-        // Others may change a list while the interpreter is released, but no tuple.
-        let contexts = contexts.to_tuple()?;
-        let texts = contexts.iter_borrowed().map(|context| context.extract());
-        let Ok(texts) = texts.collect::<Result<Vec<&[u8]>, _>>() else {
-            return contexts.iter().map(|context| answer(self.found(&context, errors))).collect();
-        };
-        let found: Vec<Result<Matched>> =
-            py.detach(|| texts.iter().map(|text| self.found_in_text(text, errors)).collect());
-        found.into_iter().map(answer).collect()
+        contexts.try_iter()?.map(|context| answer(self.found(&context?, errors))).collect()
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -183,19 +175,17 @@ impl PyRuleSet {
 
     fn found(&self, context: &Bound<'_, PyAny>, errors: bool) -> Result<Matched> {
         match context.cast::<PyBytes>() {
-            Ok(bytes) if self.rules.len() >= RULES_WORTH_A_DETACH => {
-                let bytes = bytes.as_bytes();
-                context.py().detach(|| self.found_in_text(bytes, errors))
+            Ok(text) if self.rules.len() >= RULES_WORTH_A_DETACH => {
+                let text = text.as_bytes();
+                context.py().detach(|| {
+                    with_arena(|arena| {
+                        let record = self.rules.read(text, self.user_agents, arena)?;
+                        Ok(matched(&self.rules, &record, errors))
+                    })
+                })
             }
             _ => self.with_record(context, |record| Ok(matched(&self.rules, record, errors))),
         }
-    }
-
-    fn found_in_text(&self, text: &[u8], errors: bool) -> Result<Matched> {
-        with_arena(|arena| {
-            let record = self.rules.read(text, self.user_agents, arena)?;
-            Ok(matched(&self.rules, &record, errors))
-        })
     }
 
     fn as_matches<'py>(

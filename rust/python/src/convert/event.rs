@@ -142,9 +142,9 @@ impl<'a> DictReader<'_, 'a> {
     fn read_request(&self, request: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<()> {
         let py = request.py();
         let members = as_dict(request)?.ok_or_else(|| refused("must be an object"))?;
-        for member in Member::OF_REQUEST {
+        for (member, name) in Member::OF_REQUEST {
             if self.layout.reads_member(member) {
-                raw.set_member(member, self.text(&members, member_name(py, member))?);
+                raw.set_member(member, self.text(&members, &PyString::intern(py, name))?);
             }
         }
         for section in Section::OF_REQUEST {
@@ -186,7 +186,7 @@ impl<'a> DictReader<'_, 'a> {
         section: Section,
         raw: &mut RawEvent<'a>,
     ) -> Result<()> {
-        let name = section_name(members.py(), section);
+        let name = &PyString::intern(members.py(), section.member());
         let Some(value) = self.member(members, name)? else { return Ok(()) };
         let entries = match as_dict(&value)? {
             Some(entries) => self.entries(&entries, section, raw),
@@ -212,7 +212,7 @@ impl<'a> DictReader<'_, 'a> {
             let read = if section == Section::Fields && name == "body" {
                 self.body(&value, raw)
             } else {
-                self.entry(&value, section)
+                self.entry(&value, (section, name))
             };
             entries.extend(read.map_err(|it| it.under(name))?.map(|text| (name, text)));
         }
@@ -222,7 +222,7 @@ impl<'a> DictReader<'_, 'a> {
     /// Keeps `fields.body`, and gives its text when it is a value like others.
     fn body(&self, value: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<Option<&'a str>> {
         if as_sequence(value).is_none() && as_object(value)?.is_none() {
-            let text = self.entry(value, Section::Fields)?;
+            let text = self.entry(value, (Section::Fields, "body"))?;
             if value.is_instance_of::<PyString>() {
                 raw.body = text.map(RawBody::Text);
             }
@@ -235,14 +235,14 @@ impl<'a> DictReader<'_, 'a> {
         Ok(None)
     }
 
-    fn entry(&self, value: &Bound<'_, PyAny>, section: Section) -> Result<Option<&'a str>> {
+    fn entry(&self, value: &Bound<'_, PyAny>, place: (Section, &str)) -> Result<Option<&'a str>> {
         let Some(values) = as_sequence(value) else { return self.scalar(value) };
         self.check_members(values.len()?)?;
         let mut texts = Vec::with_capacity(values.len()?);
         for (index, value) in values.try_iter()?.enumerate() {
             texts.extend(self.scalar(&value?).map_err(|it| it.under(index))?);
         }
-        Ok(several(&texts, section, self.arena))
+        Ok(several(&texts, place, self.arena))
     }
 
     fn scalar(&self, value: &Bound<'_, PyAny>) -> Result<Option<&'a str>> {
@@ -473,28 +473,4 @@ fn as_object<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDict>
 fn as_sequence<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PySequence>> {
     let is_sequence = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
     is_sequence.then(|| value.cast::<PySequence>().ok().cloned()).flatten()
-}
-
-fn member_name(py: Python<'_>, member: Member) -> &Bound<'_, PyString> {
-    match member {
-        Member::Method => intern!(py, "method"),
-        Member::Scheme => intern!(py, "scheme"),
-        Member::Host => intern!(py, "host"),
-        Member::Path => intern!(py, "path"),
-        Member::ClientIp => intern!(py, "client_ip"),
-        Member::UserAgent => intern!(py, "user_agent"),
-        Member::Referer => intern!(py, "referer"),
-        Member::ContentType => intern!(py, "content_type"),
-        Member::Source => intern!(py, "source"),
-    }
-}
-
-fn section_name(py: Python<'_>, section: Section) -> &Bound<'_, PyString> {
-    match section {
-        Section::Headers => intern!(py, "headers"),
-        Section::QueryParams => intern!(py, "query_params"),
-        Section::Cookies => intern!(py, "cookies"),
-        Section::RouteParams => intern!(py, "route_params"),
-        Section::Fields => intern!(py, "fields"),
-    }
 }

@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::event::ARENA_BYTES;
 use bumpalo::Bump;
-use tidegate_core::event::ARENA_BYTES;
 
 /// An arena that has grown past this is dropped.
 const KEPT_BYTES: usize = 1024 * 1024;
@@ -14,7 +14,7 @@ thread_local! {
 }
 
 /// Runs with an empty arena.
-pub(crate) fn with_arena<T>(run: impl FnOnce(&Bump) -> T) -> T {
+pub fn with_arena<T>(run: impl FnOnce(&Bump) -> T) -> T {
     let mut arena = ARENA.take().unwrap_or_else(|| Bump::with_capacity(ARENA_BYTES));
     let result = run(&arena);
     arena.reset();
