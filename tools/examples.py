@@ -149,12 +149,17 @@ def records(demo: Demo) -> None:
         time.sleep(0.1)
     for name in ("list-replay-differences", "cancel-replay-job"):
         demo.call(name, **ids)
+    demo.call("summarise-replay-differences", query={"by": "path"}, **ids)
     demo.call("list-replay-jobs")
     kinds = demo.call("list-entity-definitions")
     address = next(each for each in kinds if each["slug"] == "address")["entity_definition_id"]
     key = {"entity_definition_id": address, "key": [PROBE["request"]["client_ip"]]}
     entity = demo.call("find-entity", key)
     demo.call("read-entity-state", entity_id=entity["entity_id"])
+    few = {"newest": 300, "limit": 2}
+    demo.call("list-busiest-entities", query=few)
+    demo.call("list-entities-together", query=few, entity_id=entity["entity_id"])
+    demo.call("read-key-health", query={"newest": 300}, entity_definition_id=address)
 
 
 def accounts(demo: Demo) -> None:

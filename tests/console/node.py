@@ -36,16 +36,27 @@ def node(script: str, given: str) -> str:
     Raises:
         CalledProcessError: it ended with another status than 0.
     """
+    done = node_of([script], given)
+    done.check_returncode()
+    return done.stdout
+
+
+def node_of(arguments: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
+    """Run node in the folder of the sources.
+
+    Args:
+        arguments: a file, and what it is given.
+        given: its standard input.
+    """
     environment = _environment(npm_command(), {})
     program = shutil.which("node", path=environment["PATH"])
     assert program is not None
-    done = subprocess.run(
-        [program, script],
+    return subprocess.run(
+        [program, *arguments],
         cwd=SOURCES,
-        check=True,
+        check=False,
         env=environment,
         input=given,
         capture_output=True,
         text=True,
     )
-    return done.stdout

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
-from tests.console.node import npm_run
+from tests.console.node import node_of, npm_run
 from tools.console import ROOT, SOURCES
 
 DOCUMENT = json.loads((ROOT / "docs/openapi.json").read_text())
@@ -17,15 +18,10 @@ TENANT = f"{PREFIX}/tenants/{{tenant_id}}"
 NOT_SHOWN = {
     f"GET {PREFIX}/tenants": "`/me` names the operator's tenants, with the role in each",
     f"POST {PREFIX}/tenants": "a tenant is made when a service is set up, by a call",
-    f"GET {TENANT}": "its settings have no form yet; an Owner changes them by a call",
-    f"PATCH {TENANT}": "its settings have no form yet; an Owner changes them by a call",
     f"DELETE {TENANT}": "a tenant is deleted by a call that somebody writes, not by a click",
     f"GET {TENANT}/api-keys/{{api_key_id}}": "the list has every member",
     f"PATCH {TENANT}/api-keys/{{api_key_id}}": "a key is replaced, not changed",
     f"GET {TENANT}/decisions": "a search has the same answer, and says nothing in its address",
-    f"POST {TENANT}/policies/order": "priorities are changed one by one, in each policy's form",
-    f"POST {TENANT}/active-mitigations/lift": "mitigations are lifted one by one",
-    f"GET {TENANT}/status": "the figures are in the Grafana dashboard",
     f"GET {TENANT}/definitions": "whole documents are for files under version control",
     f"PUT {TENANT}/definitions": "whole documents are for files under version control",
     f"POST {TENANT}/policies/{{policy_id}}/simulate": "an explanation shows a real event",
@@ -63,6 +59,26 @@ def test_every_route_for_operators_has_a_page_or_a_reason() -> None:
 def test_every_call_is_in_the_document() -> None:
     """The console calls nothing that the interface does not have."""
     assert used() - for_operators() == set()
+
+
+def test_a_route_that_is_gone_breaks_the_build(tmp_path: Path) -> None:
+    """Types of a document without a route refuse the sources that call it."""
+    document = json.loads(json.dumps(DOCUMENT))
+    del document["paths"][f"{TENANT}/traffic/match"]
+    changed = tmp_path / "openapi.json"
+    changed.write_text(json.dumps(document))
+    copy = tmp_path / "console"
+    ignored = shutil.ignore_patterns("node_modules", "schema.d.ts")
+    shutil.copytree(SOURCES, copy, ignore=ignored)
+    (copy / "node_modules").symlink_to(SOURCES / "node_modules")
+    made = copy / "src/api/schema.d.ts"
+    generator = "node_modules/openapi-typescript/bin/cli.js"
+    options = ["--default-non-nullable=false", "-o", str(made)]
+    node_of([generator, str(changed), *options]).check_returncode()
+    compiler = "node_modules/typescript/bin/tsc"
+    done = node_of([compiler, "--noEmit", "--project", str(copy / "tsconfig.json")])
+    assert done.returncode != 0
+    assert "/traffic/match" in done.stdout
 
 
 def test_the_types_are_those_of_the_document(tmp_path: Path) -> None:

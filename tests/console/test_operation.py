@@ -28,7 +28,7 @@ def test_a_new_key_is_shown_once_and_decides(owner: Watched, service: Service) -
     """A key that the page shows is good at once; a revoked key says so."""
     page = owner.page
     page.goto("/console/example-shop/settings")
-    page.get_by_label("Name").fill("made in the console")
+    page.get_by_role("region", name="API keys").get_by_label("Name").fill("made in the console")
     page.get_by_role("button", name="Create a key").click()
     shown = page.get_by_role("status").get_by_text("tg_")
     expect(shown).to_be_visible()

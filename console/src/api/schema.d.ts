@@ -1146,7 +1146,7 @@ export interface paths {
     };
     /**
      * Count decisions by steps of time
-     * @description With `by`, each step has the counts of many series. The role must allow to read definitions, results and the field catalog.
+     * @description With `by`, each step has the counts of many series. At most 500,000 decisions are split by reason or API key. The role must allow to read definitions, results and the field catalog.
      */
     get: operations["read-timeline"];
     put?: never;
@@ -1475,6 +1475,86 @@ export interface paths {
      * @description What is looked for stands in the body, so that it is in no log of requests. A page ends within a second: it may hold fewer decisions than `limit`, or none, and still have a cursor. An operator has one search, or other look at traffic, at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
      */
     post: operations["search-decisions"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/entities/top": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The entities that have the most of the newest events
+     * @description It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    get: operations["list-busiest-entities"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/entities/{entity_id}/together": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The entities that are in the same events as an entity
+     * @description It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    get: operations["list-entities-together"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/entity-definitions/{entity_definition_id}/health": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Whether the key of an entity definition tells actors apart, by recorded events
+     * @description It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    get: operations["read-key-health"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/replay-jobs/{replay_job_id}/differences/summary": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * What the decisions that a replay changes have in common
+     * @description Counted are the differences that the job lists. It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    get: operations["summarise-replay-differences"];
+    put?: never;
+    post?: never;
     delete?: never;
     options?: never;
     head?: never;
@@ -2292,6 +2372,11 @@ export interface components {
       /** @description about how many values it has; the typical error is 1.6 % */
       distinct_estimate: number | null;
       last_seen_at: string | null;
+      /**
+       * @description the five most frequent over the newest events; null when they were not asked for, could not be counted in a second, or the role may not read events
+       * @default null
+       */
+      top_values?: components["schemas"]["FacetValue"][] | null;
     };
     /** Challenge */
     Challenge: {
@@ -2358,6 +2443,17 @@ export interface components {
        * @default []
        */
       members?: string[];
+    };
+    /**
+     * ChangedOutcome
+     * @description Differences from one answer to another.
+     */
+    ChangedOutcome: {
+      /** @enum {unknown} */
+      recorded: "allow" | "block" | "challenge";
+      /** @enum {unknown} */
+      replayed: "allow" | "block" | "challenge";
+      count: number;
     };
     /** Clause */
     Clause: {
@@ -2668,12 +2764,60 @@ export interface components {
       column?: number;
       hint?: string;
     };
+    /**
+     * DifferenceGroup
+     * @description Differences that have something in common.
+     */
+    DifferenceGroup: {
+      /** @description null where there is none; of an entity, its id */
+      value: string | null;
+      /** @description the value in words */
+      label: string;
+      count: number;
+      /** @description answered more strictly by the draft */
+      stricter: number;
+      milder: number;
+      /**
+       * Format: uuid
+       * @description the first decision of the group
+       */
+      example: string;
+    };
+    /**
+     * DifferencesSummary
+     * @description The differences that a replay job listed, counted.
+     */
+    DifferencesSummary: {
+      /** @enum {unknown} */
+      by: "action" | "agent" | "country" | "entity" | "path" | "policy";
+      /** @description differences */
+      counted: number;
+      /** @description false when the time did not suffice, or not all differences are listed */
+      complete: boolean;
+      outcomes: components["schemas"]["ChangedOutcome"][];
+      /** @description the largest first */
+      groups: components["schemas"]["DifferenceGroup"][];
+    };
     /** DocumentChanges */
     DocumentChanges: {
       revision: number;
       dry_run: boolean;
       changes: components["schemas"]["Change"][];
       warnings: components["schemas"]["DefinitionWarning"][];
+    };
+    /** EntitiesFound */
+    EntitiesFound: {
+      /** @description events */
+      looked_at: number;
+      /** @description whether these are all that were asked for */
+      complete: boolean;
+      /** @description when the first of these was observed */
+      since: string | null;
+      /** @description when the last of these was observed */
+      until: string | null;
+      matched: number;
+      /** @description those with the most events first */
+      entities: components["schemas"]["EntityTraffic"][];
     };
     /**
      * EntityCount
@@ -2854,6 +2998,28 @@ export interface components {
       last_seen_at: string;
       windows: components["schemas"]["EntityWindow"][];
       active_mitigations: components["schemas"]["EntityMitigation"][];
+    };
+    /**
+     * EntityTraffic
+     * @description What events an entity has among those that were looked at.
+     */
+    EntityTraffic: {
+      /** Format: uuid */
+      entity_id: string;
+      /** Format: uuid */
+      entity_definition_id: string;
+      definition: string;
+      key: (string | number | boolean)[];
+      events: number;
+      /** @description events that were challenged */
+      challenge: number;
+      /** @description events that were blocked */
+      block: number;
+      /**
+       * Format: date-time
+       * @description when its newest event was observed
+       */
+      last_seen_at: string;
     };
     /**
      * EntityWindow
@@ -3069,6 +3235,8 @@ export interface components {
       distinct: number;
       /** @description events for which the expression fails */
       failed: number;
+      /** @description events that have a value, and not an empty one */
+      present: number;
       values: components["schemas"]["FacetValue"][];
     };
     /** FacetValue */
@@ -3164,6 +3332,94 @@ export interface components {
       display_name: string;
       /** @description where a browser begins; may have `?next=` */
       login_url: string;
+    };
+    /**
+     * KeyBeside
+     * @description How keys of this definition and entities of another one go together in events.
+     */
+    KeyBeside: {
+      /** Format: uuid */
+      entity_definition_id: string;
+      definition: string;
+      /** @description of the other entities that a key is seen with */
+      median: number;
+      /** @description 99th percentile of the same */
+      p99: number;
+      /** @description of the keys that another entity is seen with */
+      reverse_median: number;
+      reverse_p99: number;
+    };
+    /**
+     * KeyGroup
+     * @description A key and its events.
+     */
+    KeyGroup: {
+      key: (string | number | boolean)[];
+      events: number;
+    };
+    /**
+     * KeyHealth
+     * @description What recorded events say of a key; `matched` are the events that have one.
+     */
+    KeyHealth: {
+      /** @description events */
+      looked_at: number;
+      /** @description whether these are all that were asked for */
+      complete: boolean;
+      /** @description when the first of these was observed */
+      since: string | null;
+      /** @description when the last of these was observed */
+      until: string | null;
+      matched: number;
+      /** @description one sentence */
+      verdict: string;
+      findings: components["schemas"]["KeyHealthFinding"][];
+      /** @description events that `match_expression` leaves out */
+      not_applicable: number;
+      /** @description events without a key, for want of a part */
+      missing: number;
+      parts: components["schemas"]["KeyPartHealth"][];
+      /** @description keys */
+      distinct: number;
+      distinct_per_event: number | null;
+      /** @description of the events, of the largest key */
+      largest_share: number | null;
+      /** @description the ten largest */
+      largest: components["schemas"]["KeyGroup"][];
+      /** @description keys first seen in the newer half of the time looked at */
+      newcomers_an_hour: number | null;
+      beside: components["schemas"]["KeyBeside"][];
+      /** @description median, of keys with two events or more */
+      life_seconds: number | null;
+      /** @description the widest window of an active policy that counts by the key */
+      window_seconds: number | null;
+      /** @description of these keys with packed windows, about */
+      memory_bytes: number;
+    };
+    /** KeyHealthFinding */
+    KeyHealthFinding: {
+      /** @enum {unknown} */
+      code:
+        | "key-forgeable"
+        | "key-often-missing"
+        | "key-per-request"
+        | "key-shared"
+        | "key-short-lived"
+        | "key-too-broad";
+      detail: string;
+    };
+    /**
+     * KeyPartHealth
+     * @description A part of the key, over the events that the definition applies to.
+     */
+    KeyPartHealth: {
+      expression: string;
+      /** @description share of the events that have it */
+      fill_rate: number | null;
+      /** @description values */
+      distinct: number;
+      /** @description events for which it fails */
+      failed: number;
     };
     /**
      * Language
@@ -4305,7 +4561,7 @@ export interface components {
       /** Format: date-time */
       start: string;
       /**
-       * @description decisions by what `by` says: by action, or by id of a policy of which a clause fired; null without it
+       * @description decisions by what `by` says: by action, by id of a policy of which a clause fired, by reason, or by id of an API key, `none` without one; null without it
        * @default null
        */
       series?: {
@@ -4343,6 +4599,11 @@ export interface components {
        */
       until?: string | null;
       /**
+       * @description events looked at
+       * @default 10000
+       */
+      newest?: number;
+      /**
        * @description a condition on the event; left out, all are meant
        * @default null
        */
@@ -4352,11 +4613,6 @@ export interface components {
        * @enum {unknown}
        */
       purpose?: "action" | "condition" | "match" | "scope";
-      /**
-       * @description events looked at
-       * @default 10000
-       */
-      newest?: number;
       /**
        * @description values of each that are answered
        * @default 20
@@ -4399,6 +4655,11 @@ export interface components {
        */
       until?: string | null;
       /**
+       * @description events looked at
+       * @default 10000
+       */
+      newest?: number;
+      /**
        * @description a condition on the event; left out, all are meant
        * @default null
        */
@@ -4408,11 +4669,6 @@ export interface components {
        * @enum {unknown}
        */
       purpose?: "action" | "condition" | "match" | "scope";
-      /**
-       * @description events looked at
-       * @default 10000
-       */
-      newest?: number;
       /**
        * @description a draft in place of the expression: it decides alone, as if active, over the events in their order
        * @default null
@@ -4511,7 +4767,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "item_id": "019a4300-0000-7000-8000-00000000003d",
+           *       "item_id": "019a4300-0000-7000-8000-00000000003f",
            *       "lookup_entity_id": "019a4300-0000-7000-8000-000000000012",
            *       "active_mitigation": null
            *     }
@@ -4700,14 +4956,14 @@ export interface operations {
            * @example [
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-00000000003e",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003f",
+           *         "item_id": "019a4300-0000-7000-8000-000000000040",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000041",
            *         "active_mitigation": null
            *       },
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-000000000040",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000041",
+           *         "item_id": "019a4300-0000-7000-8000-000000000042",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000043",
            *         "active_mitigation": null
            *       }
            *     ]
@@ -7041,7 +7297,7 @@ export interface operations {
            *         "pending": true,
            *         "role": "Analyst",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "user_id": "019a4300-0000-7000-8000-000000000022",
+           *         "user_id": "019a4300-0000-7000-8000-000000000024",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -7195,7 +7451,7 @@ export interface operations {
            *       "pending": true,
            *       "role": "Analyst",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "user_id": "019a4300-0000-7000-8000-000000000022",
+           *       "user_id": "019a4300-0000-7000-8000-000000000024",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -9961,7 +10217,7 @@ export interface operations {
            *       {
            *         "description": "One client program, whatever address it uses.",
            *         "enabled": true,
-           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
+           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
            *         "key_fields": [
            *           "fields[\"ja4\"]"
            *         ],
@@ -12944,7 +13200,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000020",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "name": "Known crawlers pass",
            *         "slug": "known-crawlers-pass",
@@ -14243,7 +14499,7 @@ export interface operations {
            *         "description": "",
            *         "entry_count": 2,
            *         "kind": "ip",
-           *         "list_id": "019a4300-0000-7000-8000-000000000020",
+           *         "list_id": "019a4300-0000-7000-8000-000000000022",
            *         "name": "Crawler networks",
            *         "slug": "crawler-networks",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -14255,7 +14511,7 @@ export interface operations {
            *         "description": "",
            *         "entry_count": 5,
            *         "kind": "string",
-           *         "list_id": "019a4300-0000-7000-8000-000000000021",
+           *         "list_id": "019a4300-0000-7000-8000-000000000023",
            *         "name": "Countries served",
            *         "slug": "countries-served",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -15853,7 +16109,7 @@ export interface operations {
            *       },
            *       {
            *         "name": "Known crawlers pass",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000020",
            *         "priority": 20,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
@@ -16063,7 +16319,7 @@ export interface operations {
            *       },
            *       "lists": [
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-000000000020",
+           *           "list_id": "019a4300-0000-7000-8000-000000000022",
            *           "name": "Crawler networks",
            *           "slug": "crawler-networks",
            *           "kind": "ip",
@@ -16073,7 +16329,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-000000000021",
+           *           "list_id": "019a4300-0000-7000-8000-000000000023",
            *           "name": "Countries served",
            *           "slug": "countries-served",
            *           "kind": "string",
@@ -16112,7 +16368,7 @@ export interface operations {
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000028",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002a",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16131,13 +16387,13 @@ export interface operations {
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000029",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002b",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002a",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002c",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -16161,7 +16417,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
            *           "name": "Fingerprint",
            *           "slug": "fingerprint",
            *           "description": "One client program, whatever address it uses.",
@@ -16171,7 +16427,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002b",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002d",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -16218,7 +16474,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-00000000002c",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000002e",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -16238,7 +16494,7 @@ export interface operations {
            *       ],
            *       "policies": [
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000001d",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000020",
            *           "name": "Known crawlers pass",
            *           "slug": "known-crawlers-pass",
            *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -16285,7 +16541,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002f",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 40,
@@ -16319,7 +16575,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000027",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -16342,7 +16598,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000030",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -16546,7 +16802,7 @@ export interface operations {
          *       },
          *       "lists": [
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-000000000020",
+         *           "list_id": "019a4300-0000-7000-8000-000000000022",
          *           "name": "Crawler networks",
          *           "slug": "crawler-networks",
          *           "kind": "ip",
@@ -16556,7 +16812,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-000000000021",
+         *           "list_id": "019a4300-0000-7000-8000-000000000023",
          *           "name": "Countries served",
          *           "slug": "countries-served",
          *           "kind": "string",
@@ -16595,7 +16851,7 @@ export interface operations {
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000028",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002a",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16614,13 +16870,13 @@ export interface operations {
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000029",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002b",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002a",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002c",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -16644,7 +16900,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
          *           "name": "Fingerprint",
          *           "slug": "fingerprint",
          *           "description": "One client program, whatever address it uses.",
@@ -16654,7 +16910,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002b",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002d",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -16701,7 +16957,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-00000000002c",
+         *           "mitigation_id": "019a4300-0000-7000-8000-00000000002e",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -16721,7 +16977,7 @@ export interface operations {
          *       ],
          *       "policies": [
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000001d",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000020",
          *           "name": "Known crawlers pass",
          *           "slug": "known-crawlers-pass",
          *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -16768,7 +17024,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002f",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 40,
@@ -16802,7 +17058,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000025",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000027",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -16825,7 +17081,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000030",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -17067,21 +17323,21 @@ export interface operations {
            *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
-           *         "decision_id": "019a4300-0000-7000-8000-00000000001b",
+           *         "decision_id": "019a4300-0000-7000-8000-00000000001e",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-00000000001c"
+           *           "019a4300-0000-7000-8000-00000000001f"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-00000000001d"
+           *             "policy_id": "019a4300-0000-7000-8000-000000000020"
            *           }
            *         ],
            *         "method": "GET",
            *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:55.000Z",
            *         "path": "/products/5",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000020",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -17092,21 +17348,21 @@ export interface operations {
            *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
-           *         "decision_id": "019a4300-0000-7000-8000-00000000001e",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000021",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-00000000001c"
+           *           "019a4300-0000-7000-8000-00000000001f"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-00000000001d"
+           *             "policy_id": "019a4300-0000-7000-8000-000000000020"
            *           }
            *         ],
            *         "method": "GET",
            *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:48.000Z",
            *         "path": "/products/4",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000020",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -18799,7 +19055,7 @@ export interface operations {
            *       {
            *         "enabled": true,
            *         "name": "Scraping",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000027",
            *         "slug": "scraping",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -18941,9 +19197,9 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000002f",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000031",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000030"
+           *             "019a4300-0000-7000-8000-000000000032"
            *           ],
            *           "fired": [
            *             {
@@ -18966,9 +19222,9 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000031",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000033",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000032"
+           *             "019a4300-0000-7000-8000-000000000034"
            *           ],
            *           "fired": [
            *             {
@@ -18991,9 +19247,9 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000033",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000035",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000034"
+           *             "019a4300-0000-7000-8000-000000000036"
            *           ],
            *           "fired": [
            *             {
@@ -19016,9 +19272,9 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000035",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000037",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000030"
+           *             "019a4300-0000-7000-8000-000000000032"
            *           ],
            *           "fired": [
            *             {
@@ -19041,9 +19297,9 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000036",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000038",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000032"
+           *             "019a4300-0000-7000-8000-000000000034"
            *           ],
            *           "fired": [
            *             {
@@ -19066,9 +19322,9 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000037",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000039",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000034"
+           *             "019a4300-0000-7000-8000-000000000036"
            *           ],
            *           "fired": [
            *             {
@@ -19091,9 +19347,9 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000038",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000030"
+           *             "019a4300-0000-7000-8000-000000000032"
            *           ],
            *           "fired": [
            *             {
@@ -19116,9 +19372,9 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000039",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000032"
+           *             "019a4300-0000-7000-8000-000000000034"
            *           ],
            *           "fired": [
            *             {
@@ -19141,9 +19397,9 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000034"
+           *             "019a4300-0000-7000-8000-000000000036"
            *           ],
            *           "fired": [
            *             {
@@ -19166,9 +19422,9 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003d",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000030"
+           *             "019a4300-0000-7000-8000-000000000032"
            *           ],
            *           "fired": [
            *             {
@@ -19306,7 +19562,7 @@ export interface operations {
         time?: "observed" | "received";
         step?: number;
         policy_id?: string;
-        by?: "action" | "policy";
+        by?: "action" | "api_key" | "policy" | "reason";
       };
       header?: never;
       path: {
@@ -19438,7 +19694,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
       503: {
         headers: {
           [name: string]: unknown;
@@ -19454,6 +19710,7 @@ export interface operations {
       query?: {
         limit?: number;
         cursor?: string;
+        values?: boolean;
       };
       header?: never;
       path: {
@@ -19487,6 +19744,7 @@ export interface operations {
            *         "name": "actions.checkout",
            *         "present": null,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "top_values": null,
            *         "type": "bool"
            *       },
            *       {
@@ -19501,6 +19759,7 @@ export interface operations {
            *         "name": "actions.claims_to_be_a_crawler",
            *         "present": null,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "top_values": null,
            *         "type": "bool"
            *       }
            *     ]
@@ -19589,7 +19848,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
       503: {
         headers: {
           [name: string]: unknown;
@@ -22646,6 +22905,7 @@ export interface operations {
       query?: {
         limit?: number;
         cursor?: string;
+        decision_id?: string;
       };
       header?: never;
       path: {
@@ -22669,7 +22929,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000026",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000028",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -22687,7 +22947,7 @@ export interface operations {
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000027",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000029",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -23351,6 +23611,7 @@ export interface operations {
            *           "distinct": 24,
            *           "expression": "request.path",
            *           "failed": 0,
+           *           "present": 100,
            *           "values": [
            *             {
            *               "count": 29,
@@ -23521,7 +23782,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "AuC-aRB90VT2wE5lsP1Ng1siMDFhMjBlZTEtM2YwZi03NjQ4LWJmNjgtMjI5NzAyMDQ3ZjU1Il0",
+           *       "cursor": "QkjksNLyZRqCYKuHoXVFXFsiMDFhMjBmN2UtNTlmMC03MTE2LTg3ZmEtMjcxYmVlMTM0MDE5Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -23553,7 +23814,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "clause": null,
            *           "client_ip": "203.0.113.9",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003e",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000012"
            *           ],
@@ -23631,6 +23892,669 @@ export interface operations {
       };
       /** @description `unsupported-media-type`: the body must be JSON */
       415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "list-busiest-entities": {
+    parameters: {
+      query?: {
+        since?: string;
+        until?: string;
+        newest?: number;
+        entity_definition_id?: string;
+        limit?: number;
+      };
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "entities": [
+           *         {
+           *           "block": 0,
+           *           "challenge": 21,
+           *           "definition": "fingerprint",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
+           *           "entity_id": "019a4300-0000-7000-8000-00000000001c",
+           *           "events": 59,
+           *           "key": [
+           *             "t13d0101h1_stuffer"
+           *           ],
+           *           "last_seen_at": "2026-11-02T09:03:56.000Z"
+           *         },
+           *         {
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "definition": "fingerprint",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
+           *           "entity_id": "019a4300-0000-7000-8000-00000000001d",
+           *           "events": 36,
+           *           "key": [
+           *             "t13d0003h2_shopper"
+           *           ],
+           *           "last_seen_at": "2026-11-02T09:03:54.666Z"
+           *         }
+           *       ],
+           *       "complete": true,
+           *       "looked_at": 300,
+           *       "matched": 300,
+           *       "since": "2026-11-02T09:00:00.000Z",
+           *       "until": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["EntitiesFound"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "list-entities-together": {
+    parameters: {
+      query?: {
+        since?: string;
+        until?: string;
+        newest?: number;
+        entity_definition_id?: string;
+        limit?: number;
+      };
+      header?: never;
+      path: {
+        tenant_id: string;
+        entity_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "entities": [],
+           *       "complete": true,
+           *       "looked_at": 3,
+           *       "matched": 0,
+           *       "since": "2026-11-02T09:15:00.000Z",
+           *       "until": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["EntitiesFound"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-key-health": {
+    parameters: {
+      query?: {
+        since?: string;
+        until?: string;
+        newest?: number;
+      };
+      header?: never;
+      path: {
+        tenant_id: string;
+        entity_definition_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "beside": [
+           *         {
+           *           "definition": "account",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "median": 1,
+           *           "p99": 1,
+           *           "reverse_median": 1,
+           *           "reverse_p99": 2
+           *         },
+           *         {
+           *           "definition": "fingerprint",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
+           *           "median": 1,
+           *           "p99": 1,
+           *           "reverse_median": 2,
+           *           "reverse_p99": 30
+           *         }
+           *       ],
+           *       "distinct": 60,
+           *       "distinct_per_event": 0.2,
+           *       "findings": [],
+           *       "largest": [
+           *         {
+           *           "events": 24,
+           *           "key": [
+           *             "203.0.113.250"
+           *           ]
+           *         },
+           *         {
+           *           "events": 16,
+           *           "key": [
+           *             "198.51.100.210"
+           *           ]
+           *         },
+           *         {
+           *           "events": 16,
+           *           "key": [
+           *             "198.51.100.211"
+           *           ]
+           *         },
+           *         {
+           *           "events": 16,
+           *           "key": [
+           *             "198.51.100.212"
+           *           ]
+           *         },
+           *         {
+           *           "events": 11,
+           *           "key": [
+           *             "2001:db8:5:24::1"
+           *           ]
+           *         },
+           *         {
+           *           "events": 10,
+           *           "key": [
+           *             "203.0.113.22"
+           *           ]
+           *         },
+           *         {
+           *           "events": 10,
+           *           "key": [
+           *             "203.0.113.24"
+           *           ]
+           *         },
+           *         {
+           *           "events": 10,
+           *           "key": [
+           *             "203.0.113.32"
+           *           ]
+           *         },
+           *         {
+           *           "events": 10,
+           *           "key": [
+           *             "203.0.113.60"
+           *           ]
+           *         },
+           *         {
+           *           "events": 10,
+           *           "key": [
+           *             "203.0.113.8"
+           *           ]
+           *         }
+           *       ],
+           *       "largest_share": 0.08,
+           *       "life_seconds": 1,
+           *       "memory_bytes": 13860,
+           *       "missing": 0,
+           *       "newcomers_an_hour": 0.0036993867419043243,
+           *       "not_applicable": 0,
+           *       "parts": [
+           *         {
+           *           "distinct": 60,
+           *           "expression": "request.client_ip",
+           *           "failed": 0,
+           *           "fill_rate": 1
+           *         }
+           *       ],
+           *       "verdict": "The key tells 60 actors apart over 300 events.",
+           *       "window_seconds": 60,
+           *       "complete": true,
+           *       "looked_at": 300,
+           *       "matched": 300,
+           *       "since": "2026-11-02T09:00:00.000Z",
+           *       "until": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["KeyHealth"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "summarise-replay-differences": {
+    parameters: {
+      query?: {
+        by?: "action" | "agent" | "country" | "entity" | "path" | "policy";
+        limit?: number;
+      };
+      header?: never;
+      path: {
+        tenant_id: string;
+        replay_job_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "by": "path",
+           *       "complete": true,
+           *       "counted": 3,
+           *       "groups": [
+           *         {
+           *           "count": 2,
+           *           "example": "019a4300-0000-7000-8000-000000000044",
+           *           "label": "/old/site.bak",
+           *           "milder": 0,
+           *           "stricter": 2,
+           *           "value": "/old/site.bak"
+           *         },
+           *         {
+           *           "count": 1,
+           *           "example": "019a4300-0000-7000-8000-000000000028",
+           *           "label": "/.env",
+           *           "milder": 0,
+           *           "stricter": 1,
+           *           "value": "/.env"
+           *         }
+           *       ],
+           *       "outcomes": [
+           *         {
+           *           "count": 3,
+           *           "recorded": "allow",
+           *           "replayed": "block"
+           *         }
+           *       ]
+           *     }
+           */
+          "application/json": components["schemas"]["DifferencesSummary"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
         headers: {
           [name: string]: unknown;
         };
@@ -25283,10 +26207,10 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "challenge_id": "019a4300-0000-7000-8000-000000000023",
+           *         "challenge_id": "019a4300-0000-7000-8000-000000000025",
            *         "expires_at": "2026-11-02T09:15:00.000Z",
            *         "issued_at": "2026-11-02T09:15:00.000Z",
-           *         "pass_id": "019a4300-0000-7000-8000-000000000024",
+           *         "pass_id": "019a4300-0000-7000-8000-000000000026",
            *         "provider": "wait",
            *         "status": "alive",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
@@ -25677,7 +26601,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.081375858,
+           *           "seconds_to_solve": 1.117208023,
            *           "solved": 1
            *         }
            *       ],

@@ -9,7 +9,8 @@ import { Stale } from "./stale";
 const words = text.editing;
 
 export function DraftForm<O, D>(props: {
-  title: string;
+  /** Null where it stands in a section that has one. */
+  title: string | null;
   draft: Draft<O, D>;
   draftOf: (object: O) => D;
   /** Why the operator may not save; null when the operator may. */
@@ -25,7 +26,7 @@ export function DraftForm<O, D>(props: {
         void draft.save();
       }}
     >
-      <h1>{props.title}</h1>
+      {props.title !== null && <h1>{props.title}</h1>}
       {draft.error !== null && <ProblemPanel error={draft.error} />}
       {theirs && (
         <Stale

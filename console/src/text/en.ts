@@ -154,6 +154,22 @@ export const text = {
     total: "Total",
     quiet: "Nothing was decided in this time range.",
     errors: "Rule errors",
+    splitBy: "Split by",
+    by: { action: "Action", policy: "Policy", reason: "Reason", api_key: "API key" },
+    noSeries: "No decision of this time range has one.",
+    overTime: "Over time",
+    most: (count: number) => `at most ${count} in a step`,
+    ready: "The service decides.",
+    notReady: "The service does not decide:",
+    standing: (status: {
+      revision: number;
+      keys: number | null;
+      evictions: number | null;
+      decisions_a_second: number;
+      daemons: number;
+    }) =>
+      `Revision ${status.revision}, ${status.keys ?? 0} entities remembered, ${status.evictions ?? 0} forgotten, ${status.decisions_a_second} decisions a second, ${status.daemons} daemons.`,
+    behind: "The newest definitions do not decide yet.",
   },
   policies: {
     empty: "No policy yet.",
@@ -167,6 +183,9 @@ export const text = {
     },
     disabled: "disabled",
     never: "never",
+    move: "Move",
+    earlier: "Earlier:",
+    later: "Later:",
   },
   audit: {
     empty: "Nothing was changed yet.",
@@ -183,6 +202,7 @@ export const text = {
     fill: "Filled",
     distinct: "Distinct",
     example: "Example",
+    values: "Most frequent",
     meaning: "Meaning",
   },
   active: {
@@ -192,6 +212,13 @@ export const text = {
     policy: "Policy",
     until: "Until",
     lift: "Lift",
+    liftMany: "Lift many",
+    liftAll: "Lift all of these",
+    reason: "Reason, for the audit",
+    needsReason: "Give a reason first.",
+    reallyLift: "Let all of them through?",
+    lifted: (count: number, complete: boolean) =>
+      `${count} lifted.${complete ? "" : " There are more: lift again."}`,
   },
   entity: {
     title: "Entity",
@@ -203,6 +230,9 @@ export const text = {
     windows: "Windows",
     free: "Nothing is held against it.",
     noWindows: "No window holds events of it.",
+    together: "Seen with it",
+    noEvents: "No event of the time range has it.",
+    lookedAt: (count: number) => `Of the newest ${count} events.`,
   },
   settings: {
     keys: "API keys",
@@ -253,6 +283,25 @@ export const text = {
     none: "Every decision is the same.",
     cancel: "Cancel",
     decision: "Decision",
+    asIf: "As if active",
+    asSaved: "no policy more than is active",
+    groupBy: "Count by",
+    groups: "What they have in common",
+    by: {
+      policy: "Policy",
+      action: "Change",
+      path: "Path",
+      country: "Country",
+      agent: "Browser family",
+      entity: "Entity",
+    },
+    partial: (count: number) => `Only the first ${count} were counted.`,
+    stricter: "Stricter",
+    milder: "Milder",
+    example: "Example",
+    sideBySide: "Side by side",
+    close: "Close",
+    nothing: "none",
   },
   action: {
     create: "New action",
@@ -308,7 +357,47 @@ export const text = {
     missing: { skip: "no entity", blank: "an entity with an empty part" },
     match: "Only for events of which this is true (empty: all)",
   },
+  keyHealth: {
+    title: "Is this key any good?",
+    events: "Events",
+    of: (matched: number, lookedAt: number, complete: boolean) =>
+      `${matched} of the newest ${lookedAt} have a key${complete ? "" : "; there are more in the range"}`,
+    missing: "Without a key",
+    notApplicable: "Not meant",
+    distinct: "Keys",
+    largest: "Share of the largest",
+    newcomers: "New keys an hour",
+    life: "Median life",
+    window: "Widest window",
+    memory: "Memory, about",
+    kilobytes: (bytes: number) => `${Math.ceil(bytes / 1_024)} KiB`,
+    parts: "Parts of the key",
+    part: "Part",
+    failed: "Failed",
+    groups: "Largest keys",
+    beside: "Seen with",
+    aKey: "A key: median / 99th",
+    anOther: "Of one of these: keys, median / 99th",
+  },
+  tenant: {
+    title: "Tenant",
+    retention_days: "Days that events are kept",
+    proof_ttl_seconds: "Seconds that a passed challenge holds",
+    challenge_wait_seconds: "Seconds that visitors without JavaScript wait (0: no such way)",
+    max_keys: "Entities remembered at most",
+    fail_mode: "When nothing can be decided",
+    failModes: {
+      "last-known": "go by what is known last",
+      open: "let everybody through",
+      closed: "stop everybody",
+    },
+    on_budget_exceeded: "When a decision takes too long",
+    redact: "Names of secrets, one a line",
+    trusted_proxies: "Trusted proxies, one a line",
+    return_url_origins: "Origins that challenges lead back to, one a line",
+  },
   entities: {
+    busiest: "The busiest",
     find: "Find the entity",
     definition: "Told apart by",
   },

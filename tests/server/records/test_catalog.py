@@ -39,6 +39,7 @@ def test_the_catalog_has_the_model_the_actions_and_what_was_captured(shop: Decid
         "fill_rate": None,
         "distinct_estimate": None,
         "last_seen_at": None,
+        "top_values": None,
     }
     account = fields["fields.account"]
     assert (account["group"], account["type"]) == ("captured", "string")

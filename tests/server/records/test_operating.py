@@ -47,12 +47,19 @@ def test_mitigations_are_lifted_by_what_they_are(blocked: Deciding) -> None:
 
 
 def test_a_timeline_has_many_series_in_one_answer(blocked: Deciding) -> None:
-    """Each step is split by action, or by the policies that fired."""
+    """Each step is split by action, by the policies that fired, by reason, or by API key."""
     (step,) = (each for each in blocked.get("results/timeline", by="action") if each["total"])
     assert step["series"] == {"allow": 5, "challenge": 0, "block": 2}
     (step,) = (each for each in blocked.get("results/timeline", by="policy") if each["total"])
     ids = blocked.ids("policies")
     assert step["series"] == {ids["stuffing"]: 2, ids["watch"]: 1}
+    (step,) = (each for each in blocked.get("results/timeline", by="reason") if each["total"])
+    assert step["series"] == {"no-match": 5, "policy": 2}
+    (step,) = (each for each in blocked.get("results/timeline", by="api_key") if each["total"])
+    assert step["series"] == {blocked.api_key_id: 7}
+    stuffing = {"by": "reason", "policy_id": ids["stuffing"]}
+    (step,) = (each for each in blocked.get("results/timeline", **stuffing) if each["total"])
+    assert step["series"] == {"policy": 2}
     assert blocked.get("results/timeline")[0]["series"] is None
 
 

@@ -126,6 +126,20 @@ def test_a_draft_shows_what_it_decides_otherwise(
         "clause": "three",
         "mitigation": "refuse",
     }
+    one = f"replay-jobs/{job['replay_job_id']}/differences"
+    assert shop.get(one, decision_id=busy[1]["decision_id"]) == [difference]
+    assert shop.get(one, decision_id=busy[0]["decision_id"]) == []
+    place = f"replay-jobs/{job['replay_job_id']}/differences/summary"
+    groups = {"path": "/login", "policy": "stuffing", "action": "allow to block", "country": None}
+    for by, value in groups.items():
+        found = shop.get(place, role="Analyst", by=by)
+        assert (found["counted"], found["complete"]) == (1, True)
+        assert found["outcomes"] == [{"recorded": "allow", "replayed": "block", "count": 1}]
+        (group,) = found["groups"]
+        assert (group["value"], group["count"], group["stricter"]) == (value, 1, 1)
+        assert group["example"] == busy[1]["decision_id"]
+    (group,) = shop.get(place, by="entity")["groups"]
+    assert group["label"].startswith("a")
 
 
 def test_one_policy_can_be_changed(shop: Deciding, busy: list[dict[str, Any]]) -> None:

@@ -118,6 +118,10 @@ NO_OBJECTS = {
     "read-language": "the language, which is the same for all tenants",
     "read-status": "figures of the service",
     "lift-mitigations": "a number",
+    "list-busiest-entities": "counts over events",
+    "list-entities-together": "counts over events",
+    "read-key-health": "counts over events",
+    "summarise-replay-differences": "counts over events",
 }
 """Operations below a tenant that answer with no object of the tenant."""
 BELOW_A_TENANT = {

@@ -10,6 +10,7 @@ import { Moment } from "../../parts/moment";
 import { ProblemPanel } from "../../parts/problem";
 import { Listing, pageQuery, type Column } from "../../parts/table";
 import { text } from "../../text/en";
+import { LiftMany } from "./lift-many";
 
 const words = text.active;
 type Row = Schemas["EntityMitigation"];
@@ -49,6 +50,7 @@ export default function ActivePage() {
     <>
       <h1>{text.pages.active}</h1>
       {lift.error && <ProblemPanel error={lift.error} />}
+      <LiftMany />
       <Listing
         label={text.pages.active}
         queryKey={["active", tenant_id]}

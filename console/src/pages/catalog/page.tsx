@@ -4,11 +4,11 @@ import { api, page, type Schemas } from "../../api/client";
 import { useTenant } from "../../frame/session";
 import { Copy } from "../../parts/copy";
 import { Foreign, marked } from "../../parts/foreign";
+import { PERCENT } from "../../parts/percent";
 import { Listing, pageQuery, type Column } from "../../parts/table";
 import { text } from "../../text/en";
 
 const words = text.catalog;
-const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 type Field = Schemas["CatalogField"];
 
 const COLUMNS: readonly Column<Field>[] = [
@@ -34,6 +34,20 @@ const COLUMNS: readonly Column<Field>[] = [
     kind: "text",
     cell: (field) => <Foreign text={field.example ?? ""} />,
   },
+  {
+    name: words.values,
+    kind: "text",
+    cell: (field) =>
+      field.top_values && (
+        <ul class="values">
+          {field.top_values.map((each) => (
+            <li key={String(each.value)}>
+              <Foreign text={String(each.value).slice(0, 60) || text.traffic.blank} /> {each.count}
+            </li>
+          ))}
+        </ul>
+      ),
+  },
   { name: words.meaning, kind: "text", cell: (field) => marked(field.description) },
 ];
 
@@ -48,7 +62,7 @@ export default function CatalogPage() {
         ask={(cursor) =>
           page(
             api.GET("/api/v1/tenants/{tenant_id}/field-catalog", {
-              params: { path: { tenant_id }, query: pageQuery(cursor, 500) },
+              params: { path: { tenant_id }, query: { ...pageQuery(cursor, 500), values: true } },
             }),
           )
         }

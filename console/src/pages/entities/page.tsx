@@ -1,10 +1,12 @@
 /** Who is it? An entity by the values of its key. */
 
-import { useMutation } from "@tanstack/preact-query";
+import { useMutation, useQuery } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import { api, body, type Schemas } from "../../api/client";
+import { EntityTable } from "../../frame/entity-rows";
 import { useEntityDefinitions } from "../../frame/objects";
+import { range, since } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { marked } from "../../parts/foreign";
@@ -33,7 +35,39 @@ export default function EntitiesPage() {
           )
         }
       </Answered>
+      <section class="card" aria-labelledby="busiest">
+        <h2 id="busiest">{words.busiest}</h2>
+        <Busiest />
+      </section>
     </>
+  );
+}
+
+function Busiest() {
+  const { tenant_id } = useTenant();
+  const query = { since: since(range.value, Date.now()) };
+  const found = useQuery({
+    queryKey: ["busiest", tenant_id, query],
+    queryFn: () =>
+      body(
+        api.GET("/api/v1/tenants/{tenant_id}/entities/top", {
+          params: { path: { tenant_id }, query },
+        }),
+      ),
+  });
+  return (
+    <Answered of={found}>
+      {(busiest) => (
+        <>
+          <p class="quiet">
+            {text.entity.lookedAt(busiest.looked_at)} {!busiest.complete && text.traffic.partial}
+          </p>
+          {busiest.entities.length > 0 && (
+            <EntityTable label={words.busiest} rows={busiest.entities} />
+          )}
+        </>
+      )}
+    </Answered>
   );
 }
 

@@ -4,8 +4,10 @@ import { api, body, type Schemas } from "../../api/client";
 import { ExpressionField } from "../../expression/field";
 import { CommonFields } from "../../frame/common";
 import { Defined, type Resource } from "../../frame/defined";
+import { hasRole, useTenant } from "../../frame/session";
 import { ChoiceField, NumberField } from "../../parts/form";
 import { text } from "../../text/en";
+import { KeyDoctor } from "./health";
 
 const words = text.entityDefinition;
 type Definition = Schemas["EntityDefinition"];
@@ -74,8 +76,14 @@ const DEFINITION: Resource<Definition, Members> = {
 };
 
 export default function EntityDefinitionPage() {
+  const { role } = useTenant();
   return (
-    <Defined resource={DEFINITION}>
+    <Defined
+      resource={DEFINITION}
+      below={({ entity_definition_id }) =>
+        hasRole(role, "Analyst") && <KeyDoctor entity_definition_id={entity_definition_id} />
+      }
+    >
       {({ value, change }, isReadOnly) => (
         <>
           <CommonFields value={value} change={change} />

@@ -3,12 +3,16 @@
 import { useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
 import { api, body, type Schemas } from "../../api/client";
+import { Problem } from "../../api/problem";
+import { EntityTable } from "../../frame/entity-rows";
+import { range, since } from "../../frame/place";
 import { RoleButton } from "../../frame/role";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { answerOfMode, Badge } from "../../parts/badge";
 import { Foreign, marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
+import { Pairs } from "../../parts/pairs";
 import { ProblemPanel } from "../../parts/problem";
 import { Table } from "../../parts/table";
 import { text } from "../../text/en";
@@ -36,6 +40,10 @@ export default function EntityPage() {
         <a href={`/console/${slug}/decisions#entity=${entity_id}`}>{words.decisions}</a>
       </p>
       <Answered of={found}>{(state) => <Shown state={state} />}</Answered>
+      <section class="card" aria-labelledby="together">
+        <h2 id="together">{words.together}</h2>
+        <Together entity_id={entity_id} />
+      </section>
     </>
   );
 }
@@ -47,18 +55,13 @@ function Shown({ state }: { state: State }) {
         <h2>
           {marked(state.definition)}: <Foreign text={state.key.join(", ")} />
         </h2>
-        <dl class="pairs">
-          <dt>{words.events}</dt>
-          <dd>{state.event_count}</dd>
-          <dt>{words.first}</dt>
-          <dd>
-            <Moment at={state.first_seen_at} />
-          </dd>
-          <dt>{words.last}</dt>
-          <dd>
-            <Moment at={state.last_seen_at} />
-          </dd>
-        </dl>
+        <Pairs
+          of={[
+            [words.events, state.event_count],
+            [words.first, <Moment at={state.first_seen_at} />],
+            [words.last, <Moment at={state.last_seen_at} />],
+          ]}
+        />
       </header>
       <div class="cards">
         <section class="card" aria-labelledby="mitigations">
@@ -129,4 +132,43 @@ function Windows({ state }: { state: State }) {
       ))}
     </ul>
   );
+}
+
+/** The entities that are in the same events, of the time range. */
+function Together({ entity_id }: { entity_id: string }) {
+  const { tenant_id } = useTenant();
+  const query = { since: since(range.value, Date.now()) };
+  const found = useQuery({
+    queryKey: ["together", tenant_id, entity_id, query],
+    queryFn: () =>
+      body(
+        api.GET("/api/v1/tenants/{tenant_id}/entities/{entity_id}/together", {
+          params: { path: { tenant_id, entity_id }, query },
+        }),
+      ).catch(nothingFound),
+  });
+  return (
+    <Answered of={found}>
+      {(together) =>
+        together === null ? (
+          <p>{words.noEvents}</p>
+        ) : (
+          <>
+            <p class="quiet">
+              {words.lookedAt(together.looked_at)} {!together.complete && text.traffic.partial}
+            </p>
+            {together.entities.length > 0 && (
+              <EntityTable label={words.together} rows={together.entities} />
+            )}
+          </>
+        )
+      }
+    </Answered>
+  );
+}
+
+/** No event of the time range has the entity: that is an answer. */
+function nothingFound(error: unknown): null {
+  if (error instanceof Problem && error.status === 404) return null;
+  throw error;
 }

@@ -2,14 +2,16 @@
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body, page } from "../../api/client";
-import { range, RANGES, since } from "../../frame/place";
+import { filters, range, RANGES, setFilters, since } from "../../frame/place";
 import { hasRole, useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { Counts } from "../../parts/counts";
 import { marked } from "../../parts/foreign";
+import { ChoiceField } from "../../parts/form";
 import { Moment } from "../../parts/moment";
 import { Table } from "../../parts/table";
 import { text } from "../../text/en";
+import { Series, Standing } from "./series";
 
 const words = text.overview;
 
@@ -18,6 +20,7 @@ export default function OverviewPage() {
   return (
     <>
       <h1>{text.pages.overview}</h1>
+      {hasRole(tenant.role, "Analyst") && <Standing />}
       <section class="card" aria-labelledby="counts">
         <h2 id="counts">{words.counts}</h2>
         <Timeline />
@@ -38,10 +41,15 @@ export default function OverviewPage() {
   );
 }
 
+const BY = (["action", "policy", "reason", "api_key"] as const).map(
+  (by) => [by, words.by[by]] as const,
+);
+
 function Timeline() {
   const { tenant_id } = useTenant();
   const name = range.value;
-  const query = { since: since(name, Date.now()), step: RANGES[name].step };
+  const by = BY.map(([each]) => each).find((each) => each === filters.value.get("by")) ?? "action";
+  const query = { since: since(name, Date.now()), step: RANGES[name].step, by };
   const found = useQuery({
     queryKey: ["timeline", tenant_id, query],
     queryFn: () =>
@@ -52,11 +60,27 @@ function Timeline() {
       ),
   });
   return (
-    <Answered of={found}>
-      {(steps) =>
-        steps.some((step) => step.total > 0) ? <Counts steps={steps} /> : <p>{words.quiet}</p>
-      }
-    </Answered>
+    <>
+      <ChoiceField
+        label={words.splitBy}
+        value={by}
+        options={BY}
+        onChange={(chosen) => {
+          setFilters({ by: chosen });
+        }}
+      />
+      <Answered of={found}>
+        {(steps) =>
+          !steps.some((step) => step.total > 0) ? (
+            <p>{words.quiet}</p>
+          ) : by === "action" ? (
+            <Counts steps={steps} />
+          ) : (
+            <Series steps={steps} by={by} />
+          )
+        }
+      </Answered>
+    </>
   );
 }
 

@@ -8,8 +8,10 @@ import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
+import { ProblemPanel } from "../../parts/problem";
 import { Table, type Column } from "../../parts/table";
 import { text } from "../../text/en";
+import { Moves, useOrder } from "./order";
 
 const words = text.policies;
 type Policy = Schemas["Policy"];
@@ -18,8 +20,14 @@ export default function PoliciesPage() {
   const { slug } = useTenant();
   const policies = usePolicies();
   const results = useResults().data;
+  const inOrder = [...(policies.data ?? [])].sort((a, b) => a.priority - b.priority);
+  const order = useOrder();
   const columns: readonly Column<Policy>[] = [
     { name: words.columns.order, kind: "number", cell: (policy) => policy.priority },
+    {
+      name: words.move,
+      cell: (policy) => <Moves policy={policy} inOrder={inOrder} order={order} />,
+    },
     {
       name: words.columns.name,
       kind: "text",
@@ -55,14 +63,15 @@ export default function PoliciesPage() {
         <h1>{text.pages.policies}</h1>
         <a href={`/console/${slug}/policies/new`}>{text.policy.create}</a>
       </div>
+      {order.error && <ProblemPanel error={order.error} />}
       <Answered of={policies}>
-        {(found) =>
-          found.length === 0 ? (
+        {() =>
+          inOrder.length === 0 ? (
             <p>{words.empty}</p>
           ) : (
             <Table
               label={text.pages.policies}
-              rows={[...found].sort((a, b) => a.priority - b.priority)}
+              rows={inOrder}
               columns={columns}
               keyOf={(policy) => policy.policy_id}
             />

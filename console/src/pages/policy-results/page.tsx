@@ -12,6 +12,7 @@ import { Counts } from "../../parts/counts";
 import { Foreign, marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
 import { Table } from "../../parts/table";
+import { Pairs } from "../../parts/pairs";
 import { text } from "../../text/en";
 
 const words = text.policyResults;
@@ -60,22 +61,20 @@ function Shares({ result }: { result: Result }) {
       <h2 id="shares">
         {words.matched}: {result.total}
       </h2>
-      <dl class="pairs">
-        {SHARES.map((name) => (
+      <Pairs
+        of={SHARES.map((name) => [
+          words.shares[name],
           <>
-            <dt>{words.shares[name]}</dt>
-            <dd>
-              {result[name]}{" "}
-              <meter
-                min={0}
-                max={result.total}
-                value={result[name]}
-                aria-label={words.shares[name]}
-              />
-            </dd>
-          </>
-        ))}
-      </dl>
+            {result[name]}{" "}
+            <meter
+              min={0}
+              max={result.total}
+              value={result[name]}
+              aria-label={words.shares[name]}
+            />
+          </>,
+        ])}
+      />
     </section>
   );
 }

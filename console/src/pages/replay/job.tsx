@@ -3,6 +3,7 @@
 import { useMutation, useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
 import { api, body, page, queries, type Schemas } from "../../api/client";
+import { filters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { Badge } from "../../parts/badge";
@@ -10,6 +11,8 @@ import { marked } from "../../parts/foreign";
 import { ProblemPanel } from "../../parts/problem";
 import { Listing, pageQuery, Table } from "../../parts/table";
 import { text } from "../../text/en";
+import { Groups, Open } from "./groups";
+import { SideBySide } from "./side-by-side";
 
 const words = text.replay;
 const ANSWERS = ["allow", "challenge", "block"] as const;
@@ -83,6 +86,7 @@ function isUnderWay(job: Job | undefined): boolean {
 function Result({ job, result }: { job: Job; result: Schemas["ReplayResult"] }) {
   const { tenant_id, slug } = useTenant();
   const { replay_job_id } = job;
+  const opened = filters.value.get("open");
   return (
     <>
       <Table
@@ -98,6 +102,8 @@ function Result({ job, result }: { job: Job; result: Schemas["ReplayResult"] }) 
       <h2>
         {words.differences}: {result.different}
       </h2>
+      {opened !== null && <SideBySide replay_job_id={replay_job_id} decision_id={opened} />}
+      {result.different > 0 && <Groups replay_job_id={replay_job_id} />}
       <Listing
         label={words.differences}
         queryKey={["replay-differences", tenant_id, replay_job_id]}
@@ -119,6 +125,7 @@ function Result({ job, result }: { job: Job; result: Schemas["ReplayResult"] }) 
           },
           { name: words.recorded, cell: (row) => <OutcomeShown outcome={row.recorded} /> },
           { name: words.replayed, cell: (row) => <OutcomeShown outcome={row.replayed} /> },
+          { name: words.sideBySide, cell: (row) => <Open decision_id={row.decision_id} /> },
         ]}
         keyOf={(row) => row.decision_id}
         empty={<p>{words.none}</p>}

@@ -3,8 +3,11 @@
 import { useMutation } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";
 import { api, body, page, queries, type Schemas } from "../../api/client";
-import { range, since } from "../../frame/place";
+import { usePolicies } from "../../frame/objects";
+import { filters, range, setFilters, since } from "../../frame/place";
 import { useTenant } from "../../frame/session";
+import { marked } from "../../parts/foreign";
+import { ChoiceField } from "../../parts/form";
 import { Moment } from "../../parts/moment";
 import { ProblemPanel } from "../../parts/problem";
 import { Listing, pageQuery, type Column } from "../../parts/table";
@@ -16,13 +19,15 @@ type Job = Schemas["ReplayJob"];
 export default function ReplaysPage() {
   const { tenant_id, slug } = useTenant();
   const { route } = useLocation();
+  const policy_id = filters.value.get("policy") ?? "";
+  const policies = usePolicies().data ?? [];
   const start = useMutation({
     mutationFn: () => {
       const period = { since: since(range.value, Date.now()), until: new Date().toISOString() };
       return body(
         api.POST("/api/v1/tenants/{tenant_id}/replay-jobs", {
           params: { path: { tenant_id } },
-          body: period,
+          body: { ...period, ...(policy_id && { policy_id }) },
         }),
       );
     },
@@ -48,9 +53,21 @@ export default function ReplaysPage() {
     <>
       <h1>{text.pages.replay}</h1>
       {start.error && <ProblemPanel error={start.error} />}
-      <p>
+      <div class="row end">
+        <ChoiceField
+          label={words.asIf}
+          value={policy_id}
+          options={[
+            ["", words.asSaved],
+            ...policies.map((each) => [each.policy_id, marked(each.name)] as const),
+          ]}
+          onChange={(policy) => {
+            setFilters({ policy });
+          }}
+        />
         <button
           type="button"
+          class="field"
           disabled={start.isPending}
           onClick={() => {
             start.mutate();
@@ -58,7 +75,7 @@ export default function ReplaysPage() {
         >
           {words.start}
         </button>
-      </p>
+      </div>
       <Listing
         label={text.pages.replay}
         queryKey={["replays", tenant_id]}

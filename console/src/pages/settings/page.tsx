@@ -4,9 +4,11 @@ import { text } from "../../text/en";
 import { Keys } from "./keys";
 import { Challenges, Daemons } from "./machines";
 import { People } from "./people";
+import { TenantSettings } from "./tenant";
 
 const words = text.settings;
 const SECTIONS = [
+  ["tenant", text.tenant.title, TenantSettings],
   ["keys", words.keys, Keys],
   ["people", words.people, People],
   ["daemons", words.daemons, Daemons],

@@ -1,15 +1,13 @@
 /** What matches, over time and in samples. */
 
-import { useState } from "preact/hooks";
 import type { Schemas } from "../../api/client";
 import { DecisionRows } from "../../frame/decision-rows";
 import { Moment } from "../../parts/moment";
+import { Bars, PlotOrTable } from "../../parts/plot-or-table";
 import { Table } from "../../parts/table";
 import { text } from "../../text/en";
 
 const words = text.traffic;
-const WIDTH = 600;
-const HEIGHT = 120;
 type Found = Schemas["TrafficFound"];
 
 export function Matched({ match }: { match: Found }) {
@@ -32,13 +30,20 @@ export function Matched({ match }: { match: Found }) {
 }
 
 function Timeline({ steps }: { steps: Found["timeline"] }) {
-  const [asTable, setAsTable] = useState(false);
-  const most = Math.max(1, ...steps.map((step) => step.looked_at));
-  // Few steps are bars, too, and no wall.
-  const width = WIDTH / Math.max(24, steps.length);
   return (
-    <>
-      {asTable ? (
+    <PlotOrTable
+      plot={() => (
+        <Bars
+          label={words.overTime}
+          bars={steps.map((step) => [
+            ["matched", step.matched],
+            ["looked_at", step.looked_at - step.matched],
+          ])}
+          most={Math.max(...steps.map((step) => step.looked_at))}
+          least={24}
+        />
+      )}
+      table={() => (
         <Table
           label={words.overTime}
           rows={steps.filter((step) => step.looked_at > 0)}
@@ -49,34 +54,7 @@ function Timeline({ steps }: { steps: Found["timeline"] }) {
             { name: words.lookedAt, kind: "number", cell: (step) => step.looked_at },
           ]}
         />
-      ) : (
-        <svg
-          class="bars"
-          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={words.overTime}
-        >
-          {steps.map((step, number) =>
-            (["looked_at", "matched"] as const).map((name) => {
-              const height = (step[name] / most) * HEIGHT;
-              const x = number * width;
-              return (
-                <rect class={name} x={x} y={HEIGHT - height} width={width * 0.85} height={height} />
-              );
-            }),
-          )}
-        </svg>
       )}
-      <button
-        type="button"
-        aria-pressed={asTable}
-        onClick={() => {
-          setAsTable(!asTable);
-        }}
-      >
-        {asTable ? text.frame.asPlot : text.frame.asTable}
-      </button>
-    </>
+    />
   );
 }

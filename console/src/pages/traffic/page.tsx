@@ -19,6 +19,10 @@ const FIELDS = [
   "request.method",
   "request.client_ip",
   'request.headers["user-agent"]',
+  "request.host",
+  "derived.ip_subnet",
+  "derived.country",
+  "derived.ua_family",
 ] as const;
 /** Holds for every event. */
 const ALL = "true";

@@ -138,6 +138,7 @@ def list_differences(call: Call) -> Answer:
             call.ids["replay_job_id"],
             call.query.limit + 1,
             int(after[0]) if after else -1,
+            call.query.decision_id,
         )
     return page_of(call, found, partial(_difference, call.tenant_id), lambda each: [each.ordinal])
 

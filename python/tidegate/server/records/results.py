@@ -17,16 +17,20 @@ from tidegate.server.records.kept import Kept
 from tidegate.server.records.rows import read_rows
 from tidegate.server.wire.kinds import POLICY
 from tidegate.stores.base import NotFoundError
-from tidegate.stores.decision_log import decisions
+from tidegate.stores.decision_log import decisions, traffic
 from tidegate.stores.index import results
 from tidegate.stores.objects import definitions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy import Connection
 
 RECENT = 10
 DAY_NS = 86_400_000_000_000
 SECOND_NS = 1_000_000_000
+MAX_SPLIT = 500_000
+"""Decisions that are split by what only the index of the log knows: about a second's work."""
 MAX_STEPS = 1_500
 """The most steps of a timeline: more than a screen has columns."""
 STEPS = (60, 300, 900, 3_600, 21_600, 86_400)
@@ -88,9 +92,7 @@ def timeline(call: Call) -> Answer:
     period = results.Period(from_ns=from_ns, to_ns=to_ns, clock=query.time)
     with indexed(call.app.store) as connection:
         found = results.timeline(connection, call.tenant_id, policy_id, period, step)
-        split = {}
-        if query.by == "policy":
-            split = results.totals_by_policy(connection, call.tenant_id, period, step)
+        split = _split(connection, call, period, step)
     counts = {each.start_ns: each.counts for each in found}
     starts = (number * step_ns for number in range(first, end))
     return Answer(
@@ -105,14 +107,48 @@ def timeline(call: Call) -> Answer:
     )
 
 
+def _split(
+    connection: Connection, call: Call, period: results.Period, step: int
+) -> Mapping[int, Mapping[Any, int]]:
+    """The series of each step that is split by what the counts do not say.
+
+    Raises:
+        Problem: ``invalid-request``; the period has too many decisions for it.
+    """
+    query: wire.TimelineQuery = call.query
+    if query.by == "policy":
+        return results.totals_by_policy(connection, call.tenant_id, period, step)
+    if query.by not in ("reason", "api_key"):
+        return {}
+    total = results.of_policy(connection, call.tenant_id, period=period).total
+    if total > MAX_SPLIT:
+        detail = f"the period has {total} decisions, at most {MAX_SPLIT} are split by {query.by}"
+        errors = [ErrorDetail(detail=detail, parameter="by", hint="take a shorter period")]
+        raise Problem("invalid-request", detail, errors=errors)
+    # Counts are of whole minutes, and so are these.
+    from_ns, to_ns = (
+        each // results.MINUTE_NS * results.MINUTE_NS
+        for each in (period.from_ns or 0, (period.to_ns or 0) + results.MINUTE_NS - 1)
+    )
+    wanted = decisions.DecisionQuery(
+        from_ns=from_ns, to_ns=to_ns, clock=query.time, policy_id=query.policy_id
+    )
+    received = (
+        [(from_ns, to_ns)]
+        if query.time == "received"
+        else results.received(connection, call.tenant_id, period)
+    )
+    return traffic.totals(connection, call.tenant_id, wanted, received, query.by, step * SECOND_NS)
+
+
 def _series(
-    by: str | None, counts: results.Counts, of_policies: dict[UUID, int]
+    by: str | None, counts: results.Counts, split: Mapping[Any, int]
 ) -> dict[str, int] | None:
-    if by == "policy":
-        return {str(policy_id): total for policy_id, total in of_policies.items()}
+    if by is None:
+        return None
     if by == "action":
         return {name: getattr(counts, name) for name in ("allow", "challenge", "block")}
-    return None
+    return {str(name): total for name, total in split.items()}
 
 
 def _period(query: wire.Period) -> results.Period:

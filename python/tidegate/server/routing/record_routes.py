@@ -11,7 +11,6 @@ from tidegate.server.offload.kinds import Work
 from tidegate.server.records import (
     active_mitigations,
     audit,
-    catalog,
     decisions,
     entities,
     explain,
@@ -22,6 +21,7 @@ from tidegate.server.records import (
 )
 from tidegate.server.routing import health
 from tidegate.server.routing.route import Credential, Route
+from tidegate.server.traffic import field_values
 
 _TENANT = "/tenants/{tenant_id}"
 _DECISION = f"{_TENANT}/decisions/{{decision_id}}"
@@ -103,8 +103,12 @@ RECORD_ROUTES: tuple[Route, ...] = (
         path=f"{_TENANT}/results/timeline",
         name="read-timeline",
         summary="Count decisions by steps of time",
-        description="With `by`, each step has the counts of many series.",
+        description=(
+            "With `by`, each step has the counts of many series. At most 500,000 decisions are"
+            " split by reason or API key."
+        ),
         handler=results.timeline,
+        work=Work.TRAFFIC,
         query=wire.TimelineQuery,
         answer=list[wire.TimelineStep],
         **_RESULTS,
@@ -117,8 +121,9 @@ RECORD_ROUTES: tuple[Route, ...] = (
         description=(
             "Captured names are learned from every event, up to `catalog.names` of them (1,000)."
         ),
-        handler=catalog.list_,
-        query=Paging,
+        handler=field_values.list_fields,
+        work=Work.TRAFFIC,
+        query=wire.CatalogQuery,
         answer=list[wire.CatalogField],
         **_RESULTS,
     ),
@@ -264,7 +269,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="list-replay-differences",
         summary="List the decisions that came out otherwise, in the order of arrival",
         handler=replay_jobs.list_differences,
-        query=Paging,
+        query=wire.DifferencesQuery,
         answer=list[wire.ReplayDifference],
         **_RECORDS,
     ),

@@ -8,7 +8,7 @@ from tidegate.operators.permissions import Permission
 from tidegate.server import wire
 from tidegate.server.offload.kinds import Work
 from tidegate.server.routing.route import Route
-from tidegate.server.traffic import handlers, search
+from tidegate.server.traffic import differences, entities, handlers, key_health, search
 
 _TENANT = "/tenants/{tenant_id}"
 _DRAFT_BYTES = 1024 * 1024
@@ -19,6 +19,7 @@ _LOOK: dict[str, Any] = {
     "permission": Permission.READ_RECORDS,
     "work": Work.TRAFFIC,
 }
+_READ: dict[str, Any] = {**_LOOK, "method": "GET"}
 _BOUNDS = (
     " It ends within a second; `complete` is false when there is more. An operator has one such"
     " look at a time."
@@ -63,5 +64,45 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
         body=wire.DecisionSearch,
         answer=wire.DecisionsFound,
         **_LOOK,
+    ),
+    Route(
+        path=f"{_TENANT}/entities/top",
+        name="list-busiest-entities",
+        summary="The entities that have the most of the newest events",
+        description=_BOUNDS.strip(),
+        handler=entities.top,
+        query=wire.EntitiesQuery,
+        answer=wire.EntitiesFound,
+        **_READ,
+    ),
+    Route(
+        path=f"{_TENANT}/entities/{{entity_id}}/together",
+        name="list-entities-together",
+        summary="The entities that are in the same events as an entity",
+        description=_BOUNDS.strip(),
+        handler=entities.together,
+        query=wire.EntitiesQuery,
+        answer=wire.EntitiesFound,
+        **_READ,
+    ),
+    Route(
+        path=f"{_TENANT}/entity-definitions/{{entity_definition_id}}/health",
+        name="read-key-health",
+        summary="Whether the key of an entity definition tells actors apart, by recorded events",
+        description=_BOUNDS.strip(),
+        handler=key_health.read_health,
+        query=wire.KeyHealthQuery,
+        answer=wire.KeyHealth,
+        **_READ,
+    ),
+    Route(
+        path=f"{_TENANT}/replay-jobs/{{replay_job_id}}/differences/summary",
+        name="summarise-replay-differences",
+        summary="What the decisions that a replay changes have in common",
+        description=("Counted are the differences that the job lists." + _BOUNDS),
+        handler=differences.summarise,
+        query=wire.SummaryQuery,
+        answer=wire.DifferencesSummary,
+        **_READ,
     ),
 )

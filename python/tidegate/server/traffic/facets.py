@@ -79,6 +79,7 @@ class Facets:
                 expression=each.text,
                 distinct=len(each.values),
                 failed=each.failed,
+                present=sum(each.values.values()) - each.values["string", ""],
                 values=tuple(_shown(*counted) for counted in _most(each.values, top)),
             )
             for each in self._counted

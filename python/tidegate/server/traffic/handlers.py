@@ -45,7 +45,7 @@ def match(call: Call) -> Answer:
         reading = deadline if draft is None else Deadline.after(SECONDS * _READING)
         look = Look(connection, call.tenant_id, body, Kept.of(call), reading)
         if draft is None:
-            for row in _matching(look, known, tally):
+            for row in _matching(look, body, known, tally):
                 facets.add([each.event for each in row])
         else:
             found = [each for row in look.rows() for each in row]
@@ -75,7 +75,7 @@ def count_values(call: Call) -> Answer:
         known = TenantExpressions.of(call, connection)
         facets = Facets(known, body.fields, "fields")
         look = Look(connection, call.tenant_id, body, Kept.of(call), deadline)
-        for row in _matching(look, known, tally):
+        for row in _matching(look, body, known, tally):
             facets.add([each.event for each in row])
     return Answer(
         body=wire.FacetsFound(
@@ -87,9 +87,11 @@ def count_values(call: Call) -> Answer:
     )
 
 
-def _matching(look: Look, known: TenantExpressions, tally: Tally) -> Iterator[list[Seen]]:
+def _matching(
+    look: Look, selection: wire.TrafficSelection, known: TenantExpressions, tally: Tally
+) -> Iterator[list[Seen]]:
     """The events that match, a row of the log at a time; all are counted."""
-    text = look.selection.expression
+    text = selection.expression
     if text is None:
         for row in look.rows():
             for each in row:
@@ -97,7 +99,7 @@ def _matching(look: Look, known: TenantExpressions, tally: Tally) -> Iterator[li
                 tally.match(each)
             yield row
         return
-    use = _USES.get(look.selection.purpose, Use.CONDITION)
+    use = _USES.get(selection.purpose, Use.CONDITION)
     programs = known.compile({_NAME: known.check(text, use, "/expression")})
     for row in look.rows():
         matching = []

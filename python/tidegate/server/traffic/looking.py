@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 SECONDS = 0.85
 """Of looking; the answer is made in what is left of the second."""
+LEAST_ROWS = 8
+"""Of the log that are looked at without finding an event: a worker that has only just read the
+definitions of a tenant has little of the second left."""
 
 
 @attrs.frozen
@@ -51,10 +55,15 @@ class Deadline:
 
 @attrs.frozen
 class Seen:
-    """A recorded decision that is looked at, and its event as it may be shown now."""
+    """A recorded decision that is looked at."""
 
     recorded: Recorded
-    event: bytes
+    _kept: Kept
+
+    @cached_property
+    def event(self) -> bytes:
+        """Its event as it may be shown now."""
+        return redacted(self.recorded.event, self._kept)
 
 
 @attrs.define
@@ -64,15 +73,17 @@ class Look:
     Attributes:
         selection: of a request.
         deadline: when it ends.
+        entity_id: only events of this entity are meant.
         looked_at: events given so far.
         complete: whether those are all, once the last was given.
     """
 
     connection: Connection
     tenant_id: UUID
-    selection: wire.TrafficSelection
+    selection: wire.TrafficRange
     kept: Kept
     deadline: Deadline
+    entity_id: UUID | None = None
     looked_at: int = 0
     complete: bool = True
     _passed: list[Unreadable] = attrs.field(factory=list)
@@ -80,11 +91,11 @@ class Look:
     def rows(self) -> Iterator[list[Seen]]:
         """The events, the newest first."""
         wanted = self.selection
-        query = DecisionQuery(from_ns=wanted.from_ns, to_ns=wanted.to_ns)
+        query = DecisionQuery(from_ns=wanted.from_ns, to_ns=wanted.to_ns, entity_id=self.entity_id)
         received = spans(self.connection, self.tenant_id, query)
         found = traffic.newest(self.connection, self.tenant_id, query, received, self._passed)
-        for row in found:
-            if self.looked_at and self.deadline.is_over:
+        for number, row in enumerate(found):
+            if self.deadline.is_over and (self.looked_at or number >= LEAST_ROWS):
                 self.complete = False
                 return
             rest = wanted.newest - self.looked_at
@@ -92,7 +103,7 @@ class Look:
                 # All that were asked for; of a time they were not all there are.
                 self.complete = query.from_ns is None
                 return
-            seen = [Seen(each, redacted(each.event, self.kept)) for each in row[:rest]]
+            seen = [Seen(each, self.kept) for each in row[:rest]]
             self.looked_at += len(seen)
             yield seen
 

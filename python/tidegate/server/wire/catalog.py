@@ -8,7 +8,20 @@ from uuid import UUID
 import attrs
 from msgspec import Meta
 
+from tidegate.server.http.cursor import Paging
 from tidegate.server.wire.common import Time
+from tidegate.server.wire.traffic import FacetValue
+
+
+@attrs.frozen(kw_only=True)
+class CatalogQuery(Paging):
+    values: Annotated[
+        bool,
+        Meta(
+            description="with the most frequent values, and the fill rates of declared and derived"
+            " fields and of actions, over the newest events"
+        ),
+    ] = False
 
 
 @attrs.frozen(kw_only=True)
@@ -41,3 +54,10 @@ class CatalogField:
         Meta(description="about how many values it has; the typical error is 1.6 %"),
     ]
     last_seen_at: Time | None
+    top_values: Annotated[
+        tuple[FacetValue, ...] | None,
+        Meta(
+            description="the five most frequent over the newest events; null when they were not"
+            " asked for, could not be counted in a second, or the role may not read events"
+        ),
+    ] = None

@@ -1,8 +1,8 @@
-"""Entities: their state, and their active mitigations."""
+"""Entities: their state, their active mitigations, and how well their keys tell actors apart."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from uuid import UUID
 
 import attrs
@@ -14,6 +14,7 @@ from tidegate.server.wire.decisions import (
     KeyPart,
     ModeName,
 )
+from tidegate.server.wire.traffic import Looked, TrafficRange
 
 if TYPE_CHECKING:
     from tidegate.policy.state.standing import ActiveMitigation
@@ -142,3 +143,80 @@ class MitigationsLifted:
     complete: Annotated[
         bool, Meta(description="false when there are more: the same call goes on with them")
     ]
+
+
+KeyFinding: TypeAlias = Literal[
+    "key-often-missing",
+    "key-per-request",
+    "key-too-broad",
+    "key-shared",
+    "key-forgeable",
+    "key-short-lived",
+]
+
+
+@attrs.frozen(kw_only=True)
+class KeyHealthQuery(TrafficRange):
+    pass
+
+
+@attrs.frozen(kw_only=True)
+class KeyPartHealth:
+    """A part of the key, over the events that the definition applies to."""
+
+    expression: str
+    fill_rate: Annotated[float | None, Meta(description="share of the events that have it")]
+    distinct: Annotated[int, Meta(description="values")]
+    failed: Annotated[int, Meta(description="events for which it fails")]
+
+
+@attrs.frozen(kw_only=True)
+class KeyGroup:
+    """A key and its events."""
+
+    key: tuple[KeyPart, ...]
+    events: int
+
+
+@attrs.frozen(kw_only=True)
+class KeyBeside:
+    """How keys of this definition and entities of another one go together in events."""
+
+    entity_definition_id: UUID
+    definition: str
+    median: Annotated[int, Meta(description="of the other entities that a key is seen with")]
+    p99: Annotated[int, Meta(description="99th percentile of the same")]
+    reverse_median: Annotated[int, Meta(description="of the keys that another entity is seen with")]
+    reverse_p99: int
+
+
+@attrs.frozen(kw_only=True)
+class KeyHealthFinding:
+    code: KeyFinding
+    detail: str
+
+
+@attrs.frozen(kw_only=True)
+class KeyHealth(Looked):
+    """What recorded events say of a key; `matched` are the events that have one."""
+
+    verdict: Annotated[str, Meta(description="one sentence")]
+    findings: tuple[KeyHealthFinding, ...]
+    not_applicable: Annotated[int, Meta(description="events that `match_expression` leaves out")]
+    missing: Annotated[int, Meta(description="events without a key, for want of a part")]
+    parts: tuple[KeyPartHealth, ...]
+    distinct: Annotated[int, Meta(description="keys")]
+    distinct_per_event: float | None
+    largest_share: Annotated[float | None, Meta(description="of the events, of the largest key")]
+    largest: Annotated[tuple[KeyGroup, ...], Meta(description="the ten largest")]
+    newcomers_an_hour: Annotated[
+        float | None, Meta(description="keys first seen in the newer half of the time looked at")
+    ]
+    beside: tuple[KeyBeside, ...]
+    life_seconds: Annotated[
+        float | None, Meta(description="median, of keys with two events or more")
+    ]
+    window_seconds: Annotated[
+        int | None, Meta(description="the widest window of an active policy that counts by the key")
+    ]
+    memory_bytes: Annotated[int, Meta(description="of these keys with packed windows, about")]

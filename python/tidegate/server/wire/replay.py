@@ -9,6 +9,7 @@ import attrs
 from msgspec import Meta
 
 from tidegate.server.http.convert import answered_as
+from tidegate.server.http.cursor import Paging
 from tidegate.server.wire.common import Time
 from tidegate.server.wire.decisions import (
     ActionName,
@@ -124,6 +125,61 @@ class ReplayDifference:
     decision_id: UUID
     recorded: ReplayedDecision
     replayed: ReplayedDecision
+
+
+@attrs.frozen(kw_only=True)
+class DifferencesQuery(Paging):
+    decision_id: Annotated[UUID | None, Meta(description="only this decision")] = None
+
+
+DifferenceMember: TypeAlias = Literal["action", "policy", "path", "country", "agent", "entity"]
+
+
+@attrs.frozen(kw_only=True)
+class SummaryQuery:
+    by: Annotated[
+        DifferenceMember,
+        Meta(
+            description="what differences are counted by; `policy` is the one that answers in the"
+            " replay, or else that answered then"
+        ),
+    ] = "policy"
+    limit: Annotated[int, Meta(ge=1, le=100, description="groups that are answered")] = 20
+
+
+@attrs.frozen(kw_only=True)
+class ChangedOutcome:
+    """Differences from one answer to another."""
+
+    recorded: ActionName
+    replayed: ActionName
+    count: int
+
+
+@attrs.frozen(kw_only=True)
+class DifferenceGroup:
+    """Differences that have something in common."""
+
+    value: Annotated[str | None, Meta(description="null where there is none; of an entity, its id")]
+    label: Annotated[str, Meta(description="the value in words")]
+    count: int
+    stricter: Annotated[int, Meta(description="answered more strictly by the draft")]
+    milder: int
+    example: Annotated[UUID, Meta(description="the first decision of the group")]
+
+
+@attrs.frozen(kw_only=True)
+class DifferencesSummary:
+    """The differences that a replay job listed, counted."""
+
+    by: DifferenceMember
+    counted: Annotated[int, Meta(description="differences")]
+    complete: Annotated[
+        bool,
+        Meta(description="false when the time did not suffice, or not all differences are listed"),
+    ]
+    outcomes: tuple[ChangedOutcome, ...]
+    groups: Annotated[tuple[DifferenceGroup, ...], Meta(description="the largest first")]
 
 
 SimulatedEvent: TypeAlias = Annotated[

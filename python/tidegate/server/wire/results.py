@@ -74,7 +74,7 @@ class TimelineQuery(Period):
     ) = None
     policy_id: Annotated[UUID | None, Meta(description="of one policy only")] = None
     by: Annotated[
-        Literal["action", "policy"] | None,
+        Literal["action", "policy", "reason", "api_key"] | None,
         Meta(description="what each step is split by, in `series`"),
     ] = None
 
@@ -85,8 +85,8 @@ class TimelineStep(Counts):
     series: Annotated[
         dict[str, int] | None,
         Meta(
-            description="decisions by what `by` says: by action, or by id of a policy of which a"
-            " clause fired; null without it"
+            description="decisions by what `by` says: by action, by id of a policy of which a"
+            " clause fired, by reason, or by id of an API key, `none` without one; null without it"
         ),
     ] = None
 

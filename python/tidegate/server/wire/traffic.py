@@ -18,15 +18,21 @@ MAX_FACETS = 12
 Condition: TypeAlias = Literal["action", "scope", "condition", "match"]
 
 
-@attrs.frozen(kw_only=True)
-class TrafficSelection(Span):
+@attrs.frozen(kw_only=True, slots=False)
+class TrafficRange(Span):
+    """The newest events, of a time if one is given."""
+
+    newest: Annotated[int, Meta(ge=1, le=MAX_NEWEST, description="events looked at")] = 10_000
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class TrafficSelection(TrafficRange):
     """Events are those of a time, or the newest; of these, those for which the expression holds."""
 
     expression: Annotated[
         Expression | None, Meta(description="a condition on the event; left out, all are meant")
     ] = None
     purpose: Condition = "condition"
-    newest: Annotated[int, Meta(ge=1, le=MAX_NEWEST, description="events looked at")] = 10_000
 
 
 @attrs.frozen(kw_only=True)
@@ -79,6 +85,7 @@ class Facet:
     expression: str
     distinct: Annotated[int, Meta(description="values")]
     failed: Annotated[int, Meta(description="events for which the expression fails")]
+    present: Annotated[int, Meta(description="events that have a value, and not an empty one")]
     values: tuple[FacetValue, ...]
 
 
@@ -91,6 +98,35 @@ class Looked:
     since: Annotated[Time | None, Meta(description="when the first of these was observed")]
     until: Annotated[Time | None, Meta(description="when the last of these was observed")]
     matched: int
+
+
+@attrs.frozen(kw_only=True)
+class EntitiesQuery(TrafficRange):
+    entity_definition_id: Annotated[
+        UUID | None, Meta(description="only entities of this definition")
+    ] = None
+    limit: Annotated[int, Meta(ge=1, le=100, description="entities that are answered")] = 20
+
+
+@attrs.frozen(kw_only=True)
+class EntityTraffic:
+    """What events an entity has among those that were looked at."""
+
+    entity_id: UUID
+    entity_definition_id: UUID
+    definition: str
+    key: tuple[KeyPart, ...]
+    events: int
+    challenge: Annotated[int, Meta(description="events that were challenged")]
+    block: Annotated[int, Meta(description="events that were blocked")]
+    last_seen_at: Annotated[Time, Meta(description="when its newest event was observed")]
+
+
+@attrs.frozen(kw_only=True)
+class EntitiesFound(Looked):
+    entities: Annotated[
+        tuple[EntityTraffic, ...], Meta(description="those with the most events first")
+    ]
 
 
 @attrs.frozen(kw_only=True)

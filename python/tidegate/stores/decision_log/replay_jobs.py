@@ -183,9 +183,14 @@ def fail_interrupted(connection: Connection, now_ns: int) -> int:
 
 
 def differences(
-    connection: Connection, tenant_id: UUID, job_id: UUID, limit: int, after: int = -1
+    connection: Connection,
+    tenant_id: UUID,
+    job_id: UUID,
+    limit: int,
+    after: int = -1,
+    decision_id: UUID | None = None,
 ) -> list[Difference]:
-    """The differences that a job found, in order, after an ordinal.
+    """The differences that a job found, in order, after an ordinal; perhaps of one decision only.
 
     Raises:
         NotFoundError: there is no such job.
@@ -198,6 +203,8 @@ def differences(
         .order_by(replay_differences.c.ordinal)
         .limit(limit)
     )
+    if decision_id is not None:
+        query = query.where(replay_differences.c.decision_id == decision_id)
     return records.many(connection, query, Difference)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from contextlib import closing
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 import orjson
@@ -16,13 +18,18 @@ from tidegate.stores.decision_log.rows import Unreadable
 from tidegate.stores.rows.tables import decision_log as table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Container, Iterator
     from typing import Any
     from uuid import UUID
 
     from sqlalchemy import Connection, Row
 
     from tidegate.stores.decision_log.decisions import DecisionQuery, Spans
+
+
+Split: TypeAlias = Literal["reason", "api_key"]
+_MEMBERS = {"reason": 8, "api_key": 3}
+"""Where an index entry has them."""
 
 
 @attrs.frozen
@@ -44,6 +51,7 @@ def newest(
     query: DecisionQuery,
     received: Spans,
     passed: list[Unreadable],
+    names: Container[bytes] | None = None,
 ) -> Iterator[list[Recorded]]:
     """The decisions of a query, a row of the log at a time, those received last first.
 
@@ -53,29 +61,73 @@ def newest(
         query: which.
         received: when they were received, the newest first.
         passed: gets the entries that cannot be read.
+        names: only decisions of these ids, in bytes.
     """
+
+    def is_wanted(entry: Entry, least: bytes, end: bytes) -> bool:
+        is_named = names is None or entry.name in names
+        return least <= entry.name < end and is_named and entry.is_asked_for(query)
+
     for least, end in id_spans(received):
         greatest = (int.from_bytes(end) - 1).to_bytes(16)
         rows = rows_within(tenant_id, least, greatest).add_columns(table.c.body)
         with closing(newest_first(connection, rows, passed)) as found:
             for row in found:
                 try:
-                    recorded = _read(row)
+                    yield _read(row, partial(is_wanted, least=least, end=end))
                 except (DamagedLogError, orjson.JSONDecodeError, ValueError):
                     passed.append(Unreadable(row.first_seq, row.first_seq + row.entries - 1))
-                    continue
-                yield [
-                    each
-                    for each in reversed(recorded)
-                    if least <= each.entry.name < end and each.entry.is_asked_for(query)
-                ]
+                    yield []
 
 
-def _read(row: Row[*tuple[Any, ...]]) -> list[Recorded]:
-    entries = orjson.loads(b"[%b]" % unpack(row.first_seq, row.index_body))
+def _read(row: Row[*tuple[Any, ...]], is_wanted: Callable[[Entry], bool]) -> list[Recorded]:
+    """What is wanted of a row, the newest first; its lines are unpacked only for that."""
+    entries = entries_of(row)
+    wanted = [each for each in reversed(entries) if each.values[7] != LIFT and is_wanted(each)]
+    if not wanted:
+        return []
     lines = unpack(row.first_seq, row.body).split(b"\n")
-    return [
-        Recorded(Entry(seq, values), line)
-        for seq, (values, line) in enumerate(zip(entries, lines, strict=True), row.first_seq)
-        if values[7] != LIFT
-    ]
+    if len(lines) != len(entries):
+        raise ValueError("a row has another number of lines than of entries")
+    return [Recorded(each, lines[each.seq - row.first_seq]) for each in wanted]
+
+
+def entries_of(row: Row[*tuple[Any, ...]]) -> list[Entry]:
+    """The index entries of a row."""
+    values = orjson.loads(b"[%b]" % unpack(row.first_seq, row.index_body))
+    return [Entry(seq, each) for seq, each in enumerate(values, row.first_seq)]
+
+
+def totals(
+    connection: Connection,
+    tenant_id: UUID,
+    query: DecisionQuery,
+    received: Spans,
+    by: Split,
+    step_ns: int,
+) -> dict[int, Counter[str]]:
+    """How many decisions each step of time has, split by a member of theirs.
+
+    Args:
+        connection: a connection of the store.
+        tenant_id: whose.
+        query: which; its clock is that of the steps.
+        received: when they were received, the newest first.
+        by: the member; a decision without an API key is one of "none".
+        step_ns: of a step, which begins at a multiple of it since 1970.
+
+    Returns:
+        By the time the step begins, in nanoseconds since 1970.
+    """
+    member, at = _MEMBERS[by], 6 if query.clock == "observed" else 2
+    found: dict[int, Counter[str]] = defaultdict(Counter)
+    passed: list[Unreadable] = []
+    for least, end in id_spans(received):
+        rows = rows_within(tenant_id, least, (int.from_bytes(end) - 1).to_bytes(16))
+        with closing(newest_first(connection, rows, passed)) as read:
+            for row in read:
+                for entry in entries_of(row):
+                    if least <= entry.name < end and entry.is_asked_for(query):
+                        start = entry.values[at] // step_ns * step_ns
+                        found[start][entry.values[member] or "none"] += 1
+    return found

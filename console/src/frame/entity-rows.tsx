@@ -1,0 +1,35 @@
+/** Entities as rows: who, with how many events, and what was answered. */
+
+import type { Schemas } from "../api/client";
+import { Foreign, marked } from "../parts/foreign";
+import { Moment } from "../parts/moment";
+import { Table } from "../parts/table";
+import { text } from "../text/en";
+import { useTenant } from "./session";
+
+const words = text.entity;
+
+export function EntityTable(props: { label: string; rows: readonly Schemas["EntityTraffic"][] }) {
+  const { slug } = useTenant();
+  return (
+    <Table
+      {...props}
+      keyOf={(row) => row.entity_id}
+      columns={[
+        {
+          name: words.title,
+          kind: "text",
+          cell: (row) => (
+            <a href={`/console/${slug}/entities/${row.entity_id}`}>
+              {marked(row.definition)}: <Foreign text={row.key.join(", ")} />
+            </a>
+          ),
+        },
+        { name: words.events, kind: "number", cell: (row) => row.events },
+        { name: text.actions.challenge, kind: "number", cell: (row) => row.challenge },
+        { name: text.actions.block, kind: "number", cell: (row) => row.block },
+        { name: words.last, cell: (row) => <Moment at={row.last_seen_at} /> },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,88 @@
+/** Decisions over time, a row for each reason, API key or policy. */
+
+import { useQuery } from "@tanstack/preact-query";
+import { api, body, page, type Schemas } from "../../api/client";
+import { usePolicyNames } from "../../frame/objects";
+import { hasRole, useTenant } from "../../frame/session";
+import { marked } from "../../parts/foreign";
+import { Bars } from "../../parts/plot-or-table";
+import { Table } from "../../parts/table";
+import { text } from "../../text/en";
+
+const words = text.overview;
+type Step = Schemas["TimelineStep"];
+export type By = "policy" | "reason" | "api_key";
+const MOST = 12;
+
+export function Series({ steps, by }: { steps: readonly Step[]; by: By }) {
+  const nameOf = useNames(by);
+  const totals = new Map<string, number>();
+  for (const step of steps)
+    for (const [name, count] of Object.entries(step.series ?? {}))
+      totals.set(name, (totals.get(name) ?? 0) + count);
+  const rows = [...totals].sort((a, b) => b[1] - a[1]).slice(0, MOST);
+  if (rows.length === 0) return <p>{words.noSeries}</p>;
+  return (
+    <Table
+      label={words.by[by]}
+      rows={rows}
+      keyOf={([name]) => name}
+      columns={[
+        { name: words.by[by], kind: "text", cell: ([name]) => marked(nameOf(name)) },
+        { name: words.total, kind: "number", cell: ([, total]) => total },
+        { name: words.overTime, cell: ([name]) => <Line name={name} steps={steps} /> },
+      ]}
+    />
+  );
+}
+
+function Line({ name, steps }: { name: string; steps: readonly Step[] }) {
+  const counts = steps.map((step) => step.series?.[name] ?? 0);
+  const most = Math.max(...counts);
+  return (
+    <Bars
+      small
+      label={words.most(most)}
+      bars={counts.map((count) => [["matched", count]])}
+      most={most}
+    />
+  );
+}
+
+/** What a series is called: ids of policies and keys say nothing. */
+function useNames(by: By): (name: string) => string {
+  const policies = usePolicyNames();
+  const { tenant_id, role } = useTenant();
+  const keys = useQuery({
+    queryKey: ["keys", tenant_id, "names"],
+    enabled: by === "api_key" && hasRole(role, "Admin"),
+    queryFn: () =>
+      page(
+        api.GET("/api/v1/tenants/{tenant_id}/api-keys", {
+          params: { path: { tenant_id }, query: { limit: 500 } },
+        }),
+      ),
+  });
+  if (by === "reason") return (name) => text.reasons[name as keyof typeof text.reasons];
+  if (by === "policy") return (name) => policies.get(name) ?? name;
+  const named = new Map(keys.data?.rows.map((key) => [key.api_key_id, key.name]));
+  return (name) => named.get(name) ?? name;
+}
+
+/** How the service stands, in a line. */
+export function Standing() {
+  const { tenant_id } = useTenant();
+  const { data } = useQuery({
+    queryKey: ["status", tenant_id],
+    queryFn: () =>
+      body(api.GET("/api/v1/tenants/{tenant_id}/status", { params: { path: { tenant_id } } })),
+  });
+  if (!data) return null;
+  const isBehind = data.active_revision !== data.revision;
+  return (
+    <p class={data.ready && !isBehind ? "quiet" : "problem"}>
+      {data.ready ? words.ready : `${words.notReady} ${marked(data.because ?? "")}`}{" "}
+      {words.standing(data)} {isBehind && words.behind}
+    </p>
+  );
+}

@@ -1,0 +1,16 @@
+/** Details in two columns: what each is called, and what it is. */
+
+import type { ComponentChildren } from "preact";
+
+export function Pairs({ of }: { of: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="pairs">
+      {of.map(([name, value]) => (
+        <>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,62 @@
+/** Figures over time: a plot, or the same as a table. */
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { text } from "../text/en";
+
+export function PlotOrTable(props: {
+  plot: () => ComponentChildren;
+  table: () => ComponentChildren;
+}) {
+  const [asTable, setAsTable] = useState(false);
+  return (
+    <>
+      {asTable ? props.table() : props.plot()}
+      <button
+        type="button"
+        aria-pressed={asTable}
+        onClick={() => {
+          setAsTable(!asTable);
+        }}
+      >
+        {asTable ? text.frame.asPlot : text.frame.asTable}
+      </button>
+    </>
+  );
+}
+
+const WIDTH = 600;
+const HEIGHT = 120;
+
+/** Bars side by side, each of parts that stand on one another. */
+export function Bars(props: {
+  label: string;
+  /** Of each bar: its parts from the bottom, by the class that colours them. */
+  bars: readonly (readonly (readonly [string, number])[])[];
+  most: number;
+  /** Bars that the plot has room for at least: few are bars, too, and no wall. */
+  least?: number;
+  small?: boolean;
+}) {
+  const width = WIDTH / Math.max(props.least ?? 1, props.bars.length);
+  return (
+    <svg
+      class={props.small ? "bars small" : "bars"}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={props.label}
+    >
+      {props.bars.map((parts, number) => {
+        let top = HEIGHT;
+        return parts.map(([name, value]) => {
+          const height = (value / Math.max(1, props.most)) * HEIGHT;
+          top -= height;
+          return (
+            <rect class={name} x={number * width} y={top} width={width * 0.85} height={height} />
+          );
+        });
+      })}
+    </svg>
+  );
+}

@@ -1,0 +1,173 @@
+"""``differences/summary``: what the decisions that a replay changes have in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, TypeAlias
+from uuid import UUID
+
+import attrs
+
+from tidegate.errors import EvaluationError, EventError
+from tidegate.policy.definitions.expressions import Use
+from tidegate.server import wire
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.records.kept import Kept
+from tidegate.server.traffic.entities import entities_of
+from tidegate.server.traffic.facets import MAX_TEXT
+from tidegate.server.traffic.looking import SECONDS, Deadline, Seen
+from tidegate.server.traffic.selection import TenantExpressions
+from tidegate.stores.decision_log import replay_jobs, traffic
+from tidegate.stores.decision_log.decisions import DecisionQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sqlalchemy import Connection
+
+    from tidegate.stores.decision_log.replay_jobs import Difference
+    from tidegate.stores.decision_log.rows import Unreadable
+
+EXPRESSIONS = {
+    "path": "request.path",
+    "country": "derived.country",
+    "agent": "derived.ua_family",
+}
+"""What groups of some names read of an event."""
+STRICTNESS = ("allow", "challenge", "block")
+PAGE = 2_000
+NONE = "none"
+_NAME = "value"
+Value: TypeAlias = "tuple[str | None, str]"
+"""Of a group: the value, and how it is shown."""
+
+
+@attrs.define
+class _Counted:
+    label: str
+    example: UUID
+    count: int = 0
+    stricter: int = 0
+    milder: int = 0
+
+
+def summarise(call: Call) -> Answer:
+    """The differences of a job by a member of theirs, or of their events."""
+    query: wire.SummaryQuery = call.query
+    deadline = Deadline.after(SECONDS)
+    outcomes = Counter[tuple[str, str]]()
+    groups: dict[str | None, _Counted] = {}
+    with call.app.store.read() as connection:
+        job_id = call.ids["replay_job_id"]
+        job = replay_jobs.find(connection, call.tenant_id, job_id)
+        found = _differences(connection, call.tenant_id, job_id)
+        counted = 0
+        for difference, (value, label) in _valued(call, connection, found, deadline):
+            counted += 1
+            was, now = difference.recorded["action"], difference.replayed["action"]
+            outcomes[was, now] += 1
+            group = groups.setdefault(value, _Counted(label, difference.decision_id))
+            group.count += 1
+            change = STRICTNESS.index(now) - STRICTNESS.index(was)
+            group.stricter += change > 0
+            group.milder += change < 0
+    largest = sorted(groups.items(), key=lambda each: (-each[1].count, each[1].label))
+    different = (job.result or {}).get("different", counted)
+    return Answer(
+        body=wire.DifferencesSummary(
+            by=query.by,
+            counted=counted,
+            complete=counted == different,
+            outcomes=tuple(
+                wire.ChangedOutcome(recorded=was, replayed=now, count=count)  # type: ignore[arg-type]
+                for (was, now), count in outcomes.most_common()
+            ),
+            groups=tuple(
+                wire.DifferenceGroup(value=value, **attrs.asdict(each))
+                for value, each in largest[: query.limit]
+            ),
+        )
+    )
+
+
+def _differences(connection: Connection, tenant_id: UUID, job_id: UUID) -> list[Difference]:
+    """All that are listed; a job lists a bounded number."""
+    found: list[Difference] = []
+    while page := replay_jobs.differences(
+        connection, tenant_id, job_id, PAGE, found[-1].ordinal if found else -1
+    ):
+        found += page
+    return found
+
+
+def _valued(
+    call: Call, connection: Connection, found: Sequence[Difference], deadline: Deadline
+) -> Iterator[tuple[Difference, Value]]:
+    """The differences with the value that they are counted by, as far as the time suffices."""
+    by: wire.DifferenceMember = call.query.by
+    if by in ("action", "policy"):
+        for each in found:
+            yield each, _own_value(each, by)
+        return
+    kept = Kept.of(call)
+    value_of = (
+        _entity_value(kept)
+        if by == "entity"
+        else _event_value(TenantExpressions.of(call, connection), EXPRESSIONS[by])
+    )
+    by_name = {each.decision_id.bytes: each for each in found}
+    passed: list[Unreadable] = []
+    rows = traffic.newest(
+        connection, call.tenant_id, DecisionQuery(), _received(by_name), passed, by_name
+    )
+    for row in rows:
+        for recorded in row:
+            yield by_name[recorded.entry.name], value_of(Seen(recorded, kept))
+        if deadline.is_over:
+            return
+
+
+def _received(names: dict[bytes, Any]) -> list[tuple[int, int]]:
+    """The time that ids are of: they begin with their milliseconds."""
+    if not names:
+        return []
+    first, last = (int.from_bytes(each[:6]) * 1_000_000 for each in (min(names), max(names)))
+    return [(first, last + 1_000_000)]
+
+
+def _own_value(difference: Difference, by: str) -> Value:
+    was, now = difference.recorded, difference.replayed
+    if by == "policy":
+        policy = now["policy"] or was["policy"]
+        return policy, policy or NONE
+    text = f"{was['action']} to {now['action']}"
+    return text, text
+
+
+def _event_value(known: TenantExpressions, text: str) -> Callable[[Seen], Value]:
+    rules = known.compile({_NAME: known.check(text, Use.KEY, "/by")}).rules
+
+    def value_of(seen: Seen) -> Value:
+        try:
+            found = str(rules.evaluate(0, rules.prepare(seen.event)))[:MAX_TEXT]
+        except (EvaluationError, EventError):
+            return None, NONE
+        return (found, found) if found else (None, NONE)
+
+    return value_of
+
+
+def _entity_value(kept: Kept) -> Callable[[Seen], Value]:
+    """The first entity of an event."""
+
+    def value_of(seen: Seen) -> Value:
+        first = next(iter(entities_of(seen)), None)
+        if first is None:
+            return None, NONE
+        entity_id, key = first.entity_id, first.key
+        if kept.forms is not None:
+            named = kept.forms.named(first.definition, key, kept.redactor)
+            entity_id, key = named or (entity_id, key)
+        return entity_id, f"{first.definition} {', '.join(str(each) for each in key)}"[:MAX_TEXT]
+
+    return value_of

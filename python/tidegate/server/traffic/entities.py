@@ -1,0 +1,139 @@
+"""Entities over recorded events: the busiest, and those that are seen with another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+import msgspec
+
+from tidegate.server import wire
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.records.kept import Kept
+from tidegate.server.traffic.looking import SECONDS, Deadline, Look
+from tidegate.server.traffic.tally import Tally
+from tidegate.stores.base import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tidegate.policy.definitions.keys import Part
+    from tidegate.server.traffic.looking import Seen
+
+
+class RecordedEntity(msgspec.Struct):
+    """An entity of a recorded decision."""
+
+    definition: str
+    entity_id: str
+    key: tuple[str | int | bool, ...]
+
+
+class _Record(msgspec.Struct):
+    entities: list[RecordedEntity] = []
+
+
+class _Line(msgspec.Struct):
+    record: _Record
+
+
+_LINES = msgspec.json.Decoder(_Line)
+
+
+def entities_of(seen: Seen) -> Sequence[RecordedEntity]:
+    """The entities of a recorded decision, with keys as they were kept then."""
+    return _LINES.decode(seen.recorded.line).record.entities
+
+
+@attrs.define
+class _Counted:
+    """What is counted of an entity."""
+
+    definition: str
+    key: tuple[Part, ...]
+    events: int = 0
+    challenge: int = 0
+    block: int = 0
+    last_seen_ns: int = 0
+
+
+def top(call: Call) -> Answer:
+    """The entities that have the most of the newest events."""
+    return _counted(call)
+
+
+def together(call: Call) -> Answer:
+    """The entities that are in the same events as an entity.
+
+    Raises:
+        NotFoundError: no event of the time has it.
+    """
+    return _counted(call, call.ids["entity_id"])
+
+
+def _counted(call: Call, beside: UUID | None = None) -> Answer:
+    """The busiest entities; with ``beside``, in events of that entity, which is not counted."""
+    query: wire.EntitiesQuery = call.query
+    kept = Kept.of(call)
+    known = {} if kept.forms is None else kept.forms.by_slug
+    wanted = {
+        slug for slug, form in known.items() if query.entity_definition_id in (None, UUID(form.id))
+    }
+    tally, found = Tally(), dict[str, _Counted]()
+    with call.app.store.read() as connection:
+        deadline = Deadline.after(SECONDS)
+        look = Look(connection, call.tenant_id, query, kept, deadline, beside)
+        for row in look.rows():
+            for seen in row:
+                tally.see(seen)
+                _count(seen, wanted, str(beside), found, tally)
+    if beside is not None and not look.looked_at and look.complete:
+        raise NotFoundError("entity")
+    busiest = sorted(found.items(), key=lambda each: (-each[1].events, each[0]))
+    return Answer(
+        body=wire.EntitiesFound(
+            looked_at=look.looked_at,
+            complete=look.complete,
+            entities=tuple(_answer(*each, kept) for each in busiest[: query.limit]),
+            **tally.bounds(),
+        )
+    )
+
+
+def _count(
+    seen: Seen, wanted: set[str], beside: str, found: dict[str, _Counted], tally: Tally
+) -> None:
+    entry = seen.recorded.entry
+    has_any = False
+    for each in entities_of(seen):
+        if each.definition not in wanted or each.entity_id == beside:
+            continue
+        has_any = True
+        counted = found.get(each.entity_id)
+        if counted is None:
+            counted = found[each.entity_id] = _Counted(each.definition, each.key)
+        counted.events += 1
+        counted.challenge += entry.values[7] == "challenge"
+        counted.block += entry.values[7] == "block"
+        counted.last_seen_ns = max(counted.last_seen_ns, entry.observed_at_ns)
+    if has_any:
+        tally.match(seen)
+
+
+def _answer(entity_id: str, counted: _Counted, kept: Kept) -> wire.EntityTraffic:
+    """With its id and key as they are kept now."""
+    assert kept.forms is not None  # without forms no definition is known, and nothing is counted
+    form = kept.forms.by_slug[counted.definition]
+    named = kept.forms.named(counted.definition, counted.key, kept.redactor)
+    entity_id, key = named or (entity_id, counted.key)
+    return wire.EntityTraffic(
+        entity_id=UUID(entity_id),
+        entity_definition_id=UUID(form.id),
+        definition=counted.definition,
+        key=key,
+        events=counted.events,
+        challenge=counted.challenge,
+        block=counted.block,
+        last_seen_at=wire.time_text(counted.last_seen_ns),
+    )

@@ -1,0 +1,84 @@
+"""The field catalog with the values that the newest events have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tidegate.operators.permissions import Permission, may
+from tidegate.policy.definitions.expressions import Use
+from tidegate.server import wire
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.problems import Problem
+from tidegate.server.records import catalog
+from tidegate.server.records.kept import Kept
+from tidegate.server.traffic.facets import Facets
+from tidegate.server.traffic.looking import SECONDS, Deadline, Look
+from tidegate.server.traffic.selection import TenantExpressions
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+NEWEST = wire.TrafficRange(newest=500)
+"""Events that values are counted in."""
+TOP = 5
+NO_VALUE = ("map", "list", "timestamp", "duration", "double")
+"""Types of which no value can be a key, and so none is counted."""
+
+
+def list_fields(call: Call) -> Answer:
+    """Every field in order of its name, with its values when they are asked for."""
+    answer = catalog.list_(call)
+    if not call.query.values:
+        return answer
+    fields: list[wire.CatalogField] = answer.body
+    shows_values = call.role is not None and may(call.role, Permission.READ_RECORDS)
+    with call.app.store.read() as connection:
+        known = TenantExpressions.of(call, connection)
+        counted = [each for each in fields if _can_be_counted(each, known)]
+        looked_at, facets = _look(call, connection, known, [each.expression for each in counted])
+    found = dict(zip((each.name for each in counted), facets, strict=True)) if looked_at else {}
+    return attrs.evolve(
+        answer,
+        body=[_with_values(each, found.get(each.name), looked_at, shows_values) for each in fields],
+    )
+
+
+def _can_be_counted(field: wire.CatalogField, known: TenantExpressions) -> bool:
+    if field.type.split("(")[0] in NO_VALUE:
+        return False
+    try:
+        known.check(field.expression, Use.KEY, "/expression")
+    except Problem:
+        return False
+    return True
+
+
+def _look(
+    call: Call, connection: Connection, known: TenantExpressions, expressions: list[str]
+) -> tuple[int, tuple[wire.Facet, ...]]:
+    """How many events were looked at, and the values of each expression in them."""
+    facets = Facets(known, expressions, "fields")
+    look = Look(connection, call.tenant_id, NEWEST, Kept.of(call), Deadline.after(SECONDS))
+    for row in look.rows():
+        facets.add([each.event for each in row])
+    return look.looked_at, facets.found(TOP)
+
+
+def _with_values(
+    field: wire.CatalogField, found: wire.Facet | None, looked_at: int, shows_values: bool
+) -> wire.CatalogField:
+    if found is None:
+        return field
+    top_values = found.values if shows_values else None
+    if field.events is not None:
+        return attrs.evolve(field, top_values=top_values)
+    return attrs.evolve(
+        field,
+        top_values=top_values,
+        events=looked_at,
+        present=found.present,
+        fill_rate=found.present / max(1, looked_at),
+        distinct_estimate=found.distinct,
+    )
