@@ -29,14 +29,15 @@ from benchmarks.traffic.policies import read_policies, to_definitions
 from benchmarks.traffic.workload import TRAFFIC, has_traffic, read_lines
 from tidegate.operators.keys import load_keys
 from tidegate.server.demo import make_owner
-from tidegate.server.engines.compiling import CompiledSet, compile_newest
+from tidegate.server.engines.compiled import CompiledSet
+from tidegate.server.engines.compiling import compile_newest
 from tidegate.server.engines.engines import Runtimes
 from tidegate.server.routing.context import Application
 from tidegate.stores import LogBlock, SqliteStore, migrate
 
 if TYPE_CHECKING:
     from tidegate.server.routing.context import Application
-from tidegate.server.engines.engines import Tenant
+from tidegate.server.engines.tenant import Tenant
 
 COMMIT = 200
 """Decisions that share a commit, as under load."""

@@ -415,7 +415,7 @@ class Block:
     def last_id(self) -> bytes: ...
     @property
     def lines(self) -> bytes:
-        """The decisions as ``tidegate.stores.decision_log.log.LogBlock`` has them."""
+        """The decisions as ``tidegate.stores.decision_log.lines.LogBlock`` has them."""
 
     @property
     def index(self) -> bytes:
@@ -541,7 +541,7 @@ def count_log(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], s
     """The rows that a store derives from the index of decisions of its log.
 
     Args:
-        index: arrays of ``tidegate.stores.decision_log.log.encode_index``, joined by commas.
+        index: arrays of ``tidegate.stores.decision_log.lines.encode_index``, joined by commas.
         first: number of the first decision.
 
     Returns:

@@ -472,8 +472,8 @@ def variable_of(setting: str) -> str:
 
 
 def home() -> Path:
-    """The folder of this user: what ``TIDEGATE_HOME`` names, else ``~/.tidegate``."""
-    return Path(os.environ.get(HOME_VARIABLE) or DEFAULT_DIRECTORY).expanduser()
+    """The folder of this user, absolute: what ``TIDEGATE_HOME`` names, else ``~/.tidegate``."""
+    return Path(os.environ.get(HOME_VARIABLE) or DEFAULT_DIRECTORY).expanduser().absolute()
 
 
 def _file() -> _File | None:

@@ -15,8 +15,8 @@ def write(page: Page, expression: str) -> None:
     page.keyboard.type(expression)
 
 
-def test_an_action_is_checked_while_it_is_typed(owner: Watched) -> None:
-    """A finding stands at its place and below; the mended text is saved."""
+def test_an_action_is_checked_while_it_is_typed(owner: Watched, service: Service) -> None:
+    """A finding stands at its place and below; the mended text is saved, with its fail mode."""
     page = owner.page
     page.goto("/console/example-shop/actions/new")
     page.get_by_label("Name").fill("Probes for backups")
@@ -24,10 +24,14 @@ def test_an_action_is_checked_while_it_is_typed(owner: Watched) -> None:
     expect(page.locator(".finding.error").first).to_be_visible()
     write(page, 'request.path.endsWith(".bak')
     expect(page.get_by_text("Cost")).to_be_visible()
+    page.get_by_label("While a daemon cannot reach").select_option("closed")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="Probes for backups")).to_be_visible()
     page.goto("/console/example-shop/actions")
     expect(page.get_by_role("link", name="Probes for backups")).to_be_visible()
+    actions = service.control("GET", f"/tenants/{service.tenant_id}/actions?limit=500").json()
+    saved = next(each for each in actions if each["name"] == "Probes for backups")
+    assert saved["fail_mode"] == "closed"
     owner.require_silence()
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import orjson
 import pytest
 
 from tidegate import Block, Engine
-from tidegate.daemon.failing import fail_document, fail_part
+from tidegate.daemon.failing import SLUG, fail_document, fail_part, let_through
 from tidegate.policy.document import read_document
 
 MODES = ("last-known", "open", "closed", None)
@@ -62,3 +63,18 @@ def test_a_part_of_the_definitions_is_enough_for_the_fail_mode() -> None:
         200,
         503,
     ]
+
+
+def line(action: str, *fired: tuple[str, str | None]) -> bytes:
+    """A decision of the log, as far as it is looked at."""
+    clauses = [{"policy": policy, "mitigation": mitigation} for policy, mitigation in fired]
+    answer = {"action": {"type": action}}
+    return orjson.dumps({"answer": answer, "record": {"fired": clauses}, "event": {"path": SLUG}})
+
+
+def test_only_what_the_fail_mode_lets_pass_is_counted() -> None:
+    """Its open clauses count, and not its refusals or what the tenant's policies allow."""
+    passed, refused = line("allow", (SLUG, None)), line("block", (SLUG, SLUG))
+    lines = b"\n".join((passed, refused, line("allow", ("all", None)), line("allow")))
+    assert let_through(lines, is_known=True) == 1
+    assert let_through(lines, is_known=False) == 3

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
+from tests.daemon.disk import full_disk
 from tests.shared_data import shared_lines
 
 from tidegate.cli.main import tidegate
-from tidegate.daemon import home
+from tidegate.daemon import home, private
 from tidegate.daemon.private import PrivateFileError
 
 CASES = shared_lines("data/adversarial/cli/names_and_files.jsonl")
 NAMES = [case["name"] for case in CASES if "name" in case]
 NAMED = {case["fs_state"] for case in CASES if "fs_state" in case}
+SWAPS = 2_000
 TENANT = UUID("018f0000-0000-7000-8000-000000000001")
 
 
@@ -78,15 +82,90 @@ def test_a_folder_in_a_hostile_state_is_refused(state: str, tmp_path: Path) -> N
         home.load(folder)
 
 
-def test_a_folder_is_made_whatever_the_umask_and_its_name(tmp_path: Path) -> None:
-    """The modes are 0700 and 0600 under any umask, and a line feed in the path is no matter."""
+INIT = [
+    "init",
+    "--api-base",
+    "http://127.0.0.1:9",
+    "--api-key",
+    "a-key",
+    "--tenant-id",
+    str(TENANT),
+]
+
+
+def init(folder: str, monkeypatch: pytest.MonkeyPatch) -> Result:
+    """``tidegate init`` into a folder."""
+    monkeypatch.setenv("TIDEGATE_HOME", folder)
+    return CliRunner().invoke(tidegate, INIT)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    """What each path in a folder may be opened for, and the folder itself."""
+    return {each.name: each.stat().st_mode & 0o777 for each in (folder, *folder.rglob("*"))}
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o077, 0o777])
+def test_a_folder_is_made_whatever_the_umask_and_its_name(
+    mask: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The modes are 0700 and 0600 at most, and a line feed in the path is no matter."""
     folder = tmp_path / "a\nb"
-    for mask in (0o000, 0o077):
-        before = os.umask(mask)
-        try:
-            home.make(folder, "http://127.0.0.1:9", "a-key", TENANT)
-        finally:
-            os.umask(before)
-        assert folder.stat().st_mode & 0o777 == 0o700
-        assert (folder / home.CREDENTIALS).stat().st_mode & 0o777 == 0o600
+    before = os.umask(mask)
+    try:
+        result = init(str(folder), monkeypatch)
+    finally:
+        os.umask(before)
+    made = modes(folder)
+    assert all(mode & 0o077 == 0 for mode in made.values()), made
+    if mask == 0o777 and os.geteuid() != 0:
+        assert result.exit_code != 0
+        return
+    assert result.exit_code == 0, result.output
     assert home.load(folder).api_key == "a-key"
+
+
+def test_a_relative_home_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is under the folder of the moment, and the command says where."""
+    monkeypatch.chdir(tmp_path)
+    result = init("here", monkeypatch)
+    assert str(tmp_path / "here") in result.output.replace("\n", "")
+    assert home.load(tmp_path / "here").api_key == "a-key"
+
+
+def test_a_full_disk_leaves_the_credentials_that_were_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command fails with a reason, and no part of a new file is left."""
+    folder = tmp_path / "home"
+    home.make(folder, "http://127.0.0.1:9", "an-earlier-key", TENANT)
+    before = sorted(folder.rglob("*"))
+    with full_disk():
+        result = init(str(folder), monkeypatch)
+    assert result.exit_code != 0
+    assert home.load(folder).api_key == "an-earlier-key"
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_file_that_is_swapped_for_a_link_is_never_read_through_it(tmp_path: Path) -> None:
+    """However the swap falls between check and opening, the link's target is not what is read."""
+    path, own, link = (tmp_path / name for name in ("file", "own", "link"))
+    (tmp_path / "target").write_bytes(b"of another")
+    (tmp_path / "target").chmod(0o600)
+    is_over = threading.Event()
+
+    def swap() -> None:
+        while not is_over.is_set():
+            private.write(own, b"own")
+            own.replace(path)
+            link.symlink_to(tmp_path / "target")
+            link.replace(path)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        for _ in range(SWAPS):
+            with suppress(PrivateFileError):
+                assert private.read(path, 100) in (b"own", None)
+    finally:
+        is_over.set()
+        swapping.join()

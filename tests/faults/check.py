@@ -19,7 +19,7 @@ from tidegate.definitions import load_compiled
 from tidegate.engine import BundledEngine, Engine
 from tidegate.evaluation.native import Redactor
 from tidegate.policy.decision import EngineDecision
-from tidegate.server.engines.compiling import CompiledSet
+from tidegate.server.engines.compiled import CompiledSet
 from tidegate.server.engines.engines import rebuilt
 from tidegate.stores.decision_log import decisions, log
 from tidegate.stores.index import derived, results

@@ -1,15 +1,12 @@
-"""A service, daemons that follow it, and a link between them that can be cut and tampered with."""
+"""A service, and daemons that follow it over a link."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +15,7 @@ from typing import Any
 
 import attrs
 import httpx2
+from tests.hybrid.link import Link
 
 PATIENCE = 60.0
 POLICY_PATH = "/three"
@@ -95,8 +93,13 @@ class Service:
         url = f"{self.said['base_url']}/api/v1/runtime/mitigation"
         return httpx2.post(url, json=event, headers=headers, timeout=30).json()
 
-    def make_policy(self, name: str, path: str, threshold: int, ttl: int = 600) -> Any:
-        """A policy that blocks an address from its last of some requests within a minute on."""
+    def make_policy(
+        self, name: str, path: str, threshold: int, ttl: int = 600, seconds: int = 60
+    ) -> Any:
+        """A policy that blocks an address from its last of some requests within a time on.
+
+        A path that ends with a hyphen stands for all that begin with it.
+        """
         entity = {"name": name, "priority": 1, "key_fields": ["request.client_ip"]}
         made = self.call("POST", "/entity-definitions", entity)
         refuse = {"name": name, "mode": "Block", "ttl_seconds": ttl}
@@ -105,12 +108,13 @@ class Service:
             "name": "enough",
             "entity_definition_id": made["entity_definition_id"],
             "mitigation_id": mitigation["mitigation_id"],
-            "window": {"duration_seconds": 60, "threshold": threshold},
+            "window": {"duration_seconds": seconds, "threshold": threshold},
         }
+        begins = f'request.path.startsWith("{path}")'
         policy = {
             "name": name,
             "status": "active",
-            "expression": f'request.path == "{path}"',
+            "expression": begins if path.endswith("-") else f'request.path == "{path}"',
             "clauses": [clause],
         }
         return self.call("POST", "/policies", policy)
@@ -205,76 +209,6 @@ class Daemon:
         answer = httpx2.post(url, json=event, timeout=10)
         assert answer.status_code == 200, answer.text
         return answer.json()
-
-
-class Link:
-    """A link to a service that can be cut, and that can tamper with what it brings."""
-
-    def __init__(self, port: int) -> None:
-        self._target = port
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self._open: list[socket.socket] = []
-        self.is_cut = False
-        self.truncate = 0
-        """Bytes after which an answer is cut off; 0 for never."""
-        self.flip = False
-        """Whether a byte of each answer is changed."""
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._listening.getsockname()[1]}"
-
-    def cut(self) -> None:
-        """Close all connections, and take no more."""
-        self.is_cut = True
-        for each in self._open:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        self._open.clear()
-
-    def heal(self) -> None:
-        """Bring everything as it is again."""
-        self.is_cut, self.truncate, self.flip = False, 0, False
-
-    def close(self) -> None:
-        """End the link."""
-        self.cut()
-        self._listening.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                near, _ = self._listening.accept()
-            except OSError:
-                return
-            if self.is_cut:
-                near.close()
-                continue
-            try:
-                far = socket.create_connection(("127.0.0.1", self._target), 2)
-            except OSError:
-                near.close()
-                continue
-            self._open += [near, far]
-            for one, other, is_answer in ((near, far, False), (far, near, True)):
-                threading.Thread(
-                    target=self._carry, args=(one, other, is_answer), daemon=True
-                ).start()
-
-    def _carry(self, one: socket.socket, other: socket.socket, is_answer: bool) -> None:
-        with contextlib.suppress(OSError):
-            while data := one.recv(65_536):
-                if is_answer and self.flip:
-                    middle = len(data) * 3 // 4
-                    data = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
-                if is_answer and self.truncate:
-                    other.sendall(data[: self.truncate])
-                    break
-                other.sendall(data)
-        for each in (one, other):
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager

@@ -2,76 +2,141 @@
 
 ``python -m tests.hybrid.schedules --count 100 --seed 1`` runs schedules, each of a few faults with
 requests in between; then everything is healed.  In each: the site answers every request by its fail
-mode; every decision that it gave is recorded by the service once; and the daemon is level again
-without help.
+mode; the service has every decision once, and counts it once; no visitor is blocked for what came
+late; and the daemon is level again without help.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-import signal
 import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from tests.hybrid.running import Daemon, Link, Service, daemon, service, wait_for
+import attrs
+from tests.hybrid.faults import FAULTS, Fault
+from tests.hybrid.link import Link
+from tests.hybrid.running import Daemon, Service, daemon, service, wait_for
 
-FAULTS = ("cut", "kill", "stop", "truncate", "flip", "corrupt", "empty", "wait")
-FILES = ("definitions.json", "definitions.json.previous", "state.json", "state.json.previous")
-
-
-def run(origin: Service, site: Daemon, link: Link, number: int, chosen: random.Random) -> list[str]:
-    """One schedule; the faults that it had."""
-    path, answers = f"/schedule-{number}-{chosen.randrange(10**9)}", []
-    faults = [chosen.choice(FAULTS) for _ in range(chosen.randint(2, 4))]
-    for fault in faults:
-        inflict(fault, site, link, chosen)
-        visitors = [f"203.0.113.{chosen.randrange(1, 250)}" for _ in range(chosen.randint(1, 6))]
-        answers += [site.decide(path, visitor) for visitor in visitors]
-        if chosen.random() < 0.5:
-            link.heal()
-    link.heal()
-    wait_for(lambda: site.status()["spooled"] == 0, 120)
-    wanted = sorted(each["decision_id"] for each in answers)
-    found = sorted(each["decision_id"] for each in origin.decisions(path))
-    assert found == wanted, f"{len(wanted)} answered, {len(found)} recorded: {faults}"
-    assert all(each["action"]["type"] == "allow" for each in answers), faults
-    return faults
+LEVEL_SECONDS = 120
+THRESHOLD = 12
+"""Requests that block a visitor who is counted; a schedule makes fewer."""
+LATE_SECONDS = 2
+"""The window that no late request may fill."""
 
 
-def inflict(fault: str, site: Daemon, link: Link, chosen: random.Random) -> None:
-    """One fault."""
-    match fault:
-        case "cut":
-            link.cut()
-        case "kill" | "stop":
-            site.stop(signal.SIGKILL if fault == "kill" else signal.SIGTERM)
-            site.start()
-        case "truncate":
-            link.truncate = chosen.randint(1, 2_000)
-        case "flip":
-            link.flip = True
-        case "corrupt" | "empty":
-            site.stop(chosen.choice((signal.SIGKILL, signal.SIGTERM)))
-            for name in chosen.sample(FILES, chosen.randint(1, len(FILES))):
-                damage(site.folder / "cache" / name, fault, chosen)
-            site.start()
-        case "wait":
-            time.sleep(chosen.random())
+@attrs.define
+class Schedule:
+    """One run of faults and requests."""
+
+    origin: Service
+    site: Daemon
+    link: Link
+    number: int
+    chosen: random.Random
+    kept: list[str] = attrs.field(factory=list)
+    """Decisions that the site answered and has to keep."""
+    loose: list[str] = attrs.field(factory=list)
+    """Decisions that it answered while its disk was full: kept, or counted as dropped."""
+    is_blocked: bool = False
+    """Whether the site itself blocked the visitor who comes late."""
+
+    def run(self) -> list[str]:
+        """Run it; the faults that it had.
+
+        Raises:
+            AssertionError: something does not hold.
+        """
+        dropped = self.site.status()["dropped"]
+        faults = [self.chosen.choice(FAULTS) for _ in range(self.chosen.randint(2, 4))]
+        for name in faults:
+            fault = Fault(self.origin, self.site, self.link, self.chosen)
+            with fault.inflicted(name) as keeps:
+                self.visit(self.kept if keeps else self.loose)
+            fault.over(lambda: self.ask("/probe", self.loose))
+            if self.chosen.random() < 0.5:
+                self.link.heal()
+        late = time.monotonic()
+        self.link.heal()
+        wait_for(self.is_level, LEVEL_SECONDS)
+        self.judge(self.site.status()["dropped"] - dropped)
+        time.sleep(max(0.0, late + LATE_SECONDS + 0.5 - time.monotonic()))
+        self.judge_late()
+        return faults
+
+    def request(self, path: str) -> dict[str, str]:
+        """A request on a path of this schedule, by the path's own visitor."""
+        visitor = f"10.{len(path)}.{self.number // 256}.{self.number % 256}"
+        return {"path": f"{path}-{self.number}", "client_ip": visitor}
+
+    def ask(self, path: str, answered: list[str]) -> Any:
+        """A decision of the site."""
+        request = self.request(path)
+        answer = self.site.decide(request["path"], request["client_ip"])
+        answered.append(answer["decision_id"])
+        return answer
+
+    def visit(self, answered: list[str]) -> None:
+        """Requests of a visitor who is counted, one who comes late, and one who is refused."""
+        for _ in range(self.chosen.randint(1, 2)):
+            answer = self.ask("/counted", answered)
+            assert answer["action"]["type"] == "allow", answer
+        for _ in range(self.chosen.randint(0, 2)):
+            answer = self.ask("/late", answered)
+            self.is_blocked |= answer["action"]["type"] == "block"
+        modes = {self.site.status()["mode"]}
+        answer = self.ask("/refused", answered)
+        modes.add(self.site.status()["mode"])
+        may = {"allow" if each == "fail-open" else "block" for each in modes}
+        assert answer["action"]["type"] in may, f"{answer} while {modes}"
+
+    def is_level(self) -> bool:
+        """Whether the service has all, and the daemon what the service has."""
+        status = self.site.status()
+        if status["spooled"] or status["mode"] != "online":
+            return False
+        newest = self.origin.sync("GET", "/snapshot").json()
+        return bool(status["sequence"] == newest["sequence"])
+
+    def judge(self, dropped: int) -> None:
+        """What was kept is recorded once, what was not is counted, and windows count once."""
+        paths = ("/counted", "/late", "/refused", "/probe")
+        found = {path: self.origin.decisions(f"{path}-{self.number}") for path in paths}
+        recorded = [each["decision_id"] for on_path in found.values() for each in on_path]
+        assert len(recorded) == len(set(recorded)), "a decision is recorded twice"
+        lost = set(self.kept) - set(recorded)
+        assert not lost, f"{len(lost)} of {len(self.kept)} decisions are lost"
+        foreign = set(recorded) - set(self.kept) - set(self.loose)
+        assert not foreign, f"{len(foreign)} decisions that nobody was answered"
+        missing = len(set(self.loose) - set(recorded))
+        assert missing == dropped, f"{missing} decisions are missing, {dropped} counted as dropped"
+        counted = sum(bool(each["entity_ids"]) for each in found["/counted"])
+        request = {"request": self.request("/counted")}
+        more = 1
+        while self.origin.decide(request)["action"]["type"] == "allow":
+            more += 1
+            assert more <= THRESHOLD, "the service counted less than was recorded"
+        assert counted + more == THRESHOLD, f"{counted} counted as {THRESHOLD - more}"
+
+    def judge_late(self) -> None:
+        """Who has done nothing since is not blocked for what came late."""
+        answer = self.origin.decide({"request": self.request("/late")})
+        assert self.is_blocked or answer["action"]["type"] == "allow", "a late spool blocks"
 
 
-def damage(path: Path, fault: str, chosen: random.Random) -> None:
-    """Change a byte of a file, or cut it."""
-    if not path.exists():
-        return
-    content = bytearray(path.read_bytes())
-    if fault == "empty" or not content:
-        path.write_bytes(content[: chosen.randrange(len(content) + 1)])
-        return
-    content[chosen.randrange(len(content))] ^= chosen.randrange(1, 256)
-    path.write_bytes(content)
+def make_policies(origin: Service) -> None:
+    """The policies that schedules look at."""
+    for name, threshold, seconds, ttl in (
+        ("counted", THRESHOLD, 86_400, 86_400),
+        ("late", 3, LATE_SECONDS, 600),
+        ("refused", 1, 60, 0),
+    ):
+        made = origin.make_policy(name, f"/{name}-", threshold, ttl, seconds)
+    # The definitions that are kept as the ones before have the policies too.
+    origin.call("PATCH", f"/policies/{made['policy_id']}", {"description": "kept twice"})
 
 
 def schedules(directory: Path, count: int, seed: int) -> None:
@@ -85,13 +150,18 @@ def schedules(directory: Path, count: int, seed: int) -> None:
         "TIDEGATE_DAEMON_RETRY_SECONDS": "1",
     }
     with service(directory) as origin, daemon(origin, directory, **settings) as (site, link):
+        make_policies(origin)
+        newest = origin.sync("GET", "/snapshot").json()["revision"]
+        wait_for(lambda: site.status()["revision"] == newest)
         for number in range(count):
+            started = time.monotonic()
             chosen = random.Random(f"{seed}-{number}")
             try:
-                faults = run(origin, site, link, number, chosen)
+                faults = Schedule(origin, site, link, number, chosen).run()
             except BaseException as error:
                 raise AssertionError(f"seed {seed}, schedule {number}: {error}") from error
-            print(f"{number}: {', '.join(faults)}", file=sys.stderr)
+            took = time.monotonic() - started
+            print(f"{number}: {', '.join(faults)}: {took:.1f} s", file=sys.stderr, flush=True)
 
 
 def main() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from uuid import uuid4
 
 import httpx2
 import pytest
-from tests.hybrid.running import Daemon, Link, Service, daemon, wait_for
+from tests.hybrid.link import Link
+from tests.hybrid.running import Daemon, Service, daemon, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +19,10 @@ def pair(
     origin: Service, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Daemon, Link]]:
     """A daemon that follows it."""
-    settings = {"TIDEGATE_DAEMON_OFFLINE_SECONDS": "3600"}
+    settings = {
+        "TIDEGATE_DAEMON_OFFLINE_SECONDS": "3600",
+        "TIDEGATE_DAEMON_RETRY_SECONDS": "1",
+    }
     with daemon(origin, tmp_path_factory.mktemp("site"), **settings) as made:
         yield made
 
@@ -119,6 +124,32 @@ def test_a_site_starts_and_decides_without_its_service(
     wait_for(lambda: not site.status()["spooled"])
     recorded = [each["decision_id"] for each in origin.decisions("/alone")]
     assert sorted(recorded) == sorted(each["decision_id"] for each in answers)
+
+
+def test_earlier_answers_that_come_again_are_not_taken(
+    origin: Service, pair: tuple[Daemon, Link]
+) -> None:
+    """Snapshots and changes are signed, and still no older one replaces what is known."""
+    site, link = pair
+    origin.make_policy("Before", "/before", 1, ttl=0)
+    level(origin, site, newest(origin))
+    site.stop()
+    site.start()
+    link.drop()
+    origin.make_policy("After", "/after", 1, ttl=0)
+    known = newest(origin)
+    level(origin, site, known)
+    link.replay = itemgetter(0)
+    replayed = link.replayed
+    link.drop()
+    wait_for(lambda: link.replayed >= replayed + 4)
+    status = site.status()
+    link.heal()
+    assert status["revision"] == known
+    assert site.decide("/after", "198.51.100.6")["action"]["type"] == "block"
+    wait_for(
+        lambda: site.status()["sequence"] == origin.sync("GET", "/snapshot").json()["sequence"]
+    )
 
 
 def test_a_batch_that_comes_again_adds_nothing(origin: Service) -> None:

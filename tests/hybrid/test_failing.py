@@ -30,12 +30,18 @@ def actions(origin: Service) -> None:
 @pytest.mark.usefixtures("actions")
 def test_an_action_has_a_fail_mode_of_its_own(origin: Service, tmp_path: Path) -> None:
     """It counts while the service is away, also when the definitions on disk are damaged."""
-    settings = {"TIDEGATE_DAEMON_OFFLINE_SECONDS": "3", "TIDEGATE_DAEMON_RETRY_SECONDS": "1"}
+    settings = {
+        "TIDEGATE_DAEMON_OFFLINE_SECONDS": "3",
+        "TIDEGATE_DAEMON_RETRY_SECONDS": "1",
+        "TIDEGATE_DAEMON_FAIL_OPEN_PER_HOUR": "0",
+    }
     with daemon(origin, tmp_path, **settings) as (site, link):
         wait_for(lambda: statuses(site) == [200, 403, 200])
+        assert not site.status()["fail_open_alarm"]
         link.cut()
         wait_for(lambda: statuses(site) == [503, 200, 200])
         assert site.status()["mode"] == "offline"
+        assert site.status()["fail_open_alarm"]
         site.stop(signal.SIGKILL)
         for name in ("definitions.json", "definitions.json.previous"):
             (site.folder / "cache" / name).write_bytes(b"damaged")

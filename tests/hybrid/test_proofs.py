@@ -7,7 +7,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.hybrid.running import Daemon, Link, Service, daemon, wait_for
+from tests.hybrid.link import Link
+from tests.hybrid.running import Daemon, Service, daemon, wait_for
 
 PATH = "/proved"
 RETURN_URL = "https://shop.example.com/proved?page=2"

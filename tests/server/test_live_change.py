@@ -15,8 +15,10 @@ import pytest
 from tests.server.serving import Caller, Served, serving
 
 from tidegate.server.engines import engines
-from tidegate.server.engines.compiling import CompiledChange, CompiledSet, compile_newest
-from tidegate.server.engines.engines import Runtimes, Tenant
+from tidegate.server.engines.compiled import CompiledChange, CompiledSet
+from tidegate.server.engines.compiling import compile_newest
+from tidegate.server.engines.engines import Runtimes
+from tidegate.server.engines.tenant import Tenant
 
 PATHS = ("/a", "/b", "/c")
 

@@ -21,7 +21,7 @@ from tidegate.stores import (
     migrate,
     sqlite,
 )
-from tidegate.stores.decision_log import log, snapshots
+from tidegate.stores.decision_log import lines, log, snapshots
 from tidegate.stores.index import derived, results
 from tidegate.stores.objects import tenants
 from tidegate.stores.rows import connections
@@ -76,7 +76,7 @@ def limit_pages(connection: Connection, pages: int) -> None:
     connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
 
 
-def fill(number: int) -> log.LogBlock:
+def fill(number: int) -> lines.LogBlock:
     """A decision that needs many pages."""
     return entry(number, event={"fields": {"noise": os.urandom(400_000).hex()}})
 
@@ -321,7 +321,7 @@ def test_effects_are_found_whatever_stands_around_them(store: SqliteStore) -> No
     """Texts of the sender or of the definitions that look like members of the line are not."""
     trap = b'{"x":",\\"effects\\":[1],\\"event\\":2","headers":{"a":"b","effects":"[1]"}}'
     effects = b'[["event","a",[",\\"event\\":{}"]]]'
-    line = log.encode_line(
+    line = lines.encode_line(
         str(TENANT),
         1,
         None,
@@ -335,7 +335,7 @@ def test_effects_are_found_whatever_stands_around_them(store: SqliteStore) -> No
         effects,
         trap,
     )
-    read = log.LogLine(1, TENANT, line)
+    read = lines.LogLine(1, TENANT, line)
     assert read.effects() == effects == read.decision().effects
 
 

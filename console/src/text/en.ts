@@ -306,6 +306,13 @@ export const text = {
   action: {
     create: "New action",
     empty: "No action yet. An action names a behaviour that you want to recognise.",
+    failMode: "While a daemon cannot reach the service",
+    failModes: {
+      tenant: "What the settings say for all actions",
+      lastKnown: "Decide by the last known definitions",
+      open: "Let the request pass",
+      closed: "Refuse the request",
+    },
   },
   mitigation: {
     create: "New mitigation",

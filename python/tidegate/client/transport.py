@@ -6,6 +6,7 @@ reads the environment or holds the key anywhere but in the request.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import re
 import ssl
@@ -21,6 +22,8 @@ MAX_ANSWER_BYTES = 8 * 1024 * 1024
 """The answers of a whole batch have room in it several times over."""
 _KEEP_ALIVE_SECONDS = 4.0
 """Less than servers commonly keep an idle connection, so that it is not met as it closes."""
+SILENCE_SECONDS = 10.0
+"""Longest pause within an answer: one with a damaged length would be waited for to no end."""
 _KEY = re.compile(r"[\x21-\x7e]{1,512}")
 
 
@@ -107,11 +110,14 @@ class Transport:
         try:
             parts = []
             size = 0
-            async for part in response.aiter_raw():
-                parts.append(part)
-                size += len(part)
-                if size > most:
-                    raise UnexpectedAnswerError("the answer is too large", response.status_code)
+            loop = asyncio.get_running_loop()
+            async with asyncio.timeout(SILENCE_SECONDS) as silence:
+                async for part in response.aiter_raw():
+                    silence.reschedule(loop.time() + SILENCE_SECONDS)
+                    parts.append(part)
+                    size += len(part)
+                    if size > most:
+                        raise UnexpectedAnswerError("the answer is too large", response.status_code)
             headers = {name.lower(): value for name, value in response.headers.items()}
             return Answer(response.status_code, headers, b"".join(parts))
         finally:

@@ -15,7 +15,7 @@ import orjson
 from tidegate.daemon.cache import Cache
 from tidegate.daemon.failing import fail_part
 from tidegate.policy.document import read_document
-from tidegate.server.engines.compiling import CompiledSet
+from tidegate.server.engines.compiled import CompiledSet
 from tidegate.server.sync.messages import Secrets
 
 if TYPE_CHECKING:

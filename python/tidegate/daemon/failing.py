@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 if TYPE_CHECKING:
     from uuid import UUID
 
@@ -76,6 +78,26 @@ def fail_document(known: Mapping[str, Any]) -> dict[str, Any] | None:
 def has_fail_mode(known: Mapping[str, Any]) -> bool:
     """Whether a document has anything that the last known definitions do not decide alone."""
     return bool(_clauses(known))
+
+
+def let_through(lines: bytes, is_known: bool) -> int:
+    """How many decisions the fail mode let through, with no policy of the tenant asked.
+
+    Args:
+        lines: of the decisions, as the log has them, with a line feed between two.
+        is_known: whether they were made by the last known definitions; then what it let through
+            ended at its open clauses.  Without any, everything that is allowed was let through.
+    """
+    if is_known and SLUG.encode() not in lines:
+        return 0
+    read = map(orjson.loads, lines.split(b"\n"))
+    if not is_known:
+        return sum(each["answer"]["action"]["type"] == "allow" for each in read)
+    return sum(any(map(_is_open, each["record"]["fired"])) for each in read)
+
+
+def _is_open(fired: Mapping[str, Any]) -> bool:
+    return bool(fired["policy"] == SLUG and fired["mitigation"] is None)
 
 
 def _clauses(known: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from tidegate.errors import DefinitionsError, SnapshotError
 from tidegate.server.logging import log
 from tidegate.server.sync import messages
 from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.decision_log.lifts import join_effects
+from tidegate.stores.decision_log.lines import join_effects
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -80,6 +80,9 @@ class Following:
     most_retry: float = 30.0
     wait_seconds: int = MOST_WAIT_SECONDS
     cursor: Cursor | None = None
+    newest: Cursor | None = None
+    """The newest that was ever known, also when a snapshot is needed; an answer before it is an
+    old one that came again."""
     contact_at: float | None = None
     """When the service last answered, by a clock that never jumps."""
     refused: str = ""
@@ -88,6 +91,15 @@ class Following:
     """Answers that were dropped."""
     changed: asyncio.Event = attrs.field(factory=asyncio.Event)
     """Set when something was taken over."""
+
+    def resume(self, cursor: Cursor | None) -> None:
+        """Go on from where the changes are known, if the definitions on disk are those of then."""
+        self.newest = cursor
+        known = self.local.definitions
+        if cursor is not None and (known is None or known.revision != cursor.revision):
+            log.warning("the definitions on disk are not those that were followed last")
+            return
+        self.cursor = cursor
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -127,9 +139,19 @@ class Following:
             if found.created_at < known.created_at:
                 raise UntrustedError("the changes are older than what is known")
             await self._take_changes(known, found)
+        self.newest = self.cursor
         self.contact_at = time.monotonic()
 
     async def _take_snapshot(self, snapshot: messages.Snapshot) -> None:
+        known = self.newest
+        # One snapshot may be sent again while nothing changes, so its time alone says too little;
+        # a service that was restored begins at a lower number, but later.
+        if (
+            known is not None
+            and snapshot.sequence < known.sequence
+            and snapshot.created_at < known.created_at
+        ):
+            raise UntrustedError("the snapshot is older than what is known")
         before = self.local.definitions
         if before is not None and snapshot.revision < before.revision:
             log.warning("the service went back to an earlier revision", revision=snapshot.revision)

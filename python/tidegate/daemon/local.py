@@ -18,7 +18,7 @@ from tidegate.engine import BundledEngine
 from tidegate.errors import EffectsError, SnapshotError
 from tidegate.evaluation.native import Redactor
 from tidegate.policy.proofs import ProofKeys
-from tidegate.server.engines.engines import Tenant
+from tidegate.server.engines.tenant import Tenant
 from tidegate.server.logging import log
 from tidegate.server.sync.messages import Secrets
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tidegate.policy.backend import Frozen
     from tidegate.policy.definitions.model import FailMode
-    from tidegate.server.engines.compiling import CompiledSet
+    from tidegate.server.engines.compiled import CompiledSet
 
 PAGE = 10_000
 

@@ -8,7 +8,6 @@ import attrs
 import orjson
 
 from tidegate.daemon.following import Cursor
-from tidegate.server.logging import log
 
 if TYPE_CHECKING:
     from tidegate.daemon.cache import Cache
@@ -60,7 +59,7 @@ def restore(cache: Cache, spool: Spool, local: LocalTenant) -> Cursor | None:
     """Make the state again: what was saved, then what came after, in order.
 
     Returns:
-        From where to follow the service; None where only a snapshot will do.
+        How far the changes of the service are known; None where nothing is.
     """
     saved = read(cache)
     cursor, number = None, 0
@@ -74,10 +73,11 @@ def restore(cache: Cache, spool: Spool, local: LocalTenant) -> Cursor | None:
         decided = decided[len(before) :]
         local.apply([*before, change.effects])
         if cursor is not None and change.sequence >= cursor.sequence:
-            cursor = Cursor(change.sequence, change.chain, change.revision)
+            cursor = attrs.evolve(
+                cursor,
+                sequence=change.sequence,
+                chain=change.chain,
+                revision=change.revision,
+            )
     local.apply([effects for _, effects in decided])
-    known = local.definitions
-    if cursor is not None and (known is None or known.revision != cursor.revision):
-        log.warning("the definitions on disk are not those that were followed last")
-        return None
     return cursor

@@ -19,6 +19,7 @@ from tidegate.daemon import saving
 from tidegate.daemon.budget import FailOpenBudget
 from tidegate.daemon.cache import Cache
 from tidegate.daemon.definitions import Definitions
+from tidegate.daemon.failing import let_through
 from tidegate.daemon.following import MOST_WAIT_SECONDS, Following
 from tidegate.daemon.forwarding import Forwarding
 from tidegate.daemon.local import LocalTenant
@@ -44,9 +45,9 @@ if TYPE_CHECKING:
     from tidegate.config import Settings
     from tidegate.daemon.home import Home
     from tidegate.evaluation.native import Block
-    from tidegate.server.hot.unrecorded import Gap
+    from tidegate.server.hot.gap import Gap
     from tidegate.server.http.answer import Header
-    from tidegate.stores.decision_log.log import LogBlock
+    from tidegate.stores.decision_log.lines import LogBlock
 
 SAVE_SECONDS = 30.0
 ACK_SECONDS = 20.0
@@ -220,7 +221,7 @@ class Daemon:
             log.error("the definitions on disk cannot be used", reason=str(error))
             return
         self.local.use(definitions, made)
-        self.following.cursor = saving.restore(self.cache, self.spool, self.local)
+        self.following.resume(saving.restore(self.cache, self.spool, self.local))
 
     def _load_fail_mode(self) -> None:
         part = self._files.fail_part()
@@ -254,8 +255,9 @@ class Daemon:
         return None if found is None else Recorded(*found)
 
     def _committed(self, blocks: Sequence[LogBlock], _: int) -> None:
-        if self.local.mode == "fail-open":
-            self.budget.count(sum(block.count for block in blocks), time.monotonic())
+        is_known = self.local.known is not None
+        passed = sum(let_through(block.lines, is_known) for block in blocks)
+        self.budget.count(passed, time.monotonic())
 
     def _record_gaps(self, found: Mapping[UUID, Gap]) -> Future[None]:
         return self.spool.drop(sum(gap.decisions for gap in found.values()))

@@ -10,7 +10,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID, uuid4
@@ -21,7 +21,7 @@ from pysqlite3 import dbapi2
 
 from tidegate.server.logging import log
 from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.decision_log.log import LogBlock, effects_in
+from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock, effects_in
 from tidegate.stores.group_commit import Append, GroupCommit, Work
 
 if TYPE_CHECKING:
@@ -44,6 +44,21 @@ CREATE TABLE IF NOT EXISTS keys (key BLOB PRIMARY KEY, fingerprint BLOB NOT NULL
 CREATE TABLE IF NOT EXISTS changes (sequence INTEGER PRIMARY KEY, chain TEXT NOT NULL,
     after INTEGER NOT NULL, revision INTEGER NOT NULL, effects BLOB NOT NULL);
 """
+
+
+def _form(connection: dbapi2.Connection) -> list[tuple[str, str]]:
+    query = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"
+    found: list[tuple[str, str]] = connection.execute(query).fetchall()
+    return found
+
+
+def _made_form() -> list[tuple[str, str]]:
+    with closing(dbapi2.connect(":memory:")) as connection:
+        connection.executescript(_TABLES)
+        return _form(connection)
+
+
+_FORM = _made_form()
 
 
 @attrs.frozen
@@ -91,11 +106,10 @@ class Spool:
         self._most_bytes = most_bytes
         self.damaged: Path | None = None
         """Where a spool was put that could not be read."""
+        self.spool_id = UUID(int=0)
+        self.dropped = self.acknowledged = self._last = 0
         self._connection = self._opened()
-        self.spool_id = UUID(str(self._meta(_ID)))
-        self._last = int(self._meta(_LAST))
-        self.dropped = int(self._meta(_DROPPED))
-        self.acknowledged = int(self._meta(_ACKNOWLEDGED))
+        self._take_up()
         self._queue = GroupCommit(self._commit, self._finish, time.monotonic)
 
     # What the recorder asks of a store
@@ -208,8 +222,12 @@ class Spool:
 
     def drop(self, count: int) -> Future[None]:
         """Note how many decisions could not be kept."""
-        self.dropped += count
-        return self._queue.command(lambda: self._set(_DROPPED, self.dropped))
+
+        def work() -> None:
+            self._set(_DROPPED, self.dropped + count)
+            self.dropped += count
+
+        return self._queue.command(work)
 
     def close(self) -> None:
         """Finish what was accepted, and close."""
@@ -247,6 +265,8 @@ class Spool:
     def _open(self) -> dbapi2.Connection:
         self.path.touch(mode=0o600, exist_ok=True)
         connection = dbapi2.connect(str(self.path), check_same_thread=False, isolation_level=None)
+        # A damaged row is found by its checksum, so reading it must not fail before.
+        connection.text_factory = _text
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
@@ -254,6 +274,8 @@ class Spool:
             connection.execute(f"PRAGMA max_page_count={pages}")
             connection.execute("PRAGMA journal_size_limit=4194304")
             connection.executescript(_TABLES)
+            if _form(connection) != _FORM:
+                raise ValueError("its tables are not those of a spool")
             if self.path.stat().st_size < CHECKED_BYTES:
                 problems = connection.execute("PRAGMA quick_check(1)").fetchone()
                 if problems[0] != "ok":
@@ -282,6 +304,13 @@ class Spool:
             with suppress(FileNotFoundError):
                 Path(f"{self.path}{ending}").replace(f"{aside}{ending}")
         return aside
+
+    def _take_up(self) -> None:
+        """Go on with the spool that is open, which may be a new one."""
+        self.spool_id = UUID(str(self._meta(_ID)))
+        self._last = int(self._meta(_LAST))
+        self.dropped = int(self._meta(_DROPPED))
+        self.acknowledged = int(self._meta(_ACKNOWLEDGED))
 
     def _meta(self, name: str) -> Any:
         query = "SELECT value FROM meta WHERE name = ?"
@@ -332,7 +361,7 @@ class Spool:
         except ValueError as error:
             log.error("decisions in the spool are damaged", first=found[0], reason=str(error))
             self._connection.execute("DELETE FROM rows WHERE first = ?", (found[0],))
-            self.dropped += int(found[1])
+            self.dropped += _entries(found[1])
             self._set(_DROPPED, self.dropped)
             return self._read(after, most)
         begin = max(0, after + 1 - row.first)
@@ -360,11 +389,8 @@ class Spool:
         with suppress(dbapi2.Error):
             self._connection.close()
         self._connection = self._opened()
-        if self.damaged is None:
-            self._last = int(self._meta(_LAST))
-        else:
-            self.spool_id, self._last = UUID(str(self._meta(_ID))), 0
         try:
+            self._take_up()
             self._connection.execute("BEGIN IMMEDIATE")
             self._set(_LAST, self._last)
             self._connection.execute("COMMIT")
@@ -375,6 +401,16 @@ class Spool:
     def _finish(self) -> None:
         with suppress(dbapi2.Error):
             self._connection.close()
+
+
+def _text(content: bytes) -> str:
+    return content.decode(errors="replace")
+
+
+def _entries(count: object) -> int:
+    """How many decisions a damaged row had, as far as it can be known."""
+    is_sound = isinstance(count, int) and 0 < count <= MAX_ROW_ENTRIES
+    return count if is_sound else 1  # type: ignore[return-value]
 
 
 def _checksum(first: int, lines: bytes, entries: bytes) -> int:

@@ -65,11 +65,11 @@ if TYPE_CHECKING:
     from tidegate.config import Settings
     from tidegate.operators.keys import Keys
     from tidegate.policy.backend import Frozen
-    from tidegate.server.engines.compiling import CompiledChange, CompiledSet
-    from tidegate.server.hot.unrecorded import Gap
+    from tidegate.server.engines.compiled import CompiledChange, CompiledSet
+    from tidegate.server.hot.gap import Gap
     from tidegate.server.offload.jobs import Job
     from tidegate.stores.base import Store
-    from tidegate.stores.decision_log.log import LogBlock
+    from tidegate.stores.decision_log.lines import LogBlock
 
 POLL_SECONDS = 0.25
 """How often other processes' changes are looked for; a change is active within a second."""

@@ -1,4 +1,10 @@
-"""Where the service keeps everything: the port, its SQLite form, and one file for each noun."""
+"""Where the service keeps everything: the port, its SQLite form, and one file for each noun.
+
+The SQLite form is imported when it is asked for: a daemon needs the port alone.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from tidegate.stores.base import (
     ConflictError,
@@ -14,8 +20,10 @@ from tidegate.stores.base import (
     StoreUnavailableError,
     UnsafeDatabaseError,
 )
-from tidegate.stores.decision_log.log import LogBlock
-from tidegate.stores.sqlite import SqliteStore, migrate
+from tidegate.stores.decision_log.lines import LogBlock
+
+if TYPE_CHECKING:
+    from tidegate.stores.sqlite import SqliteStore, migrate
 
 __all__ = [
     "ConflictError",
@@ -34,3 +42,9 @@ __all__ = [
     "UnsafeDatabaseError",
     "migrate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("SqliteStore", "migrate"):
+        return getattr(import_module("tidegate.stores.sqlite"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

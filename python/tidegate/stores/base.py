@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.stores.decision_log.gaps import LogGap
-    from tidegate.stores.decision_log.log import LogBlock
+    from tidegate.stores.decision_log.lines import LogBlock
 
 T = TypeVar("T")
 

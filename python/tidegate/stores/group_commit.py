@@ -20,7 +20,7 @@ from tidegate.stores.base import StoreBusyError, StoreUnavailableError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.stores.decision_log.log import LogBlock
+    from tidegate.stores.decision_log.lines import LogBlock
 
 MAX_WAITING_ENTRIES = 20_000
 """Beyond this a store is about a second behind: refusing now is kinder than answering late."""

@@ -21,13 +21,8 @@ from tidegate.stores import migrations
 from tidegate.stores.base import StoreStatistics, StoreUnavailableError
 from tidegate.stores.decision_log import gaps
 from tidegate.stores.decision_log.gaps import LogGap
-from tidegate.stores.decision_log.log import (
-    MAX_ROW_ENTRIES,
-    LogBlock,
-    last_seq,
-    pack,
-    row_checksum,
-)
+from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
+from tidegate.stores.decision_log.log import last_seq, pack, row_checksum
 from tidegate.stores.decision_log.snapshots import newest_seq
 from tidegate.stores.directory.lock import Lock, claim
 from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark

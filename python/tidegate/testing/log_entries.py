@@ -14,7 +14,7 @@ from xxhash import xxh3_128_digest
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.envelope import envelope
 from tidegate.policy.proofs import ChallengeContext
-from tidegate.stores.decision_log.log import encode_index, encode_line
+from tidegate.stores.decision_log.lines import encode_index, encode_line
 from tidegate.types import STRING
 
 if TYPE_CHECKING:

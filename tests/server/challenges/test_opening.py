@@ -25,8 +25,8 @@ from tidegate.server.challenges.opening import (
 from tidegate.server.routing.answering import Given, Sent, answer_by_name
 from tidegate.server.routing.context import Application
 from tidegate.stores import SqliteStore, migrate
-from tidegate.stores.decision_log import log
-from tidegate.stores.decision_log.log import LogBlock
+from tidegate.stores.decision_log import lines
+from tidegate.stores.decision_log.lines import LogBlock
 from tidegate.stores.objects import challenges, passes, tenants
 from tidegate.testing.store_contract.examples import (
     SECOND_NS,
@@ -82,7 +82,7 @@ class Past:
             "entities": [{"entity_id": who}],
         }
         request = {"client_ip": "192.0.2.7", "user_agent": "a browser", "host": "shop.example"}
-        line = log.encode_line(
+        line = lines.encode_line(
             decision_id=str(made),
             received_at_ns=at,
             api_key_id=None,
@@ -97,7 +97,7 @@ class Past:
             event=orjson.dumps({"request": request, "return_url": BACK}),
             sealed=keys.seal(made, ChallengeContext(BACK, client)) if is_sealed else None,
         )
-        index = log.encode_index(
+        index = lines.encode_index(
             tenant_id=str(TENANT),
             decision_id=str(made),
             received_at_ns=at,

@@ -13,8 +13,8 @@ import pytest
 from tidegate.definitions import load_compiled
 from tidegate.engine import BundledEngine
 from tidegate.evaluation.native import Redactor
-from tidegate.server.engines.compiling import CompiledSet
-from tidegate.server.engines.engines import Tenant
+from tidegate.server.engines.compiled import CompiledSet
+from tidegate.server.engines.tenant import Tenant
 from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.call_queue import AT_ONCE, CallQueue
 from tidegate.server.hot.hot_path import BEACON, RUNTIME

@@ -13,11 +13,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from tidegate.server.hot import recorder as recorder_module
+from tidegate.server.hot.gap import Gap
 from tidegate.server.hot.recorder import Recorder
-from tidegate.server.hot.unrecorded import Gap
 from tidegate.server.http.problems import Problem
 from tidegate.stores import LogBlock, SqliteStore, StoreUnavailableError, migrate
-from tidegate.stores.decision_log.log import encode_index, encode_line, last_seq, scan
+from tidegate.stores.decision_log.lines import encode_index, encode_line
+from tidegate.stores.decision_log.log import last_seq, scan
 
 TENANT = UUID(int=1)
 

@@ -19,7 +19,7 @@ from tidegate.config import LogSettings
 from tidegate.server.http import access_log
 from tidegate.server.http.access_log import MAX_REFUSALS, AccessLog
 from tidegate.server.logging import configure
-from tidegate.stores.decision_log.log import LogBlock
+from tidegate.stores.decision_log.lines import LogBlock
 
 
 class Lines:

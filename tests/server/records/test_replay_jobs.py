@@ -21,7 +21,7 @@ from tidegate.server.engines.replay import Draft, Replays, bounded, warm_up_ns
 from tidegate.server.http.ids import new_id
 from tidegate.server.routing.context import Application
 from tidegate.stores import LogBlock, SqliteStore, migrate
-from tidegate.stores.decision_log import log, replay_jobs
+from tidegate.stores.decision_log import lines, log, replay_jobs
 from tidegate.stores.decision_log.decisions import Clock
 from tidegate.stores.objects import tenants
 from tidegate.testing.store_contract.examples import TENANT, done, tenant
@@ -285,11 +285,11 @@ def record(store: SqliteStore, *events: tuple[int, bytes]) -> list[str]:
         at = START_NS + seconds * SECOND_NS
         decision_id = str(UUID(int=(at // 1_000_000) << 80 | 7 << 76 | 2 << 62 | number))
         served = engine.serve(event, at, decision_id)
-        line = log.encode_line(
+        line = lines.encode_line(
             decision_id, at, None, b"null", "runtime", None, 1, 1,
             served.answer, served.record, served.effects, event,
         )  # fmt: skip
-        index = log.encode_index(
+        index = lines.encode_index(
             str(TENANT), decision_id, at, None, None, served.observed_at, served.action,
             served.reason, None, None, served.entity_ids, [], [],
         )  # fmt: skip
@@ -374,7 +374,7 @@ def test_events_that_a_draft_refuses_are_skipped(store: SqliteStore) -> None:
     )
     at = START_NS + 2 * SECOND_NS
     moved = UUID(int=(at // 1_000_000) << 80 | 7 << 76 | 2 << 62)
-    index = log.encode_index(
+    index = lines.encode_index(
         str(TENANT), str(moved), at, None, None, at,
         "allow", "no-match", None, None, [], [], [],
     )  # fmt: skip

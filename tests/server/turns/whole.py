@@ -21,7 +21,7 @@ from tidegate.evaluation.native import Redactor
 from tidegate.operators.keys import load_keys
 from tidegate.server.asgi import HotApplication
 from tidegate.server.demo import make_owner
-from tidegate.server.engines.compiling import CompiledSet
+from tidegate.server.engines.compiled import CompiledSet
 from tidegate.server.engines.engines import rebuilt
 from tidegate.server.hot.hot_path import RUNTIME, HotPath
 from tidegate.server.hot.key_ring import ApiKey
@@ -30,7 +30,8 @@ from tidegate.server.routing.dispatch import control_plane
 from tidegate.server.service import Service
 from tidegate.server.turns.call import CallBack
 from tidegate.stores import SqliteStore, migrate
-from tidegate.stores.decision_log.log import LogLine, scan
+from tidegate.stores.decision_log.lines import LogLine
+from tidegate.stores.decision_log.log import scan
 
 T = TypeVar("T")
 

@@ -4,26 +4,36 @@ import { api, body, type Schemas } from "../../api/client";
 import { ExpressionField } from "../../expression/field";
 import { CommonFields } from "../../frame/common";
 import { Defined, type Resource } from "../../frame/defined";
+import { ChoiceField } from "../../parts/form";
 import { text } from "../../text/en";
 
+const words = text.action;
 type Action = Schemas["Action"];
-type Members = Pick<Action, "name" | "description" | "enabled" | "expression">;
+type Members = Pick<Action, "name" | "description" | "enabled" | "expression" | "fail_mode">;
+const FAIL_MODES = [
+  ["", words.failModes.tenant],
+  ["last-known", words.failModes.lastKnown],
+  ["open", words.failModes.open],
+  ["closed", words.failModes.closed],
+] as const;
 
 const ACTION: Resource<Action, Members> = {
   folder: "actions",
-  title: text.action.create,
+  title: words.create,
   idOf: (action) => action.action_id,
-  membersOf: ({ name, description, enabled, expression }) => ({
+  membersOf: ({ name, description, enabled, expression, fail_mode }) => ({
     name,
     description,
     enabled,
     expression,
+    fail_mode,
   }),
   empty: (given) => ({
     name: "",
     description: "",
     enabled: true,
     expression: given.get("expression") ?? "",
+    fail_mode: null,
   }),
   read: (tenant_id, action_id) =>
     body(
@@ -66,6 +76,14 @@ export default function ActionPage() {
             isReadOnly={isReadOnly}
             onChange={(expression) => {
               change({ expression });
+            }}
+          />
+          <ChoiceField
+            label={words.failMode}
+            value={value.fail_mode ?? ""}
+            options={FAIL_MODES}
+            onChange={(mode) => {
+              change({ fail_mode: mode === "" ? null : mode });
             }}
           />
         </>

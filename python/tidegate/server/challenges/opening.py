@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.server.http.call import Call
-    from tidegate.stores.decision_log.log import LoggedDecision
+    from tidegate.stores.decision_log.lines import LoggedDecision
 
 MINUTE_NS = 60_000_000_000
 OPEN_NS = 30 * MINUTE_NS

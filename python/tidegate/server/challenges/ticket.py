@@ -12,11 +12,11 @@ from uuid import UUID
 
 import orjson
 
-from tidegate.stores.decision_log.log import read_line
+from tidegate.stores.decision_log.lines import read_line
 
 if TYPE_CHECKING:
     from tidegate.policy.proofs import ProofKeys
-    from tidegate.stores.decision_log.log import LoggedDecision
+    from tidegate.stores.decision_log.lines import LoggedDecision
 
 MAX_LENGTH = 6_000
 """Characters; without a longer one the challenge opens once the decision was forwarded."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tidegate.server.engines.definition_set import Checked, DefinitionSet
     from tidegate.server.http.call import Call
     from tidegate.server.wire.kinds import DefinitionKind
-    from tidegate.stores.decision_log.log import LoggedDecision
+    from tidegate.stores.decision_log.lines import LoggedDecision
 
 CANNOT_ANSWER = "challenge-cannot-be-answered"
 NO_PUBLIC_URL = "challenge-not-reachable"

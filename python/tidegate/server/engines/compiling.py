@@ -7,17 +7,15 @@ than names and settings.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import attrs
 import orjson
 
-from tidegate.policy.definitions.bundle import bundle, change
-from tidegate.policy.definitions.key_forms import KeyForms
 from tidegate.policy.document import read_document
+from tidegate.server.engines.compiled import CompiledChange, CompiledSet
 from tidegate.server.engines.definition_set import load_set
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import log as decision_log
@@ -26,88 +24,10 @@ from tidegate.stores.objects import definition_sets
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.policy.definitions.compiled import CompiledDefinitions
-    from tidegate.policy.definitions.model import Definitions, Settings
     from tidegate.server.routing.context import Application, Records
 
 SAMPLE = 1024
 """Entries of the log from which an engine learns what to look for first, of all tenants."""
-
-MOST_BYTES = 1024 * 1024
-"""A change that takes more is no small one: its policies are better indexed with all others."""
-
-
-@attrs.frozen
-class Names:
-    """The ids of a tenant's definitions by slug, as text."""
-
-    policies: Mapping[str, str] = attrs.field(factory=dict)
-    entities: Mapping[str, str] = attrs.field(factory=dict)
-    mitigations: Mapping[str, str] = attrs.field(factory=dict)
-
-    @classmethod
-    def of(cls, definitions: Definitions) -> Names:
-        """Those of a set."""
-        return cls(
-            {each.slug: each.policy_id for each in definitions.policies},
-            {each.slug: each.entity_definition_id for each in definitions.entities},
-            {each.slug: each.mitigation_id for each in definitions.mitigations},
-        )
-
-
-@attrs.frozen(kw_only=True)
-class CompiledSet:
-    """Definitions as a decision needs them."""
-
-    revision: int
-    content: bytes = attrs.field(repr=False)
-    """What the native engine is built from."""
-    settings: Settings
-    names: Names = attrs.field(repr=False)
-    keys: KeyForms = attrs.field(repr=False)
-    sample: Sequence[bytes] = attrs.field(repr=False)
-    """Recent events, from which the engine learns what to look for first."""
-
-    @classmethod
-    def of(cls, compiled: CompiledDefinitions, sample: Sequence[bytes] = ()) -> CompiledSet:
-        """What a compilation made."""
-        return cls(
-            revision=compiled.revision,
-            content=bundle(compiled),
-            settings=compiled.source.settings,
-            names=Names.of(compiled.source),
-            keys=KeyForms.of(compiled),
-            sample=sample,
-        )
-
-
-@attrs.frozen(kw_only=True)
-class CompiledChange:
-    """Policies in which definitions differ from others that an engine has."""
-
-    revision: int
-    content: bytes = attrs.field(repr=False)
-    """What the engine goes on with."""
-    names: Mapping[str, str] = attrs.field(repr=False)
-    """The ids of policies that are new, by slug."""
-    gone: Sequence[str]
-    """The slugs of policies that are there no more."""
-
-    @classmethod
-    def of(cls, before: Definitions | None, compiled: CompiledDefinitions) -> CompiledChange | None:
-        """What an engine by definitions lacks; None where it is to be made anew."""
-        if before is None or before.compilation is None:
-            return None
-        content = change(before.compilation.compiled, compiled)
-        if content is None or len(content) > MOST_BYTES:
-            return None
-        known, present = Names.of(before).policies, Names.of(compiled.source).policies
-        return cls(
-            revision=compiled.revision,
-            content=content,
-            names=dict(present.items() - known.items()),
-            gone=list(known.keys() - present.keys()),
-        )
 
 
 def compile_newest(

@@ -21,7 +21,7 @@ from tidegate.server.hot.metrics import Families, Shown, build_page, page, proce
 from tidegate.server.hot.recorder import unavailable
 from tidegate.server.http.ids import new_id
 from tidegate.server.turns.lanes import Lanes
-from tidegate.stores.decision_log import lifts, snapshots
+from tidegate.stores.decision_log import lifts, lines, snapshots
 from tidegate.stores.objects import passes
 
 if TYPE_CHECKING:
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
     from tidegate.policy.definitions.key_forms import KeyForms
     from tidegate.policy.state.standing import ActiveMitigation
-    from tidegate.server.engines.engines import Runtimes, Tenant
+    from tidegate.server.engines.engines import Runtimes
+    from tidegate.server.engines.tenant import Tenant
     from tidegate.server.hot.metrics import HotMetrics
     from tidegate.server.hot.recorder import Recorder
     from tidegate.stores.base import Store
-    from tidegate.stores.decision_log.log import LogBlock
+    from tidegate.stores.decision_log.lines import LogBlock
 
 PassStatus: TypeAlias = Literal["alive", "revoked"]
 
@@ -325,7 +326,7 @@ class LiveRuntime:
                     wire.audited(wire.mitigation_answer(tenant_id, each, tenant.names))
                     for each in lifted
                 ],
-                effects=lifts.join_effects(list(lifted.values())),
+                effects=lines.join_effects(list(lifted.values())),
             )
         )
 

@@ -19,9 +19,9 @@ import attrs
 from tidegate.engine import BundledEngine
 from tidegate.errors import DefinitionsError, SnapshotError, WorkerError
 from tidegate.evaluation.native import Redactor
-from tidegate.policy.definitions.model import Settings
 from tidegate.policy.proofs import ProofKeys
-from tidegate.server.engines.compiling import CompiledChange, CompiledSet, Names
+from tidegate.server.engines.compiled import CompiledChange, CompiledSet
+from tidegate.server.engines.tenant import Revision, Tenant
 from tidegate.server.logging import log
 from tidegate.stores.base import DamagedLogError, NotFoundError
 from tidegate.stores.decision_log import log as decision_log
@@ -33,11 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.operators.keys import Keys
-    from tidegate.policy.definitions.key_forms import KeyForms
     from tidegate.stores.base import Store
-
-Revision: TypeAlias = tuple[int, int]
-"""How often a tenant's definitions changed, and its own revision: its settings count too."""
 
 Compile: TypeAlias = "Callable[[UUID, int | None], Awaitable[CompiledSet | CompiledChange]]"
 """Given a tenant, and the revision of which a change will do."""
@@ -58,28 +54,6 @@ def _still(_: UUID) -> AbstractAsyncContextManager[None]:
 
 def _nobody(_: object) -> None:
     """Nobody follows."""
-
-
-@attrs.frozen
-class Tenant:
-    """What a decision needs of a tenant."""
-
-    tenant_id: UUID
-    revision: int
-    """Of the definitions."""
-    read_at: Revision
-    engine: BundledEngine
-    redactor: Redactor
-    names: Names
-    """The ids of every policy, entity definition and mitigation."""
-    settings: Settings
-    keys: KeyForms
-    """How keys of entities are kept."""
-    id_text: str = attrs.field(init=False)
-
-    @id_text.default
-    def _write_id(self) -> str:
-        return str(self.tenant_id)
 
 
 class Runtimes:

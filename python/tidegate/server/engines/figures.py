@@ -18,7 +18,7 @@ from prometheus_client.core import (
 )
 
 if TYPE_CHECKING:
-    from tidegate.server.engines.engines import Tenant
+    from tidegate.server.engines.tenant import Tenant
     from tidegate.stores.base import StoreStatistics
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.model import Definitions
     from tidegate.server.offload.known import KnownSets
     from tidegate.stores.decision_log.decisions import FoundDecision
-    from tidegate.stores.decision_log.log import LoggedDecision
+    from tidegate.stores.decision_log.lines import LoggedDecision
 
 MAX_FOLDED = 20_000
 """The most earlier decisions from which one state is made, a few seconds' work: twice as many as

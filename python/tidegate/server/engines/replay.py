@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.model import Definitions
     from tidegate.server.offload.jobs import Job
     from tidegate.server.routing.context import Application, Records
-    from tidegate.stores.decision_log.log import LogLine
+    from tidegate.stores.decision_log.lines import LogLine
     from tidegate.stores.decision_log.replay_jobs import ReplayJob
 
 MAX_WAITING = 16

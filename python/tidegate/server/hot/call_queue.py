@@ -27,11 +27,12 @@ from tidegate.server.http.limits import MAX_BODY_BYTES, MAX_IDEMPOTENCY_KEY
 from tidegate.server.http.problems import ErrorDetail, Problem, problem_of
 from tidegate.server.logging import log
 from tidegate.server.turns.call import answer, deliver, refuse
-from tidegate.stores.decision_log.log import MAX_ROW_ENTRIES, LogBlock
+from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
 
 if TYPE_CHECKING:
     from tidegate.evaluation.native import Block, Calls
-    from tidegate.server.engines.engines import Runtimes, Tenant
+    from tidegate.server.engines.engines import Runtimes
+    from tidegate.server.engines.tenant import Tenant
     from tidegate.server.hot.admission import Admission
     from tidegate.server.hot.idempotency import IdempotencyKeys, Recorded, Running
     from tidegate.server.hot.key_ring import ApiKey

@@ -20,18 +20,18 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from tidegate.server.hot.unrecorded import Gap
+from tidegate.server.hot.gap import Gap
 from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log
 from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.decision_log.log import MAX_ROW_ENTRIES
+from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from uuid import UUID
 
     from tidegate.stores.base import Store
-    from tidegate.stores.decision_log.log import LogBlock
+    from tidegate.stores.decision_log.lines import LogBlock
 
 T = TypeVar("T")
 

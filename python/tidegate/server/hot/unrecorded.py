@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-import attrs
-
 from tidegate.server.http.ids import new_id
 from tidegate.server.wire import time_text
 from tidegate.stores.objects import audit
@@ -15,23 +13,11 @@ from tidegate.stores.objects import audit
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from tidegate.server.hot.gap import Gap
+
 ACTOR = "service"
 ACTION = "gap"
 KIND = "decision-log"
-
-
-@attrs.frozen
-class Gap:
-    """Decisions of one tenant that were answered and not recorded."""
-
-    decisions: int
-    first_ns: int
-    """When the first of them arrived, in nanoseconds since 1970."""
-    last_ns: int
-
-    def __add__(self, other: Gap) -> Gap:
-        first, last = min(self.first_ns, other.first_ns), max(self.last_ns, other.last_ns)
-        return Gap(self.decisions + other.decisions, first, last)
 
 
 def add(connection: Connection, gaps: Mapping[UUID, Gap], at_ns: int) -> None:

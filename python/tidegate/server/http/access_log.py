@@ -16,7 +16,7 @@ from tidegate.server.logging import log
 
 if TYPE_CHECKING:
     from tidegate.server.routing.answering import Given, Sent
-    from tidegate.stores.decision_log.log import LogBlock
+    from tidegate.stores.decision_log.lines import LogBlock
 
 MAX_REFUSALS = 50
 """Refusals of a second that get a line; the next line says how many got none."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tidegate.engine import BundledEngine
     from tidegate.policy.state.standing import EntityState
-    from tidegate.server.engines.engines import Tenant
+    from tidegate.server.engines.tenant import Tenant
     from tidegate.stores.objects.audit import AuditEntry
 
 MAX_ENTITIES = 500

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.stores.decision_log.decisions import FoundDecision
-    from tidegate.stores.decision_log.log import LoggedDecision
+    from tidegate.stores.decision_log.lines import LoggedDecision
     from tidegate.stores.decision_log.rows import Unreadable
 
 PASSED_OVER = "damaged-records"

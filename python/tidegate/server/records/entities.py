@@ -13,7 +13,7 @@ from tidegate.stores.base import NotFoundError
 
 if TYPE_CHECKING:
     from tidegate.policy.state.standing import EntityState
-    from tidegate.server.engines.compiling import Names
+    from tidegate.server.engines.compiled import Names
 
 
 def read_state(call: Call) -> Answer:

@@ -22,7 +22,7 @@ from tidegate.stores.objects import tenants
 if TYPE_CHECKING:
     from tidegate.policy.explain.explain import Explanation
     from tidegate.stores.decision_log.decisions import FoundDecision
-    from tidegate.stores.decision_log.log import LoggedDecision
+    from tidegate.stores.decision_log.lines import LoggedDecision
 
 DAY_NS = 86_400_000_000_000
 MAX_NAMED = 20

@@ -9,7 +9,7 @@ import msgspec
 
 from tidegate.server import wire
 from tidegate.server.logging import log as logger
-from tidegate.stores.decision_log import log
+from tidegate.stores.decision_log import lines, log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -84,7 +84,7 @@ def _shown(line: bytes | None, kept: Kept) -> _Shown:
     if line is None:
         return _Shown()
     record = _LINES.decode(line).record
-    event = kept.event(log.event_in(line))
+    event = kept.event(lines.event_in(line))
     request = event.get("request")
     request = request if isinstance(request, dict) else {}
     fired = [each.clause for each in record.fired]

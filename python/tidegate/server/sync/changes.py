@@ -18,7 +18,7 @@ import msgspec
 import orjson
 
 from tidegate.server.sync import messages
-from tidegate.stores.decision_log.log import effects_in
+from tidegate.stores.decision_log.lines import effects_in
 from tidegate.stores.objects.change_marks import Mark
 
 if TYPE_CHECKING:

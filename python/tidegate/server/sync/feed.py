@@ -20,16 +20,17 @@ from tidegate.server.sync import messages
 from tidegate.server.sync.changes import ChangeLog
 from tidegate.server.sync.remaking import first_mark, remade
 from tidegate.stores.base import NotFoundError
-from tidegate.stores.decision_log.lifts import join_effects
+from tidegate.stores.decision_log.lines import join_effects
 from tidegate.stores.objects import change_marks, definition_sets, passes
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.server.engines.engines import Runtimes, Tenant
+    from tidegate.server.engines.engines import Runtimes
+    from tidegate.server.engines.tenant import Tenant
     from tidegate.server.sync.signing import Signer
     from tidegate.stores.base import Store
-    from tidegate.stores.decision_log.log import LogBlock
+    from tidegate.stores.decision_log.lines import LogBlock
 
 PAGE = 10_000
 """Mitigations that are read of a state at once."""

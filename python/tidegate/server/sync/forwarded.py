@@ -22,12 +22,11 @@ from msgspec import UNSET, Meta, UnsetType
 from tidegate.errors import EffectsError, EventError
 from tidegate.server.http.problems import Problem
 from tidegate.server.sync.messages import MAX_EVENTS
-from tidegate.stores.decision_log.lifts import join_effects
-from tidegate.stores.decision_log.log import LogBlock, encode_index, encode_line
+from tidegate.stores.decision_log.lines import LogBlock, encode_index, encode_line, join_effects
 from tidegate.stores.objects import daemons
 
 if TYPE_CHECKING:
-    from tidegate.server.engines.engines import Tenant
+    from tidegate.server.engines.tenant import Tenant
     from tidegate.server.hot.admission import Admission
     from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.hot.recorder import Recorder

@@ -27,6 +27,7 @@ from tidegate.server.records.rows import rows_of
 from tidegate.server.traffic.looking import SECONDS, Deadline, redacted, spans
 from tidegate.server.traffic.selection import TenantExpressions
 from tidegate.stores.decision_log import decisions, log
+from tidegate.stores.decision_log.lines import event_in
 from tidegate.stores.decision_log.rows import Unreadable
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class _Searching:
             yield from with_lines
             return
         readable = [(each, line) for each, line in with_lines if line is not None]
-        events = [redacted(log.event_in(line), self.kept) for _, line in readable]
+        events = [redacted(event_in(line), self.kept) for _, line in readable]
         matches = self.programs.match(self.programs.with_actions(events))
         wanted = len(self.programs.rules)
         for each, match in zip(readable, matches, strict=True):

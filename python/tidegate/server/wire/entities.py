@@ -18,7 +18,7 @@ from tidegate.server.wire.traffic import Looked, TrafficRange
 
 if TYPE_CHECKING:
     from tidegate.policy.state.standing import ActiveMitigation
-    from tidegate.server.engines.compiling import Names
+    from tidegate.server.engines.compiled import Names
 
 
 @attrs.frozen(kw_only=True)

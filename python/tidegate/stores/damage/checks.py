@@ -10,7 +10,8 @@ import attrs
 
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import gaps
-from tidegate.stores.decision_log.log import MAX_ROW_ENTRIES, row_checksum, unpack
+from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES
+from tidegate.stores.decision_log.log import row_checksum, unpack
 from tidegate.stores.decision_log.rows import Unreadable, rows
 from tidegate.stores.rows.counters import PRUNED_SEQ, counter
 from tidegate.stores.rows.tables import decision_log as table

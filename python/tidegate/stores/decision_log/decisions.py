@@ -20,7 +20,8 @@ from sqlalchemy.exc import DBAPIError
 
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.stores.base import DamagedLogError, NotFoundError
-from tidegate.stores.decision_log.log import LIFT, MAX_ROW_ENTRIES, unpack
+from tidegate.stores.decision_log.lines import LIFT, MAX_ROW_ENTRIES
+from tidegate.stores.decision_log.log import unpack
 from tidegate.stores.decision_log.rows import Unreadable, row_numbers
 from tidegate.stores.rows.connections import is_corrupt
 from tidegate.stores.rows.tables import decision_log as table
@@ -120,7 +121,7 @@ class DecisionPage:
 
 @attrs.frozen
 class Entry:
-    """A decision, or a lift, in the index of a row; see :func:`.log.encode_index`."""
+    """A decision, or a lift, in the index of a row; see :func:`.lines.encode_index`."""
 
     seq: int
     values: list[Any]

@@ -14,7 +14,7 @@ from uuid import UUID
 import attrs
 import orjson
 
-from tidegate.stores.decision_log.log import LIFT, LogBlock, encode_index, encode_line
+from tidegate.stores.decision_log.lines import LIFT, LogBlock, encode_index, encode_line
 from tidegate.stores.objects.audit import AuditEntry
 
 if TYPE_CHECKING:
@@ -121,8 +121,3 @@ def _entry(
         tenant, name, at_ns, None, None, at_ns, LIFT, LIFT, None, None, entity_ids, [], []
     )
     return LogBlock.of_one(tenant_id, entry_id, at_ns, line, index, audit)
-
-
-def join_effects(effects: Sequence[bytes]) -> bytes:
-    """The effects of several lifts, joined into one text."""
-    return orjson.dumps([orjson.Fragment(each[1:-1]) for each in effects if each != b"[]"])

@@ -12,7 +12,8 @@ import orjson
 
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log.decisions import Entry, id_spans, newest_first, rows_within
-from tidegate.stores.decision_log.log import LIFT, event_in, unpack
+from tidegate.stores.decision_log.lines import LIFT, event_in
+from tidegate.stores.decision_log.log import unpack
 from tidegate.stores.decision_log.rows import Unreadable
 from tidegate.stores.rows.tables import decision_log as table
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection, insert, select
 
 from tidegate.stores import LogBlock, Store, migrate
-from tidegate.stores.decision_log import log
+from tidegate.stores.decision_log import lines
 from tidegate.stores.objects import tenants
 from tidegate.stores.rows.tables import revoked_tokens
 
@@ -67,7 +67,7 @@ def entry(
         tenant_id=tenant_id,
         decision_id=made,
         received_at_ns=received,
-        line=log.encode_line(
+        line=lines.encode_line(
             decision_id=name,
             received_at_ns=received,
             api_key_id=key,
@@ -81,7 +81,7 @@ def entry(
             effects=b"[]",
             event=orjson.dumps({"request": {"path": path}} if event is None else event),
         ),
-        index=log.encode_index(
+        index=lines.encode_index(
             tenant_id=str(tenant_id),
             decision_id=name,
             received_at_ns=received,

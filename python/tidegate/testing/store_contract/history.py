@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from tidegate.stores import NotFoundError, Store
-from tidegate.stores.decision_log import decisions, lifts, log
+from tidegate.stores.decision_log import decisions, lifts, lines, log
 from tidegate.stores.decision_log.decisions import DecisionQuery
 from tidegate.stores.decision_log.lifts import Lift
 from tidegate.stores.index.results import of_policy
@@ -112,7 +112,7 @@ class HistoryContract(StorePlaces):
 
     def test_the_effects_of_lifts_are_joined(self) -> None:
         """Lifting several clauses gives one text of effects."""
-        joined = lifts.join_effects([b'[["lift",1]]', b"[]", b'[["lift",2],["lift",3]]'])
+        joined = lines.join_effects([b'[["lift",1]]', b"[]", b'[["lift",2],["lift",3]]'])
         assert joined == b'[["lift",1],["lift",2],["lift",3]]'
 
     def test_the_history_of_a_decision_is_what_befell_its_entities(self, shop: Store) -> None:

@@ -2,8 +2,8 @@
 //! index of its log.
 //!
 //! The index says of each decision what it is found and counted by, as one array of JSON
-//! (`tidegate.stores.decision_log.log.encode_index`). Thousands of them become a few rows of counts, and the keys
-//! in the order in which the store keeps them.
+//! (`tidegate.stores.decision_log.lines.encode_index`). Thousands of them become a few rows of
+//! counts, and the keys in the order in which the store keeps them.
 
 use std::fmt;
 

@@ -1,0 +1,41 @@
+"""A tenant as the hot path knows it: an engine, and what its answers and lines need besides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from tidegate.engine import BundledEngine
+    from tidegate.evaluation.native import Redactor
+    from tidegate.policy.definitions.key_forms import KeyForms
+    from tidegate.policy.definitions.model import Settings
+    from tidegate.server.engines.compiled import Names
+
+Revision: TypeAlias = tuple[int, int]
+"""How often a tenant's definitions changed, and its own revision: its settings count too."""
+
+
+@attrs.frozen
+class Tenant:
+    """What a decision needs of a tenant."""
+
+    tenant_id: UUID
+    revision: int
+    """Of the definitions."""
+    read_at: Revision
+    engine: BundledEngine
+    redactor: Redactor
+    names: Names
+    """The ids of every policy, entity definition and mitigation."""
+    settings: Settings
+    keys: KeyForms
+    """How keys of entities are kept."""
+    id_text: str = attrs.field(init=False)
+
+    @id_text.default
+    def _write_id(self) -> str:
+        return str(self.tenant_id)
