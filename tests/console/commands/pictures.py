@@ -1,4 +1,4 @@
-"""``python -m tests.console.pictures DIR``: every page, at each width, in each theme."""
+"""``python -m tests.console.commands.pictures DIR``: every page, at each width, in each theme."""
 
 from __future__ import annotations
 
