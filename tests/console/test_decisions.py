@@ -41,7 +41,7 @@ def test_overview_and_policies_show_what_was_answered(owner: Watched) -> None:
 
 
 def test_values_are_painted_on_the_text(owner: Watched, service: Service) -> None:
-    """Parts of an expression show what they gave; the list beside it says the same, to everybody."""
+    """Parts of an expression show what they gave; a list says the same, and all can read both."""
     page = owner.page
     page.goto(f"{HOME}/decisions/{first(service, 'decisions?action=block', 'decision_id')}")
     matched = page.locator("main details[open]").first

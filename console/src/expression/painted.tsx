@@ -8,6 +8,7 @@ import { painted, type Part } from "./paint";
 const words = text.painted;
 type Expression = Schemas["ExpressionExplanation"];
 const LONGEST = 40;
+const INDENT = "\u00a0\u00a0";
 
 export function Painted({ expression }: { expression: Expression }) {
   const { error, message, steps, steps_left_out: leftOut } = expression;
@@ -73,7 +74,8 @@ function Steps({ steps }: { steps: Expression["steps"] }) {
           {steps.map((step) => (
             <tr>
               <td class="text">
-                <Foreign text={"  ".repeat(step.depth) + step.text} />
+                {INDENT.repeat(step.depth)}
+                <Foreign text={step.text} />
               </td>
               <td class="text">
                 {step.reached ? (
