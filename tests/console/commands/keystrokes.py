@@ -1,4 +1,4 @@
-"""``python -m tests.console.commands.keystrokes``: how soon the editor shows a key, and its meaning.
+"""``python -m tests.console.commands.keystrokes``: how soon the editor shows a key.
 
 Keys are typed at a steady rate into a long expression, over recorded events. The page itself notes
 the time of each key, when it was painted (the browser's own event timing), and when findings and
@@ -24,7 +24,8 @@ from tests.service.service_process import Service, start, stop
 EVENTS, BATCH = 10_000, 500
 LENGTH, KEYS_A_SECOND, ROUNDS = 2_000, 8, 10
 KEY_MS, FINDINGS_MS, MATCHES_MS = 50, 300, 700
-"""The bounds: of a key at the 95th percentile, and of findings and matches after the last key."""
+"""The bounds: of a key at the 95th percentile, of findings and matches after the last key."""
+UNLIMITED = 100_000_000
 SHORTEST_MS = 16
 """The browser does not tell how long shorter events took."""
 NOTE = """() => {
@@ -51,19 +52,26 @@ NOTE = """() => {
 
 
 def recorded(log: Path) -> Service:
-    """A demonstration with recent events."""
-    unlimited = {"TIDEGATE_SERVER_TENANT_RATE_LIMIT_PER_MINUTE": "100000000"}
-    process, said = start("--demo", log=log, environment=unlimited)
+    """A demonstration with recent events, and a key whose limit is not met."""
+    limits = ("TENANT_RATE_LIMIT_PER_MINUTE", "MAX_API_KEY_RATE_LIMIT_PER_MINUTE")
+    environment = {f"TIDEGATE_SERVER_{name}": str(UNLIMITED) for name in limits}
+    process, said = start("--demo", log=log, environment=environment)
     service = Service(process=process, log=log, **said)
+    tenant = f"/tenants/{service.tenant_id}"
+    wanted = {"name": "typing", "rate_limit_per_minute": UNLIMITED}
+    key = service.control("POST", f"{tenant}/api-keys", wanted).json()["key"]
     packed = resources.files("tidegate.samples").joinpath("traffic.jsonl.gz").read_bytes()
-    events = itertools.cycle([json.loads(line) for line in gzip.decompress(packed).splitlines()])
-    for _ in range(EVENTS // BATCH):
-        batch = list(itertools.islice(events, BATCH))
+    lines = itertools.cycle(gzip.decompress(packed).splitlines())
+    for number in range(EVENTS // BATCH):
+        batch = [json.loads(line) for line in itertools.islice(lines, BATCH)]
         for event in batch:
-            event.pop("observed_at", None)
-            event.pop("idempotency_key", None)
-        answer = service.hot("/beacon/events", batch)
+            del event["observed_at"]
+            event["idempotency_key"] += f"-{number}"
+        answer = service.hot("/beacon/events", batch, **{"x-service-api-key": key})
         assert answer.status_code == 200, answer.text
+    asked = {"expression": "true", "newest": EVENTS}
+    found = service.control("POST", f"{tenant}/traffic/match", asked).json()
+    assert found["looked_at"] == EVENTS, found
     return service
 
 
@@ -101,6 +109,17 @@ def after_last_key(page: Page, member: str, waiting: str) -> float:
     return float(page.evaluate(found, given))
 
 
+def watch(page: Page) -> None:
+    """See that every frame is drawn: without a viewer the browser may leave some out."""
+    session = page.context.new_cdp_session(page)
+
+    def next_frame(frame: dict[str, Any]) -> None:
+        session.send("Page.screencastFrameAck", {"sessionId": frame["sessionId"]})
+
+    session.on("Page.screencastFrame", next_frame)
+    session.send("Page.startScreencast", {"format": "jpeg", "quality": 20})
+
+
 def measured(page: Page) -> dict[str, Any]:
     """What the page noted of some rounds of typing."""
     page.goto(f"{HOME}/actions/new")
@@ -108,6 +127,7 @@ def measured(page: Page) -> dict[str, Any]:
     page.keyboard.insert_text(long_expression())
     page.locator(".matches").wait_for()
     page.evaluate(NOTE)
+    watch(page)
     delay = 1_000 / KEYS_A_SECOND
     findings, matches = [], []
     for number in range(ROUNDS):
