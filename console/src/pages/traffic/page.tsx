@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api, body, type Schemas } from "../../api/client";
 import { ExpressionField } from "../../expression/field";
-import { filters, range, setFilters, since } from "../../frame/place";
+import { bounds, filters, setFilters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { text } from "../../text/en";
@@ -33,7 +33,7 @@ function useMatch() {
   const { tenant_id } = useTenant();
   const asked = {
     expression: filters.value.get("expression") ?? ALL,
-    since: since(range.value, Date.now()),
+    ...bounds(),
     newest: NEWEST,
     samples: SAMPLES,
     by: [...FIELDS],
