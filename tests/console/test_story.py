@@ -160,7 +160,7 @@ def test_policies_are_moved_and_mitigations_lifted_together(
     """Alt and an arrow move a policy; many mitigations are lifted with one reason."""
     page = operator.page
     page.goto(f"{HOME}/policies")
-    names = page.locator("tbody tr td:nth-child(3)")
+    names = page.locator("tbody tr td:nth-child(3) a")
     expect(names.first).to_be_visible()
     before = names.all_inner_texts()
     page.get_by_role("button", name=f"Later: {before[0]}", exact=False).focus()

@@ -120,7 +120,7 @@ function useModes(): (policy: Policy) => Answer[] {
   return ({ clauses }) => {
     const answers = clauses.map(({ mitigation_id, final }) => {
       if (!mitigation_id) return final ? "allow" : "monitor";
-      const mode = modes.get(mitigation_id ?? "");
+      const mode = modes.get(mitigation_id);
       return mode === undefined ? null : answerOfMode(mode);
     });
     return [...new Set(answers.filter((each) => each !== null))];

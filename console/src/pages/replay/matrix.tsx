@@ -19,7 +19,10 @@ export function Matrix(props: { replay_job_id: string; result: Schemas["ReplayRe
     found?.outcomes.find((each) => each.recorded === was && each.replayed === now)?.count ?? 0;
   // Other differences, of the policy alone, are among what stayed.
   const stayed = (was: Kind): number =>
-    ANSWERS.reduce((rest, now) => (now === was ? rest : rest - changed(was, now)), recorded[was]);
+    ANSWERS.reduce<number>(
+      (rest, now) => (now === was ? rest : rest - changed(was, now)),
+      recorded[was] ?? 0,
+    );
   return (
     <Table
       label={words.matrix}
@@ -32,7 +35,9 @@ export function Matrix(props: { replay_job_id: string; result: Schemas["ReplayRe
           kind: "number" as const,
           cell: (was: Kind) => {
             if (was === now) return stayed(was);
-            const example = found?.groups.find((each) => each.value === `${was}>${now}`)?.example;
+            const example = found?.groups.find(
+              (each) => each.value === `${was} to ${now}`,
+            )?.example;
             return (
               <>
                 {changed(was, now)} {example !== undefined && <Open decision_id={example} />}
