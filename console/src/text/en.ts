@@ -220,6 +220,7 @@ export const text = {
   audit: {
     empty: "Nothing was changed in this time range.",
     kind: "Kind",
+    whole: "all of it",
     at: "Time",
     actor: "Who",
     action: "What",

@@ -18,12 +18,12 @@ const PAGES: Readonly<Record<string, (id: string) => string>> = {
   action: (id) => `actions/${id}`,
   mitigation: (id) => `mitigations/${id}`,
   list: (id) => `lists/${id}`,
-  "entity-definition": (id) => `entity-definitions/${id}`,
-  entity: (id) => `entities/${id}`,
+  entity: (id) => `entity-definitions/${id}`,
+  "active-mitigation": (id) => `entities/${id}`,
 };
 const KINDS = [
   ["", text.decisions.filters.any],
-  ...[...Object.keys(PAGES), "api-key", "membership", "tenant"].map(
+  ...[...Object.keys(PAGES), "replay-job", "api-key", "membership", "tenant"].map(
     (kind) => [kind, kind] as const,
   ),
 ] as const;
@@ -38,7 +38,9 @@ export default function AuditPage() {
     {
       name: words.action,
       cell: (entry) => {
-        const shown = PAGES[entry.kind]?.(entry.object_id);
+        // What is lifted at once is no single entity.
+        const isOne = entry.object_id !== tenant_id;
+        const shown = isOne ? PAGES[entry.kind]?.(entry.object_id) : undefined;
         const said = `${entry.action} ${entry.kind}`;
         return shown === undefined ? said : <a href={`/console/${slug}/${shown}`}>{said}</a>;
       },
@@ -53,6 +55,7 @@ export default function AuditPage() {
     <>
       <h1>{text.pages.audit}</h1>
       <ChoiceField
+        isNarrow
         label={words.kind}
         value={kind}
         options={KINDS}

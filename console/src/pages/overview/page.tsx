@@ -18,6 +18,8 @@ import { Series, Standing } from "./series";
 
 const words = text.overview;
 const SHOWN = 8;
+/** Kinds of objects that decide: a change of one is marked beside the decisions. */
+const DEFINED = new Set(["policy", "action", "mitigation", "list", "entity"]);
 
 export default function OverviewPage() {
   const tenant = useTenant();
@@ -52,10 +54,11 @@ const BY = (["action", "policy", "reason", "api_key"] as const).map(
 function Timeline() {
   const by = BY.map(([each]) => each).find((each) => each === filters.value.get("by")) ?? "action";
   const found = useTimeline({ by });
-  const changes = useChanges().data?.rows.map((each) => each.at);
+  const changes = useChanges().data?.rows.filter((each) => DEFINED.has(each.kind));
   return (
     <>
       <ChoiceField
+        isNarrow
         label={words.splitBy}
         value={by}
         options={BY}
@@ -71,7 +74,7 @@ function Timeline() {
               <Begin />
             </>
           ) : by === "action" ? (
-            <Counts steps={steps} changes={changes ?? []} />
+            <Counts steps={steps} changes={(changes ?? []).map((each) => each.at)} />
           ) : (
             <Series steps={steps} by={by} />
           )

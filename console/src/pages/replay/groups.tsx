@@ -36,6 +36,7 @@ export function Groups({ replay_job_id }: { replay_job_id: string }) {
   return (
     <>
       <ChoiceField
+        isNarrow
         label={words.groupBy}
         value={by}
         options={BY}

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api, body, type Schemas } from "../../api/client";
 import { ExpressionField } from "../../expression/field";
+import { Begin } from "../../frame/begin";
 import { bounds, filters, setFilters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
@@ -64,18 +65,25 @@ export default function TrafficPage() {
       <h1>{text.pages.traffic}</h1>
       <Bar key={shown} shown={shown} />
       <Answered of={found}>
-        {(match) => (
-          <>
-            <p role="status">
-              {words.summary(match.matched, match.looked_at)}
-              {!match.complete && ` ${words.partial}`}
-              {match.errors.length > 0 &&
-                ` ${words.errors} ${match.errors.map((each) => `${each.code}: ${each.count}`).join(", ")}.`}
-            </p>
-            <Facets facets={match.by} onChoose={narrow} />
-            <Matched match={match} />
-          </>
-        )}
+        {(match) =>
+          match.looked_at === 0 ? (
+            <div class="card">
+              <p>{text.decisions.empty}</p>
+              <Begin />
+            </div>
+          ) : (
+            <>
+              <p role="status">
+                {words.summary(match.matched, match.looked_at)}
+                {!match.complete && ` ${words.partial}`}
+                {match.errors.length > 0 &&
+                  ` ${words.errors} ${match.errors.map((each) => `${each.code}: ${each.count}`).join(", ")}.`}
+              </p>
+              <Facets facets={match.by} onChoose={narrow} />
+              <Matched match={match} />
+            </>
+          )
+        }
       </Answered>
     </>
   );
