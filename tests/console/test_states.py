@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -79,13 +78,12 @@ def test_a_page_that_a_role_may_not_read_can_be_read(browser: Browser, bare: Dec
 
 def test_a_page_that_waits_says_so_and_only_then(owner: Watched) -> None:
     """An answer that is late is awaited in words; the words go when it is there."""
-    page, given = owner.page, threading.Event()
+    page = owner.page
     held: list[Route] = []
     page.route("**/actions?**", lambda route: held.append(route))
     page.goto(f"{HOME}/actions")
     expect(page.get_by_text("Loading …")).to_be_visible()
     accessible(page)
-    given.set()
     held[0].continue_()
     expect(page.locator("tbody tr").first).to_be_visible()
     expect(page.get_by_text("Loading …")).to_have_count(0)

@@ -33,7 +33,7 @@ def fill(wanted: Locator, text: str) -> None:
 
 def choose(page: Page, label: str, option: str) -> None:
     """Reach a choice, and step down to an option whose name begins with a text."""
-    choice = page.get_by_label(label, exact=True).first
+    choice = named(page, "combobox", label)
     reach(choice)
     page.keyboard.press("Home")
     chosen = "element => element.selectedOptions[0].text"
@@ -138,5 +138,5 @@ def test_the_time_range_goes_along(browser: Browser, told: Service) -> None:
         assert "to=" in link
         page.goto(link)
         expect(page.get_by_label("Time range")).to_have_value("own")
-        expect(page.get_by_label("From")).to_be_visible()
+        expect(page.get_by_role("textbox", name="From")).to_be_visible()
         watched.require_silence()
