@@ -1,8 +1,8 @@
 """``python -m tests.console.commands.newcomer``: the console where there is no node.
 
-A clone of what is committed, on a machine with Python and Rust alone: ``make run`` prints a link that
-opens the console.  The wheel of it, in a fresh environment, serves the same bytes; the sdist builds
-to the same; a second build of the sources, too.
+On a machine with Python and Rust alone, ``make run`` in a clone of what is committed prints a link
+that opens the console.  Its wheel serves the same bytes from a fresh environment.  The sdist builds
+to them, and so does a second build of the sources.
 """
 
 from __future__ import annotations

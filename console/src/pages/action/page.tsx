@@ -51,6 +51,7 @@ export default function ActionPage() {
           <ExpressionField
             label={text.editing.expression}
             purpose="action"
+            rows
             matches
             value={value.expression}
             isReadOnly={isReadOnly}
