@@ -81,11 +81,11 @@ def test_batches_are_signed_and_sent_again_until_they_are_taken(tmp_path: Path) 
     ):
         shop = service.tenant()
         made = [shop.decide("/")["decision_id"] for _ in range(30)]
-        wait_for(lambda: len(receiver.taken()) == 30)
+        published = "tidegate_published_total 30.0"
+        wait_for(lambda: published in service.http.get("/metrics").text)
         assert receiver.taken() == made
         assert sum(map(len, receiver.batches)) > 30
-        page = service.http.get("/metrics").text
-        assert "tidegate_publish_failures_total 3.0" in page
+        assert "tidegate_publish_failures_total 3.0" in service.http.get("/metrics").text
 
 
 def test_a_service_that_cannot_reach_its_webhook_answers_as_before(tmp_path: Path) -> None:
