@@ -226,6 +226,12 @@ class PostgresqlStore(CommittingStore):
         driver = driver_connection(self._writer)
         return driver is None or bool(driver.closed)
 
+    def _close_writer(self) -> None:
+        if self._writer is not None and self._is_cut():
+            # There is nothing to roll back, and the pool would try.
+            self._writer.invalidate()
+        super()._close_writer()
+
     def _finish(self) -> None:
         self._close_writer()
         self._write_engine.dispose()
