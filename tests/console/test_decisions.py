@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 from playwright.sync_api import expect
-from tests.browser import Watched
+from tests.browser import THEMES, Watched
+from tests.console.places import HOME, first
+from tests.console.test_access import violations, width_of
+from tests.service.service_process import Service
 
 
 def test_a_blocked_request_is_found_and_explained(owner: Watched) -> None:
@@ -20,7 +23,7 @@ def test_a_blocked_request_is_found_and_explained(owner: Watched) -> None:
     rows.nth(1).get_by_role("link").click()
     page.wait_for_url(re.compile(r"/decisions/[0-9a-f-]{36}$"))
     expect(page.get_by_text("Recorded and reproduced: equal")).to_be_visible()
-    expect(page.locator("details[open]").first).to_contain_text("fired")
+    expect(page.locator("details[open]").filter(has_text="fired").first).to_be_visible()
     owner.require_silence()
 
 
@@ -34,4 +37,28 @@ def test_overview_and_policies_show_what_was_answered(owner: Watched) -> None:
     expect(priorities.first).to_be_visible()
     shown = [int(each) for each in priorities.all_inner_texts()]
     assert shown == sorted(shown)
+    owner.require_silence()
+
+
+def test_values_are_painted_on_the_text(owner: Watched, service: Service) -> None:
+    """Parts of an expression show what they gave; a list says the same, and all can read both."""
+    page = owner.page
+    page.goto(f"{HOME}/decisions/{first(service, 'decisions?action=block', 'decision_id')}")
+    matched = page.locator("main details[open]").first
+    expect(matched.locator(".part.held").first).to_be_visible()
+    shown = matched.locator(".part[data-value]").first
+    value = shown.get_attribute("data-value")
+    row = matched.locator("tr").filter(has=page.get_by_text(shown.inner_text(), exact=True))
+    expect(row.first).to_contain_text(value or "no value")
+    tried = matched.locator("pre").inner_text()
+    service_says = service.control(
+        "GET", f"/tenants/{service.tenant_id}{page.url.partition('example-shop')[2]}/explain"
+    ).json()
+    texts = [each["expression"]["text"] for each in service_says["trace"]["actions"]]
+    assert tried in texts
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
+        assert violations(page) == []
+    assert width_of(page, 320) == 320
     owner.require_silence()

@@ -20,6 +20,7 @@ EVENTS = 1_500
 ADVERSARIAL = (
     "cookies/cookie_header.jsonl",
     "expressions/cost_bombs.jsonl",
+    "formats/json_schema_formats.jsonl",
     "headers/block_action.jsonl",
     "http/llhttp_requests.jsonl",
     "http/raw_hostile.jsonl",
@@ -40,6 +41,7 @@ ADVERSARIAL = (
     "regex_semantics/rust_regex.jsonl",
     "strings/blns.jsonl",
     "time/observed_at.jsonl",
+    "traffic/crs_requests.jsonl",
     "url/ada_extra.jsonl",
     "url/return_url_verdicts.jsonl",
     "url/wpt_idna_v2.jsonl",
@@ -52,6 +54,7 @@ LICENCES = (
     "BSD-3-Go",
     "BSD-3-web-platform-tests",
     "BSD-structured-field-tests",
+    "MIT-JSON-Schema-Test-Suite",
     "MIT-JSONTestSuite",
     "MIT-PayloadsAllTheThings",
     "MIT-ReDoS-Benchmarks",

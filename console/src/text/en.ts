@@ -99,6 +99,17 @@ export const text = {
     active: "its mitigation is active",
     back: "Back to decisions",
     unknown: "unnamed",
+    action: "Action",
+  },
+  painted: {
+    legend: "Parts of an expression:",
+    held: "true",
+    missed: "false",
+    unreached: "not reached",
+    list: (count: number) => (count === 1 ? "1 part as a list" : `${count} parts as a list`),
+    leftOut: (count: number) => `${count} more are left out.`,
+    part: "Part",
+    value: "Value",
   },
   palette: {
     label: "Page, policy, action, id of a decision or entity, or address",

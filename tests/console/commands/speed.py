@@ -1,4 +1,4 @@
-"""``python -m tests.console.commands.speed``: the largest paint, and memory over 500 changes of page."""
+"""``python -m tests.console.commands.speed``: the largest paint, and memory over 500 changes."""
 
 from __future__ import annotations
 

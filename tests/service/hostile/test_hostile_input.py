@@ -13,10 +13,12 @@ from typing import Any
 from uuid import uuid4
 
 import hostile_input
+import orjson
 import pytest
 from access_world import API_KEY_HEADER, PASSWORD, World, bearer, world
 from hostile_input import BLOCKS, BODIES, REQUESTS, TEXTS, TIMES, Case
 from raw_http import Answer, answers, exchange, require_proper
+from tests.hostile.firewall_requests import firewall_events
 
 HOT = ("/api/v1/runtime/mitigation", "/api/v1/beacon/event")
 GROWTH_BYTES = 300 * 1024 * 1024
@@ -174,6 +176,22 @@ def test_headers_may_hold_anything(attacked: World, cases: Callable[[], Iterable
             require_proper(answer, value)
             if b"\r" not in value and b"\x00" not in value and b"\n" not in value:
                 assert answer.status in (200, 400), value
+
+
+def test_attacks_on_applications_are_decided_on(attacked: World) -> None:
+    """Requests of a firewall's tests are events, alone and in a batch."""
+    headers = {API_KEY_HEADER: attacked.own.key}
+    lines = [orjson.dumps(event) for event in firewall_events()]
+    for line in lines[::4]:
+        answer = decide(attacked, line)
+        require_proper(answer, line)
+        assert answer.status == 200, (line, answer)
+    for first in range(0, len(lines), 100):
+        batch = b"[" + b",".join(lines[first : first + 100]) + b"]"
+        answered = post(attacked, "/api/v1/beacon/events", headers, batch)
+        assert answered is not None
+        require_proper(answered, batch)
+        assert {each["status"] for each in answered.json()} == {200}
 
 
 @either(TEXTS, hostile_input.texts)

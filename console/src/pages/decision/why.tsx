@@ -1,13 +1,14 @@
 /** An explanation: what each policy and clause said of the event, and the values behind it. */
 
 import type { Schemas } from "../../api/client";
-import { Foreign, marked } from "../../parts/foreign";
+import { Legend, Painted } from "../../expression/painted";
+import { marked } from "../../parts/foreign";
 import { text } from "../../text/en";
 
 const words = text.decision;
 type Explanation = Schemas["DecisionExplanation"];
 type Clause = Schemas["ClauseExplanation"];
-type Expression = Schemas["ExpressionExplanation"];
+type Action = Schemas["ActionExplanation"];
 
 export function Why({ explanation }: { explanation: Explanation }) {
   const { trace } = explanation;
@@ -25,10 +26,14 @@ export function Why({ explanation }: { explanation: Explanation }) {
           </ul>
         </div>
       )}
+      {trace && <Legend />}
+      {trace?.actions.map((action) => (
+        <ActionShown key={action.slug} action={action} />
+      ))}
       {trace?.policies.map((policy) => (
         <section key={policy.slug}>
           <h3>{marked(policy.slug)}</h3>
-          {policy.scope && <Shown expression={policy.scope} />}
+          {policy.scope && <Painted expression={policy.scope} />}
           {policy.clauses.map((clause) => (
             <ClauseShown key={clause.name} clause={clause} />
           ))}
@@ -51,31 +56,18 @@ function ClauseShown({ clause }: { clause: Clause }) {
           s
         </p>
       )}
-      {clause.condition && <Shown expression={clause.condition} />}
+      {clause.condition && <Painted expression={clause.condition} />}
     </details>
   );
 }
 
-function Shown({ expression }: { expression: Expression }) {
-  const held = expression.value === "true" ? "held" : "missed";
+function ActionShown({ action: { slug, matched, expression } }: { action: Action }) {
   return (
-    <div class="expression">
-      <pre class={held}>{marked(expression.text)}</pre>
-      {expression.error !== null && <p>{marked(expression.message ?? expression.error)}</p>}
-      <table>
-        <tbody>
-          {expression.steps.map((step) => (
-            <tr>
-              <td class="text">
-                <Foreign text={"  ".repeat(step.depth) + step.text} />
-              </td>
-              <td class="text">
-                <Foreign text={step.value ?? step.error ?? ""} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <details open={matched}>
+      <summary>
+        {matched ? "✓" : "✗"} {words.action} {marked(slug)}
+      </summary>
+      {expression && <Painted expression={expression} />}
+    </details>
   );
 }
