@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class _Process:
-    """What belongs to one process: connections and threads do not outlive a fork."""
+    """The parts of one process: connections and threads do not outlive a fork."""
 
     pid: int
     calls: AsyncClient

@@ -263,7 +263,7 @@ class SqliteStore:
         self._committed_seq = max(known)
 
     def _keep_mark(self) -> None:
-        """From now on note how far the log goes."""
+        """From now on note the end of the log."""
         writer = self._connection()
         self._log_id = counter(writer, LOG_ID)
         writer.rollback()
@@ -438,7 +438,7 @@ class SqliteStore:
 
 
 def add_rows(writer: Connection, block: LogBlock) -> None:
-    """Write what goes with a block into other tables."""
+    """Write a block's rows in other tables."""
     if block.audit is not None:
         audit.add(writer, block.audit)
     if block.forwarded is not None:
@@ -459,7 +459,7 @@ def rows(blocks: Sequence[LogBlock]) -> Iterator[list[LogBlock]]:
 
 
 def run_in_savepoint(writer: Connection, work: Write) -> None:
-    """Run a function so that what it raises undoes its own changes alone.
+    """Run a function so that an error undoes only its own changes.
 
     Raises:
         StoreUnavailableError: the whole transaction is lost.

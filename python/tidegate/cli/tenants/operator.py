@@ -1,4 +1,4 @@
-"""``tidegate operator``: those who operate tenants, in the database of this machine."""
+"""``tidegate operator``: operators of tenants, in the database of this machine."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def password(store_directory: Path | None, email: str, password_stdin: bool) -> 
 
 
 def need_address(email: str) -> None:
-    """Refuse what is no email address.
+    """Refuse a text that is not an email address.
 
     Raises:
         click.UsageError: it is none.

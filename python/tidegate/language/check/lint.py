@@ -124,7 +124,7 @@ def tautology(node: Or) -> Iterator[Diagnostic]:
 
 
 def _comparison(node: Checked, operator: str) -> tuple[Checked, object] | None:
-    """What an operator compares with a constant, and the constant."""
+    """The operand that an operator compares with a constant, and the constant."""
     if type(node) is not Call or node.function != operator:
         return None
     left, right = node.arguments

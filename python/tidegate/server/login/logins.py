@@ -45,7 +45,7 @@ class Logins:
         self._live: dict[str, LiveProvider] = {}
 
     def prepare(self) -> None:
-        """Make what can be asked; takes a while when there are providers."""
+        """Make the providers' clients; takes a while when there are providers."""
         if not self.providers:
             return
         # Their libraries take half a second to import, which a service without providers saves.

@@ -33,7 +33,7 @@ PAUSE_SECONDS = 5.0
 
 @attrs.frozen
 class _Issuer:
-    """What an issuer says of itself."""
+    """The metadata of an issuer."""
 
     authorization_endpoint: str
     token_endpoint: str
@@ -154,7 +154,7 @@ class OpenId:
         )
 
     async def _discover(self) -> _Issuer:
-        """What the issuer says of itself (OpenID Connect Discovery 1.0, section 4)."""
+        """The issuer's metadata (OpenID Connect Discovery 1.0, section 4)."""
         found = await self._outbound.read(self.provider.issuer.rstrip("/") + DISCOVERY)
         if not isinstance(found, dict) or found.get("issuer") != self.provider.issuer:
             raise LoginRefusedError("the discovery document is of another issuer")

@@ -63,7 +63,7 @@ _PUT = text("""
 
 @attrs.frozen(kw_only=True)
 class Bounds:
-    """What the catalog may take.
+    """Bounds of the catalog.
 
     Attributes:
         names: names kept for one tenant: they are chosen by callers, and anyone could invent more.
@@ -91,7 +91,7 @@ class CatalogField:
     events: int
     """Events that were learned from."""
     present: int
-    """Of these, events in which the name is present and not empty."""
+    """Events among them in which the name is present and not empty."""
     distinct_estimate: int
     """Estimated number of its values, with a typical error of 1.6 %."""
     last_seen_at_ns: int
@@ -119,7 +119,7 @@ def fields(connection: Connection, tenant_id: UUID) -> list[CatalogField]:
 
 
 def learn(connection: Connection, until: int, bounds: Bounds) -> int:
-    """Learn from the next decisions of the log, those that are lost or damaged left out.
+    """Learn from the next decisions of the log, without lost or damaged ones.
 
     Args:
         connection: the deriving connection, in a transaction.

@@ -47,7 +47,7 @@ def operator(number: int, email: str) -> Operator:
 
 
 class OperatorContract(StorePlaces):
-    """Operators, what they may do, and their tokens."""
+    """Operators, their rights, and their tokens."""
 
     @pytest.fixture
     def staffed(self, shop: Store) -> Store:
