@@ -1,4 +1,4 @@
-"""``python -m benchmarks.server.versions COMMIT``: the service beside that of another commit.
+"""``python -m benchmarks.server.versions COMMIT``: the service beside another commit's.
 
 Both serve the same definitions, on the same core, and are loaded alternately in one run; the other
 core has the load generator.  Whoever is first in a round is second in the next.  A ratio is the

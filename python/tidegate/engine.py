@@ -150,8 +150,8 @@ class _Deciding:
     def apply_effects(self, effects: Iterable[bytes]) -> None:
         """Repeat decisions that were served, in order, by their effects alone.
 
-        The state is afterwards that of the engine that decided.  What the definitions no
-        longer have a place for is passed over, as in a snapshot.
+        The state is afterwards equal to the deciding engine's.  Effects that the definitions no
+        longer have a place for are skipped, as in a snapshot.
 
         Args:
             effects: the ``effects`` of each.

@@ -46,7 +46,7 @@ def status(known: dict[str, Any], path: str) -> int:
 
 @pytest.mark.parametrize("modes", list(itertools.product(MODES[:3], MODES, MODES)))
 def test_the_strictest_mode_of_the_matched_actions_counts(modes: tuple[str, Any, Any]) -> None:
-    """Without a mode of a matched action, that of the tenant counts."""
+    """Without a mode of a matched action, the tenant's mode counts."""
     known, (tenant, one, two) = document(*modes), modes
     wanted = {"last-known": 403, "open": 200, "closed": 503}
     for path, matched in (("/", ()), ("/one", (one,)), ("/two", (two,)), ("/one-two", (one, two))):

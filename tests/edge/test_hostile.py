@@ -83,7 +83,7 @@ def test_a_hostile_host_never_becomes_an_address_to_go_to() -> None:
 
 
 def test_hostile_cookies_reach_the_decision_and_nothing_else(fronted: Fronted) -> None:
-    """No name but that of the pass is read as it, and no cookie stops a request."""
+    """Only the pass's own name is read as the pass, and no cookie stops a request."""
     proof, decider = "PROOFproof", FixedDecider()
     with fronted(decider) as site:
         for line in shared_lines("data/adversarial/cookies/cookie_header.jsonl"):

@@ -75,7 +75,7 @@ class Fault:
             wait_for(lambda: decide() and self.site.status()["decided"] > before)
 
     def _replay(self) -> None:
-        """Earlier answers come in place of new ones, and the daemon does not go back to them."""
+        """Earlier answers replace new ones, and the daemon does not go back to them."""
         before = self.site.status()["revision"]
         self.link.replay = self.chosen.choice
         replayed = self.link.replayed

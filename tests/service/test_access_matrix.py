@@ -97,7 +97,7 @@ def expected(route: Route, caller: Caller, target: Target, made: World) -> int:
         case Credential.API_KEY:
             if caller.key_of is None:
                 return 401
-            # What names no tenant is about that of the key.
+            # A call that names no tenant is about the key's tenant.
             is_own = route.body is None or target.tenant is caller.key_of
             return route.status if is_own else 404
         case Credential.SYNC_KEY:

@@ -131,7 +131,7 @@ class AsyncClient:
             request: of the visitor; forward query parameters and cookies, where proofs are.
             fields: anything else that rules are to see.
             return_url: where a visitor who passes a challenge goes back to.
-            source: origin label; by default that of the client.
+            source: origin label; by default the client's.
             observed_at: when the request came; by default its arrival at the service.
             idempotency_key: unique for the request; made when None.
             timeout: seconds, instead of the client's.

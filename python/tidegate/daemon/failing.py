@@ -55,7 +55,7 @@ def fail_document(known: Mapping[str, Any]) -> dict[str, Any] | None:
     """The document that a daemon decides by without its service.
 
     Of the modes of the actions that an event matches, the strictest counts: ``closed``, then
-    ``last-known``, then ``open``.  Where none of them has a mode, that of the tenant counts.
+    ``last-known``, then ``open``.  Where none of them has a mode, the tenant's counts.
 
     Args:
         known: the last known document, or the part of it that the fail mode needs.

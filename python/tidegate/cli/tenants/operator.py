@@ -34,7 +34,7 @@ T = TypeVar("T")
 directory_option = click.option(
     "--store-directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Directory of the database; that of the settings when left out.",
+    help="Directory of the database; by default the one in the settings.",
 )
 password_option = click.option(
     "--password-stdin", is_flag=True, help="Read the password from standard input."

@@ -111,7 +111,7 @@ def totals(
     Args:
         connection: a connection of the store.
         tenant_id: whose.
-        query: which; its clock is that of the steps.
+        query: which; the steps have its clock.
         received: when they were received, the newest first.
         by: the member; a decision without an API key is one of "none".
         step_ns: of a step, which begins at a multiple of it since 1970.

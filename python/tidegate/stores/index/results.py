@@ -56,8 +56,7 @@ class Counts:
     challenge: int = 0
     block: int = 0
     by_others: int = 0
-    """For a policy: decisions that another policy, or the end of the budget, challenged or blocked.
-    """
+    """For a policy: decisions challenged or blocked by another, or by the end of the budget."""
     monitor: int = 0
     """Decisions in which only Monitor clauses fired, whatever the answer."""
     errors: int = 0
@@ -140,8 +139,7 @@ def totals_by_policy(
 
 
 def received(connection: Connection, tenant_id: UUID, period: Period) -> list[tuple[int, int]]:
-    """The times in which the decisions of a period were received: spans of whole minutes, the
-    newest first.
+    """The receipt of a period's decisions: spans of whole minutes, the newest first.
 
     A search for what was observed long ago reads little else, whenever it arrived. Each span is its
     first time and the first time after it, in nanoseconds since 1970. The first span may be of

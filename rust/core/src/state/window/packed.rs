@@ -121,7 +121,7 @@ impl PackedWindows {
         if kept >= u32::from(FEW) {
             return false;
         }
-        // That of an event which others have counted already.
+        // Other windows have counted an event at this time already.
         let is_there = latest == Some(time) && set & bit(last) == 0;
         *window = word(number_of(*window), if is_there { set | bit(last) } else { set });
         if is_there {
