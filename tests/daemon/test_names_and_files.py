@@ -125,7 +125,7 @@ def test_a_folder_is_made_whatever_the_umask_and_its_name(
 
 
 def test_a_relative_home_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is under the folder of the moment, and the command says where."""
+    """A relative home is under the current folder, and the command says where."""
     monkeypatch.chdir(tmp_path)
     result = init("here", monkeypatch)
     assert str(tmp_path / "here") in result.output.replace("\n", "")

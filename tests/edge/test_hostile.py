@@ -65,7 +65,7 @@ def test_a_clean_address_is_on_the_site_itself(proven_site: str) -> None:
 
 
 def test_a_hostile_host_never_becomes_an_address_to_go_to() -> None:
-    """It is refused, or the address is on that very host."""
+    """A hostile host is refused, or the address is on that very host."""
     decider = FixedDecider(PROVEN)
     with serving.asgi(AsgiMiddleware(asgi_site, decider)) as site:
         for line in shared_lines("data/adversarial/url/return_url_verdicts.jsonl"):

@@ -240,7 +240,7 @@ def test_both_read_a_token_alike(
     tenant: UUID, at: int, issued_at: int, expires_at: int,
     address: str | None, agent: str, cut: int,
 ) -> None:  # fmt: skip
-    """Of any tenant, client and time, whole or cut short."""
+    """Both evaluators read a token of any tenant, client and time alike, whole or cut short."""
     keys = ProofKeys(tenant, KEYS.proof_key, KEYS.sealing_key)
     client = keys.client(address, agent)
     token = keys.mint(UUID(int=7), UUID(int=8), issued_at, expires_at, client)

@@ -208,7 +208,7 @@ class ReferenceEngine:
             return written
 
     def revoke_pass(self, pass_id: bytes, expires_at: int, at: int) -> bytes | None:
-        """Revoke a pass that has not expired; the effects, or None when it is already."""
+        """Revoke a pass that has not expired; the effects, or None if it is revoked already."""
         with self._turn:
             if expires_at <= at or self.is_revoked(pass_id):
                 return None

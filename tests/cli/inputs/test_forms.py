@@ -128,7 +128,7 @@ def test_a_request_line_that_is_none_is_the_path() -> None:
 
 
 def test_traefik_in_text_and_in_json() -> None:
-    """The same request in both: client, path, status, router."""
+    """Both forms give the same request: client, path, status, router."""
     text, other = read("traefik", TRAEFIK), read("traefik", TRAEFIK_JSON)
     for event in (text, other):
         assert event["request"]["path"] == "/whoami"

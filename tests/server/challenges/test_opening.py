@@ -302,7 +302,7 @@ def test_an_actor_may_still_start_the_check_by_hand(past: Past) -> None:
 
 
 def test_a_page_that_is_loaded_again_asks_the_same(past: Past) -> None:
-    """One session for each decision, whoever asks for it how often."""
+    """Each decision has one session, whoever opens its page and however often."""
     made = past.decided()
     pages = {past.get(made, START_NS + number * SECOND_NS).body for number in range(3)}
     assert len(pages) == 1
@@ -318,7 +318,7 @@ def test_what_is_no_challenge_is_not_there(past: Past) -> None:
 
 
 def test_a_decision_of_an_earlier_version_has_its_page(past: Past) -> None:
-    """It sealed nothing, and its event has the address in clear."""
+    """A decision of an earlier version sealed nothing, and its event has the address in clear."""
     made = past.decided(is_sealed=False)
     past.get(made)
     sent = past.wait(made, START_NS + MINUTE_NS)

@@ -372,7 +372,7 @@ def test_who_had_no_step_lately_is_next() -> None:
 
 
 def test_a_tenant_waits_while_the_log_has_enough_of_it() -> None:
-    """Others go on; its calls are decided when the log takes more, in order."""
+    """Other tenants go on; the tenant's calls are decided in order when the log takes more."""
 
     async def scene(world: World) -> None:
         world.log.full = {ONE}

@@ -37,7 +37,7 @@ def made(owner: Caller, tenant: str, noun: str, body: Any) -> Any:
 
 
 def test_definitions_are_held_as_they_are_answered(owner: Caller, tenant: str) -> None:
-    """One of each kind, with a policy that refers to the others by id, made and deleted."""
+    """The audit holds one object of each kind, with a policy that refers to the others by id."""
     known = {noun: made(owner, tenant, noun, body) for noun, body in OBJECTS.items()}
     clause = {
         "name": "one",

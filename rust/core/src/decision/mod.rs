@@ -210,7 +210,7 @@ impl<'a> Decision<'a> {
         (self.reason() == Reason::BudgetExceeded).then_some(self.on_budget_exceeded)
     }
 
-    /// The mode of the answer: of a mitigation, or of the end of the budget without one.
+    /// The mode of the answer: the mitigation's, or the fallback's where the budget ended.
     pub fn mode(&self) -> Option<Mode> {
         let answer = self.answer().map(FiredClause::mode);
         answer.or_else(|| self.fallback().and_then(|fallback| fallback.mode))

@@ -94,7 +94,7 @@ impl Engine {
     /// Reads the event of a call of this engine's tenant.
     ///
     /// # Errors
-    /// It is not to be decided on.
+    /// The call is refused.
     pub fn read_call<'a>(
         &self,
         endpoint: Endpoint,
