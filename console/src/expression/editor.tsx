@@ -19,6 +19,8 @@ import { expressionLanguage } from "./language";
 import { unitOf } from "./places";
 import { theme } from "./theme";
 
+export { ExpressionBuilder } from "./builder";
+
 /** Types over a selection without the browser's help: it would keep the look of the text that it
  * replaces in a style attribute, which the page's policy forbids. */
 const overSelection = EditorView.domEventHandlers({

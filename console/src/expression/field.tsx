@@ -1,6 +1,7 @@
 /** An expression with what the service says of it: findings in the text and below, type, cost. */
 
 import { lazy } from "preact-iso";
+import { useState } from "preact/hooks";
 import { hasRole, useTenant } from "../frame/session";
 import { ProblemPanel } from "../parts/problem";
 import { marked } from "../parts/foreign";
@@ -9,6 +10,7 @@ import { Matches } from "./match";
 import { useCheck, type Finding, type Purpose, type Report } from "./check";
 
 const ExpressionEditor = lazy(() => import("./editor").then((module) => module.ExpressionEditor));
+const ExpressionBuilder = lazy(() => import("./editor").then((module) => module.ExpressionBuilder));
 const words = text.editing;
 const NOTHING: readonly Finding[] = [];
 
@@ -22,6 +24,8 @@ export interface ExpressionFieldProps {
   /** Whether to show the recorded events it holds for: one field a page, since an operator has
    * few looks at a time. */
   matches?: boolean;
+  /** Whether it can be shown as rows. */
+  rows?: boolean;
   onChange: (value: string) => void;
 }
 
@@ -29,6 +33,7 @@ export function ExpressionField(props: ExpressionFieldProps) {
   const { value, purpose, entity = false } = props;
   const { tenant_id, role } = useTenant();
   const question = { expression: value, purpose, entity };
+  const [asRows, setAsRows] = useState(false);
   const { report, isCurrent, error } = useCheck(question);
   const isGood = isCurrent && report?.ok === true;
   const formatted = isCurrent ? (report?.formatted ?? value) : value;
@@ -37,14 +42,31 @@ export function ExpressionField(props: ExpressionFieldProps) {
   };
   return (
     <div class="field">
-      <span>{props.label}</span>
-      <ExpressionEditor
-        {...props}
-        findings={isCurrent && report ? report.diagnostics : NOTHING}
-        asker={{ tenant_id, question, seesTraffic: hasRole(role, "Analyst") }}
-        typed={{ expression: isCurrent ? value : "", nodes: report?.nodes ?? [] }}
-        onFormat={format}
-      />
+      <div class="row spread">
+        <span>{props.label}</span>
+        {props.rows === true && (
+          <button
+            type="button"
+            aria-label={`${props.label}: ${asRows ? text.rows.asText : text.rows.asRows}`}
+            onClick={() => {
+              setAsRows(!asRows);
+            }}
+          >
+            {asRows ? text.rows.asText : text.rows.asRows}
+          </button>
+        )}
+      </div>
+      {asRows ? (
+        <ExpressionBuilder {...props} />
+      ) : (
+        <ExpressionEditor
+          {...props}
+          findings={isCurrent && report ? report.diagnostics : NOTHING}
+          asker={{ tenant_id, question, seesTraffic: hasRole(role, "Analyst") }}
+          typed={{ expression: isCurrent ? value : "", nodes: report?.nodes ?? [] }}
+          onFormat={format}
+        />
+      )}
       {error !== null && <ProblemPanel error={error} />}
       <Said report={report} />
       {formatted !== value && props.isReadOnly !== true && (

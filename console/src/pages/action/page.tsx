@@ -71,6 +71,7 @@ export default function ActionPage() {
           <ExpressionField
             label={text.editing.expression}
             purpose="action"
+            rows
             matches
             value={value.expression}
             isReadOnly={isReadOnly}

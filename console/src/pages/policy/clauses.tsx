@@ -84,6 +84,7 @@ function ClauseFields(props: {
       <ExpressionField
         label={words.condition}
         purpose="condition"
+        rows
         entity={clause.entity_definition_id != null}
         value={clause.expression ?? ""}
         isReadOnly={isReadOnly}

@@ -94,6 +94,7 @@ export default function PolicyPage() {
             <ExpressionField
               label={words.scope}
               purpose="scope"
+              rows
               value={value.expression ?? ""}
               isReadOnly={isReadOnly}
               onChange={(expression) => {
