@@ -74,7 +74,7 @@ def test_public_methods_have_a_docstring(name: str) -> None:
 
 @cache
 def names_of(module: ModuleType) -> dict[str, Any]:
-    """What a name means in a module, also one that only a type checker imports."""
+    """The meaning of the names in a module, also of names that only a type checker imports."""
     known = dict(vars(module))
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tidegate"):
@@ -123,7 +123,7 @@ ALIASES = {"Action", "ActionType", "Strictness", "Clock", "Evaluator", "FailMode
            "Reason", "Source", "Type"}  # fmt: skip
 """Names for several types; each has to be there."""
 WITHOUT_PAGE = {"Backend", "Calls", "ProofKeys", "Redactor", "ReferenceRedactor", "ShownProof"}
-"""Of the service's own way through the engine."""
+"""Classes of the service's own way through the engine."""
 
 
 @pytest.mark.parametrize("name", TYPES)

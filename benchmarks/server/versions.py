@@ -80,7 +80,7 @@ def _run(*command: str) -> str:
 def alternately(
     program: Path, served: Mapping[str, Served], events: Path, seconds: float, rounds: int
 ) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """What was measured: by call and version, one of each round."""
+    """Measurements by call and version, one for each round."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {
         call: {name: [] for name in served} for call in CALLS
     }

@@ -23,7 +23,7 @@ def issued(difficulty: int = 1, lifetime: int = 600) -> dict[str, Any]:
 
 
 def solved(parameters: dict[str, Any]) -> altcha.Payload:
-    """What a browser makes of a challenge."""
+    """A browser's solution of a challenge."""
     challenge = altcha.Challenge.from_dict(parameters)
     solution = altcha.solve_challenge(challenge)
     assert solution is not None

@@ -38,7 +38,7 @@ def document(tenant: str, one: str | None, two: str | None) -> dict[str, Any]:
 
 
 def status(known: dict[str, Any], path: str) -> int:
-    """How a request is answered without the service: 200, 403 of the policy, or 503."""
+    """The status of an answer without the service: 200, 403 of the policy, or 503."""
     engine = Engine(read_document(fail_document(known) or known).compiled.source)
     action = engine.decide({"request": {"path": path}}).action
     return action.status_code if isinstance(action, Block) else 200

@@ -100,7 +100,7 @@ def init(folder: str, monkeypatch: pytest.MonkeyPatch) -> Result:
 
 
 def modes(folder: Path) -> dict[str, int]:
-    """What each path in a folder may be opened for, and the folder itself."""
+    """The modes of each path in a folder, and of the folder itself."""
     return {each.name: each.stat().st_mode & 0o777 for each in (folder, *folder.rglob("*"))}
 
 

@@ -24,7 +24,7 @@ FILES = tuple(
     for ending in ("", ".previous")
 )
 FULL_BYTES = 4_096
-"""What a file may have while the disk counts as full: less than the spool."""
+"""Bytes of a file while the disk counts as full: fewer than the spool's."""
 
 
 @attrs.define

@@ -1,4 +1,4 @@
-"""What a daemon answers while its service is away."""
+"""The answers of a daemon while its service is away."""
 
 from __future__ import annotations
 

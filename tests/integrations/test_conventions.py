@@ -88,7 +88,7 @@ def test_a_bad_proof_in_the_query_is_refused(edge: Edge, proof: str) -> None:
 
 
 def quoted(target: str) -> str:
-    """What ``http.client`` sends: it takes ASCII only."""
+    """The target in a form for ``http.client``, which takes ASCII only."""
     return "".join(each if each.isascii() else f"%{ord(each):02X}" for each in target)
 
 

@@ -218,7 +218,7 @@ def test_keys_and_secrets_are_not_shown() -> None:
 def agreed(
     token: str, at: int, client_ip: str | None = None, user_agent: str | None = None
 ) -> ShownProof | None:
-    """What both find of a token that a client shows."""
+    """The result of both for a token that a client shows."""
     request = {"client_ip": client_ip, "user_agent": user_agent}
     shown = {"request": {**request, "query_params": {"service_challenge_proof": token}}}
     found = Engine({"apiVersion": "tidegate/v1"}, "native", proof_keys=KEYS).decide(shown, at).proof

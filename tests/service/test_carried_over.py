@@ -38,7 +38,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(place: Path) -> Any:
-    """What the earlier version answered."""
+    """The answers of the earlier version."""
     return json.loads((place / "expected.json").read_text())
 
 

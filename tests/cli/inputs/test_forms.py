@@ -79,7 +79,7 @@ def read(form: str, line: str) -> dict[str, Any]:
 
 
 def value(event: dict[str, Any], expression: str) -> Any:
-    """What the engine reads in an event: it is one, and the encoder takes it."""
+    """An expression's value for an event, which the encoder accepts."""
     return tidegate.compile(expression).evaluate(event)
 
 

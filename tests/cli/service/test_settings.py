@@ -25,7 +25,7 @@ def run(*arguments: str) -> Result:
 
 
 def refusal(*arguments: str) -> str:
-    """What a command with a wrong setting says; it starts nothing."""
+    """The message of a command with a wrong setting; it starts nothing."""
     result = run(*arguments)
     assert isinstance(result.exception, SettingsError), result.output
     text = str(result.exception)

@@ -169,7 +169,7 @@ def past(tmp_path: Path) -> Iterator[Past]:
 
 
 def code(sent: Sent) -> str:
-    """Of a problem."""
+    """The code of a problem."""
     found: str = orjson.loads(sent.body)["code"]
     return found
 
@@ -221,7 +221,7 @@ def test_nobody_waits_where_the_tenant_does_not_let_them(past: Past) -> None:
 
 
 def offered(page: Sent) -> str:
-    """What a page offers."""
+    """The offer of a page."""
     text = page.body.decode()
     if "altcha-widget" in text:
         return "check"
@@ -229,11 +229,11 @@ def offered(page: Sent) -> str:
 
 
 LOOPED = ["check"] * ROUNDS + ["wait"] * (MOST_ROUNDS - ROUNDS) + ["nothing"]
-"""What somebody is offered who solves challenge after challenge."""
+"""The offers to somebody who solves challenge after challenge."""
 
 
 def kept(page: Sent) -> str:
-    """What a browser shows that keeps the cookies of a page."""
+    """The cookies that a browser keeps of a page."""
     cookie, _, attributes = page.headers["set-cookie"].partition("; ")
     assert attributes == "Max-Age=600; HttpOnly; SameSite=Lax"
     return cookie

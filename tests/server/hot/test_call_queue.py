@@ -113,7 +113,7 @@ class World:
         self.queue.add(CallBack(BEACON if beacon else RUNTIME, key, body, done, 0))
 
     def codes(self) -> dict[int, str | int]:
-        """Of each outcome: the code of a refusal, else the status."""
+        """The code of each refusal, or the status of each other outcome."""
         return {
             number: outcome.status if isinstance(outcome, Answer) else cast("Any", outcome).code
             for number, outcome in sorted(self.outcomes.items())

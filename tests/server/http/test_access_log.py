@@ -23,7 +23,7 @@ from tidegate.stores.decision_log.lines import LogBlock
 
 
 class Lines:
-    """What was logged, as members of the JSON objects."""
+    """The log lines, as members of the JSON objects."""
 
     def __init__(self, stream: io.StringIO) -> None:
         self._stream = stream

@@ -12,7 +12,7 @@ KNOWN = languages()
 
 
 def fields(text: str) -> set[str | None]:
-    """What a text wants filled in."""
+    """The places that a text wants filled in."""
     return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 

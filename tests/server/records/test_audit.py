@@ -30,7 +30,7 @@ def trail(owner: Caller, tenant: str, **query: str) -> list[Any]:
 
 
 def made(owner: Caller, tenant: str, noun: str, body: Any) -> Any:
-    """What is answered for a new object."""
+    """The answer for a new object."""
     answer = owner.post(f"{tenant}/{noun}", body)
     assert answer.status_code == 201, answer.text
     return answer.json()
