@@ -75,7 +75,7 @@ Action: TypeAlias = Allow | Challenge | Block
 
 @attrs.frozen
 class Decision:
-    """What to do with one request.
+    """The decision on one request.
 
     Attributes:
         action: to be done; :class:`Allow`, :class:`Challenge` or :class:`Block`.

@@ -123,7 +123,7 @@ class AsyncClient:
         timeout: float | None = None,
         fail_mode: FailMode | None = None,
     ) -> RuntimeDecision:
-        """What to do with one request.
+        """Decide on one request.
 
         Args:
             event: the whole event, in the shape of docs/fields.md; members that are given by
@@ -227,7 +227,7 @@ class AsyncClient:
 
     @property
     def counts(self) -> DeliveryCounts:
-        """How the events given to ``send`` stand."""
+        """The counts of events given to ``send``."""
         return self.batcher.counts()
 
     async def __aenter__(self) -> Self:

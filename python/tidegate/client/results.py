@@ -19,7 +19,7 @@ FailMode: TypeAlias = Literal["open", "closed", "raise"]
 
 @attrs.frozen(kw_only=True)
 class RuntimeDecision(Decision):
-    """What to do with one request.
+    """The decision on one request.
 
     ``is_fallback`` tells that the service did not decide: the fail mode did, because of
     ``error``.  Then there is no ``decision_id``, and ``reason`` is ``fail-open`` or

@@ -28,7 +28,7 @@ class AppliedDocument:
 
     @property
     def media(self) -> str:
-        """Its media type."""
+        """The media type of the document."""
         return "application/json" if self.is_json else "application/yaml"
 
     @property

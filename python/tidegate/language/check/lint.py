@@ -319,7 +319,7 @@ _PER_REQUEST_NAMES = frozenset(
         "trace_id",
     )
 )
-"""Of fields, parameters and cookies: `-` and the case of letters do not count."""
+"""Names of fields, parameters and cookies; `-` and the case of letters do not count."""
 _PER_REQUEST = frozenset(
     (
         "x-request-id",

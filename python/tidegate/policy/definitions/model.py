@@ -108,7 +108,7 @@ class Tenant:
 DEFAULT_TENANT = Tenant(
     tenant_id=derived_id(NAMESPACE, "tenant", "default"), name="Default", slug="default"
 )
-"""For a user with one tenant, who needs no name for it."""
+"""The tenant of a user with only one, who needs no name for it."""
 
 
 @attrs.frozen(kw_only=True)

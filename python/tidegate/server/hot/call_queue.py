@@ -76,7 +76,7 @@ class _Keyed:
     numbers: Sequence[int] = ()
     """The numbers of the calls that are decided on."""
     running: Running | None = None
-    """Their keys."""
+    """The keys of those calls."""
     deferred: Sequence[int] = ()
     """The numbers of the calls whose keys are looked up."""
 

@@ -24,7 +24,7 @@ class LiveProvider(Protocol):
     async def finish(
         self, started: Started, response: Mapping[str, str], redirect_uri: str, now: int
     ) -> Profile:
-        """Who logged in."""
+        """The person who logged in."""
 
 
 class Logins:

@@ -57,7 +57,7 @@ class Snapshot(msgspec.Struct, forbid_unknown_fields=True):
     public_key: str
     """Ed25519, in hexadecimal: what signs this answer."""
     base_url: str
-    """Where browsers reach the service."""
+    """The URL by which browsers reach the service."""
     secrets: Secrets
     revision: int
     document: msgspec.Raw
@@ -68,7 +68,7 @@ class Snapshot(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Changes(msgspec.Struct, forbid_unknown_fields=True):
-    """What changed after a number."""
+    """Changes after a number."""
 
     version: int
     tenant_id: UUID
@@ -97,7 +97,7 @@ class MitigationsItem(msgspec.Struct, tag_field="kind", tag="mitigations"):
 
 
 class Ack(msgspec.Struct, forbid_unknown_fields=True):
-    """What a daemon says of itself."""
+    """A daemon's report of itself."""
 
     daemon_id: UUID
     name: str

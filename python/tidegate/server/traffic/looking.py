@@ -62,7 +62,7 @@ class Seen:
 
     @cached_property
     def event(self) -> bytes:
-        """Its event as it may be shown now."""
+        """The event as it may be shown now."""
         return redacted(self.recorded.event, self._kept)
 
 

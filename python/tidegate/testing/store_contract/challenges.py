@@ -194,7 +194,7 @@ class ChallengeContract(StorePlaces):
                 assert run(store, prune, TENANT, START_NS + 2, limit) == pruned
 
     def test_nothing_is_left_of_a_deleted_tenant(self, shop: Store) -> None:
-        """Its sessions and passes are found, and forgotten in steps."""
+        """A deleted tenant's sessions and passes are found, and deleted in steps."""
         run(shop, challenges.open_session, session(1))
         run(shop, challenges.burn, bought(1, 1))
         run(shop, tenants.delete, TENANT)

@@ -447,7 +447,7 @@ class RetentionContract(StorePlaces):
             assert results.of_policy(connection, TENANT).total == 15
 
     def test_a_deleted_tenant_is_forgotten(self, shop: Store) -> None:
-        """Its decisions outlive it only until someone cleans up."""
+        """A deleted tenant's decisions stay only until someone cleans up."""
         done(shop.append([entry(1, event={"fields": {"a": "b"}}), entry(2, OTHER_TENANT)]))
         shop_seq = shop.flush_derived()
         done(shop.write(lambda connection: tenants.delete(connection, TENANT)))

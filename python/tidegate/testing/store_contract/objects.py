@@ -127,7 +127,7 @@ class DefinitionContract(StorePlaces):
                     definitions.find(connection, tenant_id, kind, numbered(1))  # type: ignore[arg-type]
 
     def test_pages_follow_the_order_of_the_document(self, shop: Store) -> None:
-        """By position, then by id; a new object goes to the end."""
+        """Pages are ordered by position, then by id; a new object goes to the end."""
 
         def fill(connection: Connection) -> None:
             for number, position in ((3, 0), (1, 5), (2, 5), (4, 9)):
