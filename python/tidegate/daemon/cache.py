@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import attrs
 
@@ -17,7 +19,7 @@ from tidegate.daemon import private
 from tidegate.server.logging import log
 
 _FORM = b"tidegate-cache-v1 "
-_MAX_BYTES = 256 * 1024 * 1024
+_PIECE_BYTES = 64 * 1024
 
 
 @attrs.frozen
@@ -40,19 +42,26 @@ class Cache:
 
     def read(self, name: str) -> bytes | None:
         """The content of a file, or of the one before it when it is damaged; None without one."""
-        for path in (self.directory / name, self.directory / f"{name}.previous"):
-            try:
-                found = private.read(path, _MAX_BYTES)
-            except (private.PrivateFileError, OSError) as error:
-                log.warning("a cache file is not used", file=str(path), reason=str(error))
-                continue
-            if found is None:
-                continue
-            head, _, body = found.partition(b"\n")
-            if hmac.compare_digest(head, self._head(name, body)):
-                return body
-            log.warning("a cache file is damaged and not used", file=str(path))
-        return None
+        with self.reading(name) as file:
+            return None if file is None else file.read()
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[BinaryIO | None]:
+        """As :meth:`read`, for content that is read in pieces: a file at its beginning."""
+        with ExitStack() as stack:
+            for path in (self.directory / name, self.directory / f"{name}.previous"):
+                try:
+                    found = private.opened(path)
+                    if found is None:
+                        continue
+                    if self._is_sound(name, stack.enter_context(found)):
+                        break
+                    log.warning("a cache file is damaged and not used", file=str(path))
+                except (private.PrivateFileError, OSError) as error:
+                    log.warning("a cache file is not used", file=str(path), reason=str(error))
+            else:
+                found = None
+            yield found
 
     def write(self, name: str, body: bytes) -> None:
         """Put a file in place; the present one is kept as the one before.
@@ -60,11 +69,43 @@ class Cache:
         Raises:
             OSError: it cannot be written.
         """
-        path = self.directory / name
-        with suppress(FileNotFoundError):
-            path.replace(self.directory / f"{name}.previous")
-        private.write(path, b"%b\n%b" % (self._head(name, body), body))
+        with self.writing(name) as take:
+            take(body)
 
-    def _head(self, name: str, body: bytes) -> bytes:
-        made = hashlib.blake2b(body, digest_size=32, key=self.key, salt=name.encode()[:16])
-        return _FORM + made.hexdigest().encode()
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Callable[[bytes], object]]:
+        """As :meth:`write`, for content in pieces: gives what takes each.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        path, made = self.directory / name, self._hash(name)
+
+        def take(piece: bytes) -> None:
+            made.update(piece)
+            file.write(piece)
+
+        with private.writing(path) as file:
+            file.write(_head(made))
+            yield take
+            file.seek(0)
+            file.write(_head(made))
+            with suppress(FileNotFoundError):
+                path.replace(self.directory / f"{name}.previous")
+
+    def _is_sound(self, name: str, file: BinaryIO) -> bool:
+        """Whether a file is what was written; it is then at the beginning of its content."""
+        made = self._hash(name)
+        head = file.read(len(_head(made)))
+        begin = file.tell()
+        while piece := file.read(_PIECE_BYTES):
+            made.update(piece)
+        file.seek(begin)
+        return hmac.compare_digest(head, _head(made))
+
+    def _hash(self, name: str) -> hashlib.blake2b:
+        return hashlib.blake2b(digest_size=32, key=self.key, salt=name.encode()[:16])
+
+
+def _head(made: hashlib.blake2b) -> bytes:
+    return b"%b%b\n" % (_FORM, made.hexdigest().encode())

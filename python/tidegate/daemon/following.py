@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
@@ -21,6 +21,7 @@ from tidegate.daemon.spool import Change
 from tidegate.errors import DefinitionsError, SnapshotError
 from tidegate.server.logging import log
 from tidegate.server.sync import messages
+from tidegate.server.workers.tidying import give_back_memory
 from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.decision_log.lines import join_effects
 
@@ -36,6 +37,9 @@ MOST_WAIT_SECONDS = 20
 FIRST_RETRY_SECONDS = 0.5
 GONE = 410
 _ITEMS = msgspec.json.Decoder(messages.DefinitionsItem | messages.MitigationsItem)
+_EFFECTS = msgspec.json.Decoder(list[msgspec.Raw])
+_PIECE = 1_000
+"""Effects that are read at once: as Python objects they take many times their bytes."""
 
 
 @attrs.frozen
@@ -133,6 +137,7 @@ class Following:
         """
         if self.cursor is None:
             await self._take_snapshot(await self.origin.snapshot())
+            await asyncio.to_thread(give_back_memory)
         else:
             known = self.cursor
             found = await self.origin.changes(known.sequence, known.chain, self.wait_seconds)
@@ -157,14 +162,24 @@ class Following:
             log.warning("the service went back to an earlier revision", revision=snapshot.revision)
         self.pinned(snapshot.public_key)
         await self._use(DefinitionSet.of(snapshot))
-        own = await asyncio.to_thread(self.spool.effects, self.spool.acknowledged)
-        async with self.still():
-            self.local.replace_mitigations(bytes(snapshot.effects), [each for _, each in own])
+        await self._replace_mitigations(_EFFECTS.decode(snapshot.effects))
         self.cursor = Cursor(
             snapshot.sequence, snapshot.hash, snapshot.revision, snapshot.created_at
         )
         await self.save()
         self.changed.set()
+
+    async def _replace_mitigations(self, effects: list[msgspec.Raw]) -> None:
+        """Have the active mitigations be those of a snapshot, and our own that it does not know."""
+        async with self.still():
+            pass  # What was decided before the next line is in the spool.
+        unknown = await asyncio.to_thread(self.local.unknown_to, _pieces(effects))
+        own = await asyncio.to_thread(self.spool.effects, self.spool.acknowledged)
+        async with self.still():
+            self.local.lift(unknown, [each for _, each in own])
+        for piece in _pieces(effects):
+            async with self.still():
+                self.local.apply([piece])
 
     async def _take_changes(self, known: Cursor, found: messages.Changes) -> None:
         revision, after = known.revision, self.last()
@@ -203,3 +218,8 @@ class Following:
             await asyncio.to_thread(self.definitions.use, definitions)
         except OSError as error:
             log.error("the definitions cannot be kept", reason=str(error))
+
+
+def _pieces(effects: list[msgspec.Raw]) -> Iterator[bytes]:
+    for begin in range(0, len(effects), _PIECE):
+        yield b"[%b]" % b",".join(map(bytes, effects[begin : begin + _PIECE]))

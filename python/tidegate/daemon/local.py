@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tidegate.policy.backend import Frozen
     from tidegate.policy.definitions.model import FailMode
+    from tidegate.policy.state.standing import ActiveMitigation
     from tidegate.server.engines.compiled import CompiledSet
 
 PAGE = 10_000
@@ -159,27 +160,37 @@ class LocalTenant:
             except EffectsError as error:
                 log.error("effects cannot be applied", reason=str(error))
 
-    def replace_mitigations(self, effects: bytes, own: Iterable[bytes]) -> None:
-        """Make the active mitigations equal a snapshot's and our own that it does not know.
+    def unknown_to(self, effects: Iterable[bytes]) -> list[ActiveMitigation]:
+        """The active mitigations that a snapshot does not have; on any thread.
 
         Args:
             effects: of the snapshot.
+        """
+        if self.known is None:
+            return []
+        engine, now = self.known.engine, time.time_ns()
+        page = engine.active_mitigations(now, PAGE)
+        # Of a name its hash is enough: the names of 100,000 mitigations take some 60 MB.
+        wanted = {hash(name) for each in effects for name in _mitigations(each)} if page else ()
+        found = []
+        while page:
+            found += [each for each in page if hash(_name(each)) not in wanted]
+            page = engine.active_mitigations(now, PAGE, page[-1])
+        return found
+
+    def lift(self, mitigations: Iterable[ActiveMitigation], own: Iterable[bytes]) -> None:
+        """End mitigations that the service does not know, but for our own.
+
+        Args:
+            mitigations: that a snapshot did not have.
             own: effects of decisions that the service does not have yet.
         """
         if self.known is None:
             return
-        engine, now = self.known.engine, time.time_ns()
-        wanted = set(_mitigations(effects))
-        for each in own:
-            wanted.update(_mitigations(each))
-        last = None
-        while page := engine.active_mitigations(now, PAGE, last):
-            for found in page:
-                key = orjson.dumps(list(found.key))
-                if (found.definition, key, found.policy, found.clause) not in wanted:
-                    engine.lift(found.definition, found.key, found.policy, found.clause, now)
-            last = page[-1]
-        self.apply([effects])
+        now, kept = time.time_ns(), {name for each in own for name in _mitigations(each)}
+        for each in mitigations:
+            if _name(each) not in kept:
+                self.known.engine.lift(each.definition, each.key, each.policy, each.clause, now)
 
     def freeze(self) -> Frozen | None:
         """A copy of the state."""
@@ -218,6 +229,11 @@ def _tenant(
         compiled.settings,
         compiled.keys,
     )
+
+
+def _name(mitigation: ActiveMitigation) -> tuple[str, bytes, str, str]:
+    key = orjson.dumps(list(mitigation.key))
+    return mitigation.definition, key, mitigation.policy, mitigation.clause
 
 
 def _mitigations(effects: bytes) -> Iterable[tuple[str, bytes, str, str]]:

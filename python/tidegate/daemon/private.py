@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from tidegate.errors import TidegateError
 
@@ -49,6 +51,23 @@ def read(path: Path, most: int) -> bytes | None:
         PrivateFileError: it is no plain file, another user's, open to others, or too large.
         OSError: it cannot be read.
     """
+    file = opened(path)
+    if file is None:
+        return None
+    with file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise PrivateFileError(f"`{path}` has more than {most:,} bytes")
+    return content
+
+
+def opened(path: Path) -> BinaryIO | None:
+    """A file to read and to close; None when there is none.
+
+    Raises:
+        PrivateFileError: it is no plain file, another user's, or open to others.
+        OSError: it cannot be read.
+    """
     try:
         # Without O_NONBLOCK, opening a pipe would wait for somebody to write to it.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -62,14 +81,15 @@ def read(path: Path, most: int) -> bytes | None:
     if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
         raise PrivateFileError(f"`{path}` is not a plain file")
-    with os.fdopen(descriptor, "rb") as file:
+    file = os.fdopen(descriptor, "rb")
+    try:
         if found.st_nlink > 1:
             raise PrivateFileError(f"`{path}` has another name too (a hard link): make it anew")
         _check(path, found, FILE_MODE)
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise PrivateFileError(f"`{path}` has more than {most:,} bytes")
-    return content
+    except PrivateFileError:
+        file.close()
+        raise
+    return file
 
 
 def write(path: Path, content: bytes) -> None:
@@ -78,15 +98,26 @@ def write(path: Path, content: bytes) -> None:
     Raises:
         OSError: it cannot be written; the old one stays.
     """
+    with writing(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """As :func:`write`, for content in pieces; the file is in place when the context ends.
+
+    Raises:
+        OSError: it cannot be written; the old one stays.
+    """
     made = path.with_name(f".{path.name}-{secrets.token_hex(6)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         with os.fdopen(os.open(made, flags, FILE_MODE), "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         made.replace(path)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             made.unlink()
         raise

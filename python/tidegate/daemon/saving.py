@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tidegate.daemon.cache import Cache
     from tidegate.daemon.local import LocalTenant
     from tidegate.daemon.spool import Spool
+    from tidegate.policy.backend import Frozen
 
 _NAME = "state.json"
 
@@ -25,34 +26,35 @@ class Saved:
         spool_id: of the spool that its number belongs to.
         number: of the last decision in it.
         cursor: of the last change of the service in it; None before the first.
-        state: the snapshot of the engine.
     """
 
     spool_id: str
     number: int
     cursor: Cursor | None
-    state: bytes = attrs.field(repr=False)
 
 
-def write(cache: Cache, saved: Saved) -> None:
+def write(cache: Cache, saved: Saved, state: Frozen) -> None:
     """Save a state.
 
     Raises:
         OSError: it cannot be written.
     """
     cursor = None if saved.cursor is None else attrs.astuple(saved.cursor)
-    head = orjson.dumps([saved.spool_id, saved.number, cursor])
-    cache.write(_NAME, b"%b\n%b" % (head, saved.state))
+    with cache.writing(_NAME) as take:
+        take(orjson.dumps([saved.spool_id, saved.number, cursor]) + b"\n")
+        state.write(take)
 
 
-def read(cache: Cache) -> Saved | None:
-    """The saved state; None when there is none that can be read."""
-    found = cache.read(_NAME)
-    if found is None:
-        return None
-    head, _, state = found.partition(b"\n")
-    spool_id, number, cursor = orjson.loads(head)
-    return Saved(spool_id, number, None if cursor is None else Cursor(*cursor), state)
+def read(cache: Cache, local: LocalTenant) -> Saved | None:
+    """Have a tenant take the saved state, and say what it holds; None when there is none that can
+    be read."""
+    with cache.reading(_NAME) as file:
+        if file is None:
+            return None
+        spool_id, number, cursor = orjson.loads(file.readline())
+        if not local.restore(file.read()):
+            return None
+        return Saved(spool_id, number, None if cursor is None else Cursor(*cursor))
 
 
 def restore(cache: Cache, spool: Spool, local: LocalTenant) -> Cursor | None:
@@ -61,9 +63,9 @@ def restore(cache: Cache, spool: Spool, local: LocalTenant) -> Cursor | None:
     Returns:
         How far the changes of the service are known; None where nothing is.
     """
-    saved = read(cache)
+    saved = read(cache, local)
     cursor, number = None, 0
-    if saved is not None and local.restore(saved.state):
+    if saved is not None:
         cursor = saved.cursor
         if saved.spool_id == str(spool.spool_id):
             number = saved.number

@@ -39,6 +39,7 @@ from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log
 from tidegate.server.sync.messages import Ack
 from tidegate.server.turns.lanes import Lanes
+from tidegate.server.workers.tidying import give_back_memory
 from tidegate.stores.base import StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class Daemon:
     async def start(self) -> HotPath:
         """Start with the data on disk, with or without the service."""
         await asyncio.to_thread(self._load)
+        await asyncio.to_thread(give_back_memory)
         self.recorder = Recorder(
             self.spool,  # type: ignore[arg-type]
             self.spool.last,
@@ -202,11 +204,12 @@ class Daemon:
             )
             if frozen is None:
                 return
-            state = await asyncio.to_thread(frozen.snapshot)
-            saved = saving.Saved(str(self.spool.spool_id), number, cursor, state)
-            await asyncio.to_thread(saving.write, self.cache, saved)
+            saved = saving.Saved(str(self.spool.spool_id), number, cursor)
+            await asyncio.to_thread(saving.write, self.cache, saved, frozen)
             sequence = -1 if cursor is None else cursor.sequence
             await asyncio.to_thread(self.spool.saved, number, sequence)
+            del frozen
+            await asyncio.to_thread(give_back_memory)
             self._saved = number, sequence
 
     def _load(self) -> None:

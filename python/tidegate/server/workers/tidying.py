@@ -31,9 +31,14 @@ class Tidying:
         gc.collect()
         gc.freeze()
         if has_grown:
-            with suppress(OSError, AttributeError):
-                ctypes.CDLL(None).malloc_trim(0)
+            give_back_memory()
             self._held = resident_bytes(os.getpid())
+
+
+def give_back_memory() -> None:
+    """Give the system what the process has freed, where its C library can."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def resident_bytes(pid: int) -> int:
