@@ -215,7 +215,7 @@ class MetricsSettings:
 
 @ts.settings
 class PublishSettings:
-    """Where decisions are sent on to."""
+    """The destination of published decisions."""
 
     url: str = ts.secret(
         default="",

@@ -1,4 +1,4 @@
-"""What is counted and learned from the decision log: on SQLite a file beside the database.
+"""Data derived from the decision log: on SQLite a file beside the database.
 
 It is a file of its own so that commits of decisions never wait for it. Every reading connection has
 it attached under the name ``derived``. It is flushed only at its checkpoints: what a power failure
