@@ -124,11 +124,15 @@ def test_the_edge_stands_on_the_client_and_the_shape_of_a_decision() -> None:
     }
 
 
-def test_one_module_on_each_side_imports_the_http_library() -> None:
-    """Another HTTP library would be a change to the client's file and to the server's."""
+def test_one_module_for_each_purpose_imports_the_http_library() -> None:
+    """Another HTTP library would be a change to three files: client, login and webhook."""
     users = {
         relative(path)
         for path in PACKAGE.rglob("*.py")
         if "httpx2" in {name.split(".")[0] for name in imported(path)}
     }
-    assert users == {"client/transport.py", "server/login/outbound.py"}
+    assert users == {
+        "client/transport.py",
+        "server/login/outbound.py",
+        "server/publishing/webhook.py",
+    }

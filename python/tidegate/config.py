@@ -214,6 +214,22 @@ class MetricsSettings:
 
 
 @ts.settings
+class PublishSettings:
+    """Where decisions are sent on to."""
+
+    url: str = ts.secret(
+        default="",
+        help="Where each decision is sent on to: a file:///PATH of JSON lines, the https:// "
+        "address of a webhook, or the nats:// or tls:// address of a server with JetStream.",
+    )
+    secret: str = ts.secret(default="", help="Signs what a webhook gets.")
+    subject: str = ts.option(
+        default="tidegate.decisions",
+        help="Subject of NATS; the tenant's id is added to it.",
+    )
+
+
+@ts.settings
 class ChallengeSettings:
     """Providers of challenges that need keys of their own."""
 
@@ -289,6 +305,7 @@ class Settings:
     token: TokenSettings = TokenSettings()
     login: LoginSettings = LoginSettings()
     metrics: MetricsSettings = MetricsSettings()
+    publish: PublishSettings = PublishSettings()
     challenge: ChallengeSettings = ChallengeSettings()
     workers: WorkersSettings = WorkersSettings()
     console: ConsoleSettings = ConsoleSettings()

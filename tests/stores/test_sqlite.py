@@ -19,8 +19,8 @@ from tidegate.stores import (
     Store,
     StoreUnavailableError,
     migrate,
-    sqlite,
 )
+from tidegate.stores.committing import rows
 from tidegate.stores.decision_log import lines, log, snapshots
 from tidegate.stores.index import derived, results
 from tidegate.stores.objects import tenants
@@ -379,4 +379,4 @@ def test_a_store_is_its_port(store: SqliteStore) -> None:
 def test_blocks_are_joined_to_rows(counts: list[int], expected: list[int]) -> None:
     """A row takes whole blocks, as many as fit."""
     blocks = [attrs.evolve(entry(number), count=count) for number, count in enumerate(counts)]
-    assert [sum(block.count for block in row) for row in sqlite.rows(blocks)] == expected
+    assert [sum(block.count for block in row) for row in rows(blocks)] == expected

@@ -41,6 +41,8 @@ from tidegate.server.login.logins import Logins
 from tidegate.server.offload.desk import Desk
 from tidegate.server.offload.kinds import SECONDS, Work
 from tidegate.server.offload.places import Party, places_of
+from tidegate.server.publishing.destinations import destination_of
+from tidegate.server.publishing.publisher import Publisher
 from tidegate.server.routing import docs_page
 from tidegate.server.routing.context import Application
 from tidegate.server.routing.routes import words_of_paths
@@ -198,6 +200,7 @@ class Service:
             retention.run,
         ):
             self.watch(work())
+        self.live.publisher = self._begin_to_publish()
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
         self.forwarding = Forwarding(
@@ -218,6 +221,18 @@ class Service:
             lanes=self.lanes,
             access=self.access,
         )
+
+    def _begin_to_publish(self) -> Publisher | None:
+        """Send decisions on from now on, where the settings say so."""
+        publish = self.settings.publish
+        if not publish.url:
+            return None
+        destination = destination_of(
+            publish.url, publish.secret, publish.subject, lambda: int(time.time())
+        )
+        publisher = Publisher(self.store, destination, lambda: self.recorder.committed)
+        self.watch(publisher.run())
+        return publisher
 
     def _warn_of_challenges(self) -> None:
         """Say when there are challenges, and no address that visitors could be sent to."""

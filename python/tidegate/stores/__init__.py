@@ -1,6 +1,6 @@
-"""Where the service keeps everything: the port, its SQLite form, and one file for each noun.
+"""Where the service keeps everything: the port, its two forms, and one file for each noun.
 
-The SQLite form is imported when it is asked for: a daemon needs the port alone.
+A form is imported when it is asked for: a daemon needs the port alone.
 """
 
 from importlib import import_module
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.stores.base import (
     ConflictError,
     DamagedLogError,
+    FencedError,
     HeldError,
     NotFoundError,
     SchemaError,
@@ -18,16 +19,19 @@ from tidegate.stores.base import (
     StoreError,
     StoreStatistics,
     StoreUnavailableError,
+    UnknownOutcomeError,
     UnsafeDatabaseError,
 )
 from tidegate.stores.decision_log.lines import LogBlock
 
 if TYPE_CHECKING:
-    from tidegate.stores.sqlite import SqliteStore, migrate
+    from tidegate.stores.databases import migrate, open_store
+    from tidegate.stores.sqlite import SqliteStore
 
 __all__ = [
     "ConflictError",
     "DamagedLogError",
+    "FencedError",
     "HeldError",
     "LogBlock",
     "NotFoundError",
@@ -39,12 +43,20 @@ __all__ = [
     "StoreError",
     "StoreStatistics",
     "StoreUnavailableError",
+    "UnknownOutcomeError",
     "UnsafeDatabaseError",
     "migrate",
+    "open_store",
 ]
+
+_LATE = {
+    "SqliteStore": "tidegate.stores.sqlite",
+    "migrate": "tidegate.stores.databases",
+    "open_store": "tidegate.stores.databases",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("SqliteStore", "migrate"):
-        return getattr(import_module("tidegate.stores.sqlite"), name)
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,6 +4,8 @@ StoreError
 ├── StoreUnavailableError  nothing can be written now; the work was not done
 │   ├── StoreBusyError     too much waits already; the work was not taken
 │   ├── HeldError           another process owns the data directory
+│   ├── FencedError         another process became the owner; nothing of the work was taken
+│   ├── UnknownOutcomeError nobody can tell whether the work was kept
 │   └── DamagedDatabaseError a page of the database is not what was written
 ├── ConflictError          another object has the name, or refers to the object
 ├── NotFoundError          there is no such object
@@ -15,7 +17,7 @@ StoreError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 import attrs
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.lines import LogBlock
 
 T = TypeVar("T")
+Standby: TypeAlias = Literal["required", "none"]
+"""Whether a commit of PostgreSQL has to be on a second machine too."""
 
 
 class StoreError(TidegateError):
@@ -56,6 +60,18 @@ class HeldError(StoreUnavailableError):
     """Another process owns the data directory; the message names it."""
 
     code = "directory-held"
+
+
+class FencedError(StoreUnavailableError):
+    """Another process has begun a new epoch: this one is the owner no more."""
+
+    code = "fenced"
+
+
+class UnknownOutcomeError(StoreUnavailableError):
+    """The connection ended, or the standby was not waited for: the work may be kept or lost."""
+
+    code = "unknown-outcome"
 
 
 class DamagedDatabaseError(StoreUnavailableError):

@@ -260,7 +260,9 @@ class GroupCommit:
             self.waiting_entries = self.waiting_bytes = self.waiting_writes = 0
         for work in lost:
             if work.future.running() or work.future.set_running_or_notify_cancel():
-                failure = StoreUnavailableError(reason)
+                # Who waited behind a commit of unknown outcome rests on it.
+                kind = type(error) if isinstance(error, StoreUnavailableError) else None
+                failure = (kind or StoreUnavailableError)(reason)
                 failure.__cause__ = error
                 work.future.set_exception(failure)
 

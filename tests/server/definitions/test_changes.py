@@ -16,7 +16,7 @@ from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.objects import pending
 from tidegate.stores.rows import tables
 from tidegate.stores.rows.bulk import STEP_ROWS
-from tidegate.stores.rows.connections import driver_connection
+from tidegate.stores.rows.dialects import driver_connection
 
 COUNT = 450
 """Policies: more than two steps."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from tidegate.cli.service.settings import unusable
 from tidegate.operators.providers import read_providers
+from tidegate.server.publishing.destinations import destination_of
 
 if TYPE_CHECKING:
-    from tidegate.config import ServerSettings, Settings
+    from tidegate.config import PublishSettings, ServerSettings, Settings
 
 
 def need_usable(settings: Settings) -> None:
@@ -25,6 +26,7 @@ def need_usable(settings: Settings) -> None:
     need_tls(settings.server)
     need_cover(settings.server)
     need_providers(settings)
+    need_destination(settings.publish)
     need_directory(settings)
 
 
@@ -38,6 +40,20 @@ def need_providers(settings: Settings) -> None:
         read_providers(settings.login.providers)
     except ValueError as error:
         raise unusable("login.providers", None, str(error)) from None
+
+
+def need_destination(publish: PublishSettings) -> None:
+    """See that decisions can be sent on to where the settings say.
+
+    Raises:
+        SettingsError: they cannot.
+    """
+    if not publish.url:
+        return
+    try:
+        destination_of(publish.url, publish.secret, publish.subject, lambda: 0)
+    except ValueError as error:
+        raise unusable("publish.url", None, str(error)) from None
 
 
 def need_directory(settings: Settings) -> None:

@@ -35,13 +35,9 @@ from tidegate.stores.directory.identity import DirectoryFile, StoredIdentity
 from tidegate.stores.directory.lock import claim
 from tidegate.stores.directory.mark import Mark, Noted
 from tidegate.stores.rows import tables
-from tidegate.stores.rows.connections import (
-    derived_path,
-    looking_engine,
-    translated,
-    writing_engine,
-)
+from tidegate.stores.rows.connections import derived_path, looking_engine, writing_engine
 from tidegate.stores.rows.counters import CHANGES, LOG_ID, counter
+from tidegate.stores.rows.errors import translated
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -25,8 +25,9 @@ from tidegate.stores.directory.mark import mark_path, read_mark
 from tidegate.stores.index import derived
 from tidegate.stores.objects import definition_sets
 from tidegate.stores.rows import tables
-from tidegate.stores.rows.connections import derived_path, reading_engine, translated
+from tidegate.stores.rows.connections import derived_path, reading_engine
 from tidegate.stores.rows.counters import CHANGES, LOG_ID, counter
+from tidegate.stores.rows.errors import translated
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

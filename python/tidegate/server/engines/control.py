@@ -20,6 +20,7 @@ from tidegate.server.engines.figures import EngineFigures, store_figures
 from tidegate.server.hot.metrics import Families, Shown, build_page, page, process_page
 from tidegate.server.hot.recorder import unavailable
 from tidegate.server.http.ids import new_id
+from tidegate.server.publishing.publisher import published
 from tidegate.server.turns.lanes import Lanes
 from tidegate.stores.decision_log import lifts, lines, snapshots
 from tidegate.stores.objects import passes
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tidegate.server.engines.tenant import Tenant
     from tidegate.server.hot.metrics import HotMetrics
     from tidegate.server.hot.recorder import Recorder
+    from tidegate.server.publishing.publisher import Publisher
     from tidegate.stores.base import Store
     from tidegate.stores.decision_log.lines import LogBlock
 
@@ -161,6 +163,7 @@ class LiveRuntime:
         lanes: where the tenants' calls wait.
         lost_decisions: entries of the log that were found lost, at the start or before.
         recorder: the way into the log, from the start on.
+        publisher: sends decisions on, from the start on, where that is set.
         loop: the event loop that decides, from the start on.
     """
 
@@ -171,6 +174,7 @@ class LiveRuntime:
     is_ready: bool = False
     lost_decisions: int = 0
     recorder: Recorder | None = None
+    publisher: Publisher | None = None
     loop: asyncio.AbstractEventLoop | None = None
     _clock: Callable[[], int] = time.time_ns
     _engine_figures: EngineFigures = attrs.field(factory=EngineFigures)
@@ -368,4 +372,5 @@ class LiveRuntime:
                 "Decisions answered that are not in the log (relaxed durability).",
                 unrecorded,
             ),
+            *published(self.publisher),
         ]

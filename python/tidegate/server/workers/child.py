@@ -24,7 +24,8 @@ from tidegate.server.routing.context import Application
 from tidegate.server.workers.messages import Kind, receive, send, send_error
 from tidegate.server.workers.tidying import Tidying
 from tidegate.stores.niceness import be_nice
-from tidegate.stores.rows.connections import database_path, reading_engine, translated
+from tidegate.stores.rows.connections import database_path, reading_engine
+from tidegate.stores.rows.errors import translated
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection as Pipe

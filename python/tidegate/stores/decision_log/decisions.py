@@ -23,7 +23,7 @@ from tidegate.stores.base import DamagedLogError, NotFoundError
 from tidegate.stores.decision_log.lines import LIFT, MAX_ROW_ENTRIES
 from tidegate.stores.decision_log.log import unpack
 from tidegate.stores.decision_log.rows import Unreadable, row_numbers
-from tidegate.stores.rows.connections import is_corrupt
+from tidegate.stores.rows.errors import is_corrupt
 from tidegate.stores.rows.tables import decision_log as table
 from tidegate.stores.rows.tables import tenants
 
@@ -41,6 +41,8 @@ MAX_ID = bytes([0xFF]) * 16
 FIRST_ID = bytes(16)
 END_NS = 2**63 - 1
 """After all times there are."""
+STREAMED: dict[str, Any] = {"stream_results": True, "max_row_buffer": 64}
+"""For queries whose reading may end early: PostgreSQL would send all rows at once."""
 SPAN_COST = 100
 """Decisions that could be examined in the time it takes to begin another span."""
 
@@ -428,6 +430,7 @@ def history(
         select(table.c.first_seq, table.c.count.label("entries"), table.c.index_body)
         .where(table.c.tenant_id == before.tenant_id, table.c.first_seq < before.seq)
         .order_by(table.c.first_seq.desc())
+        .execution_options(**STREAMED)
     )
     seqs: list[int] = []
     examined = 0
@@ -455,9 +458,15 @@ def oldest_id(at_ns: int) -> UUID:
 
 def rows_within(tenant_id: UUID, least: bytes, greatest: bytes) -> Select[Any]:
     """The rows that can hold ids from ``least`` to ``greatest``."""
-    return select(
-        table.c.first_seq, table.c.last_id, table.c.count.label("entries"), table.c.index_body
-    ).where(table.c.tenant_id == tenant_id, table.c.last_id >= least, table.c.first_id <= greatest)
+    return (
+        select(
+            table.c.first_seq, table.c.last_id, table.c.count.label("entries"), table.c.index_body
+        )
+        .where(
+            table.c.tenant_id == tenant_id, table.c.last_id >= least, table.c.first_id <= greatest
+        )
+        .execution_options(**STREAMED)
+    )
 
 
 def newest_first(

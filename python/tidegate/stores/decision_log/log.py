@@ -23,8 +23,8 @@ from tidegate.stores.base import DamagedLogError, NotFoundError
 from tidegate.stores.decision_log import gaps
 from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogLine
 from tidegate.stores.decision_log.rows import Unreadable, rows
-from tidegate.stores.rows.connections import is_corrupt
 from tidegate.stores.rows.counters import PRUNED_SEQ, counter
+from tidegate.stores.rows.errors import is_corrupt
 from tidegate.stores.rows.tables import decision_log
 
 if TYPE_CHECKING:

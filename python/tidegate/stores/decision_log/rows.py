@@ -13,7 +13,8 @@ import attrs
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
-from tidegate.stores.rows.connections import is_corrupt
+from tidegate.stores.rows.dialects import Forms
+from tidegate.stores.rows.errors import is_corrupt
 from tidegate.stores.rows.tables import decision_log
 
 if TYPE_CHECKING:
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
 ROWS_A_READ = 64
 """Rows fetched at once when many are read: enough to be quick, little to hold."""
 _NUMBERS_A_READ = 1_000
-_INDEXES = (
-    "ix_decision_log_tenant_id_first_seq",
-    "ix_decision_log_tenant_id_last_id_first_id",
+_HINTS = Forms(
+    sqlite=(
+        " INDEXED BY ix_decision_log_tenant_id_first_seq",
+        " INDEXED BY ix_decision_log_tenant_id_last_id_first_id",
+    ),
+    postgresql=("",),
 )
 
 
@@ -112,9 +116,9 @@ def row_numbers(
     """First numbers of rows, by an index that can be read; None where none can."""
     of_tenant = "" if tenant_id is None else "AND tenant_id = :tenant"
     values: dict[str, Any] = {} if tenant_id is None else {"tenant": tenant_id.bytes}
-    for index in _INDEXES:
+    for hint in _HINTS.of(connection):
         query = text(
-            f"SELECT first_seq FROM decision_log INDEXED BY {index}"  # noqa: S608 - names of ours
+            f"SELECT first_seq FROM decision_log{hint}"  # noqa: S608 - names of ours
             f" WHERE first_seq > :position AND first_seq <= :until {of_tenant}"
             " ORDER BY first_seq LIMIT :limit"
         )

@@ -10,6 +10,8 @@ and the next one goes on from there.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -23,6 +25,7 @@ from tidegate.stores.decision_log.log import unpack
 from tidegate.stores.decision_log.rows import Unreadable, rows
 from tidegate.stores.index import derived
 from tidegate.stores.index.counting import LearnedNames
+from tidegate.stores.rows.dialects import Forms
 from tidegate.stores.rows.tables import decision_log
 from tidegate.stores.rows.tables import field_catalog as table
 
@@ -42,23 +45,60 @@ _NAMES = (
     .order_by(table.c.name)
 )
 
-# SQLite's; PostgreSQL has json_to_recordset and decode.
-_SKETCHES = text("""
-    SELECT name, sketch FROM derived.field_catalog
-    WHERE tenant_id = :tenant AND name IN (SELECT value FROM json_each(:names))
-""")
-_PUT = text("""
-    INSERT INTO derived.field_catalog (tenant_id, name, type, example, present, sketch,
-                                       last_seen_at_ns)
-    SELECT :tenant, value ->> 0, value ->> 1, value ->> 2, value ->> 3, unhex(value ->> 4),
-           value ->> 5
-    FROM jsonb_each(:rows)
-    WHERE true
-    ON CONFLICT DO UPDATE SET
-        type = iif(type = excluded.type, type, 'dyn'), example = excluded.example,
-        present = present + excluded.present, sketch = excluded.sketch,
-        last_seen_at_ns = max(last_seen_at_ns, excluded.last_seen_at_ns)
-""")
+_SKETCHES = Forms(
+    sqlite=text("""
+        SELECT name, sketch FROM derived.field_catalog
+        WHERE tenant_id = :tenant AND name IN (SELECT value FROM json_each(:names))
+    """),
+    postgresql=text("""
+        SELECT name, sketch FROM derived.field_catalog
+        WHERE tenant_id = :tenant
+          AND name IN (SELECT json_array_elements_text(CAST(:names AS json)))
+    """),
+)
+
+_INSERT = """
+    INSERT INTO derived.field_catalog AS known
+        (tenant_id, name, type, example, present, sketch, last_seen_at_ns)
+"""
+
+
+def _merged(greatest: str) -> str:
+    return f"""
+        ON CONFLICT (tenant_id, name) DO UPDATE SET
+            type = CASE WHEN known.type = excluded.type THEN known.type ELSE 'dyn' END,
+            example = excluded.example, present = known.present + excluded.present,
+            sketch = excluded.sketch,
+            last_seen_at_ns = {greatest}(known.last_seen_at_ns, excluded.last_seen_at_ns)
+    """
+
+
+_PUT = Forms(
+    sqlite=text(f"""{_INSERT}
+        SELECT :tenant, value ->> 0, value ->> 1, value ->> 2, value ->> 3, unhex(value ->> 4),
+               value ->> 5
+        FROM jsonb_each(:rows)
+        WHERE true
+        {_merged("max")}
+    """),
+    postgresql=text(f"""{_INSERT}
+        SELECT CAST(:tenant AS bytea), value ->> 0, value ->> 1, value ->> 2,
+               CAST(value ->> 3 AS bigint), decode(value ->> 4, 'hex'),
+               CAST(value ->> 5 AS bigint)
+        FROM json_array_elements(CAST(:rows AS json)) AS each (value)
+        {_merged("greatest")}
+    """),
+)
+
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+def _without_nul(document: str) -> str:
+    """JSON with a replacement character for each NUL, which no text of PostgreSQL can hold."""
+    return _NUL.sub(r"\1\\ufffd", document) if "\\u0000" in document else document
+
+
+_STORABLE: Forms[Callable[[str], str]] = Forms(sqlite=str, postgresql=_without_nul)
 
 
 @attrs.frozen(kw_only=True)
@@ -169,7 +209,10 @@ def _known(connection: Connection, tenant_id: UUID, bounds: Bounds) -> LearnedNa
 
 
 def _merge(connection: Connection, tenant_id: UUID, names: LearnedNames) -> None:
-    wanted = orjson.dumps(names.names()).decode()
-    stored = connection.execute(_SKETCHES, {"tenant": tenant_id.bytes, "names": wanted})
+    storable = _STORABLE.of(connection)
+    wanted = storable(orjson.dumps(names.names()).decode())
+    sketches = _SKETCHES.of(connection)
+    stored = connection.execute(sketches, {"tenant": tenant_id.bytes, "names": wanted})
     learned = names.rows([(name, sketch) for name, sketch in stored])
-    connection.execute(_PUT, {"tenant": tenant_id.bytes, "rows": learned})
+    values = {"tenant": tenant_id.bytes, "rows": storable(learned)}
+    connection.execute(_PUT.of(connection), values)

@@ -1,4 +1,4 @@
-"""The derived file, beside the database: what is counted and learned from the decision log.
+"""What is counted and learned from the decision log: on SQLite a file beside the database.
 
 It is a file of its own so that commits of decisions never wait for it. Every reading connection has
 it attached under the name ``derived``. It is flushed only at its checkpoints: what a power failure
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 from pysqlite3 import dbapi2
 from sqlalchemy import insert, select, update
+from sqlalchemy import inspect as inspect_schema
 
 from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.rows.connections import (
@@ -23,15 +24,14 @@ from tidegate.stores.rows.connections import (
     check_private,
     derived_path,
     deriving_engine,
-    driver_connection,
-    is_corrupt,
     make_file,
-    translated,
 )
+from tidegate.stores.rows.dialects import driver_connection
+from tidegate.stores.rows.errors import is_corrupt, translated
 from tidegate.stores.rows.tables import derived_meta, derived_metadata
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection, Update
+    from sqlalchemy import ColumnElement, Connection, Table, Update
 
 VERSION = 3
 """The version of the tables; a file of another version is made again."""
@@ -40,6 +40,7 @@ INDEXED_SEQ = "indexed_seq"
 LEARNED_SEQ = "learned_seq"
 """The last decision that the field catalog knows."""
 _LOG_ID = "log_id"
+_VERSION = "version"
 _STATED = (_LOG_ID, INDEXED_SEQ, LEARNED_SEQ)
 
 
@@ -128,14 +129,49 @@ def make(path: Path, log_id: int) -> None:
             driver = driver_connection(connection)
             driver.execute("PRAGMA derived.journal_mode=WAL")
             with connection.begin():
-                derived_metadata.create_all(connection)
-                values = {_LOG_ID: log_id, INDEXED_SEQ: 0, LEARNED_SEQ: 0}
-                rows = [{"name": name, "value": value} for name, value in values.items()]
-                connection.execute(insert(derived_meta), rows)
+                make_tables(connection, log_id)
                 # Last: a file whose making was interrupted has no version.
                 driver.execute(f"PRAGMA derived.user_version={VERSION}")
     finally:
         engine.dispose()
+
+
+def make_tables(connection: Connection, log_id: int) -> None:
+    """Make the derived tables, empty, where there are none.
+
+    Args:
+        connection: in a transaction.
+        log_id: of the log they will be derived from.
+    """
+    derived_metadata.create_all(connection)
+    values = {_LOG_ID: log_id, INDEXED_SEQ: 0, LEARNED_SEQ: 0, _VERSION: VERSION}
+    rows = [{"name": name, "value": value} for name, value in values.items()]
+    connection.execute(insert(derived_meta), rows)
+
+
+def renew_tables(connection: Connection, log_id: int) -> bool:
+    """Make the derived tables of a schema anew, unless they are of this version and of this log.
+
+    Args:
+        connection: in a transaction, in a database where the schema ``derived`` is one of its own.
+        log_id: of the log.
+
+    Returns:
+        Whether they were made.
+    """
+    if has_table(connection, derived_meta):
+        found = connection.execute(select(derived_meta.c.name, derived_meta.c.value))
+        stated = {name: value for name, value in found}  # noqa: C416 - rows are no pairs to mypy
+        if stated.get(_VERSION) == VERSION and stated.get(_LOG_ID) == log_id:
+            return False
+        derived_metadata.drop_all(connection)
+    make_tables(connection, log_id)
+    return True
+
+
+def has_table(connection: Connection, table: Table) -> bool:
+    """Whether a table is there."""
+    return inspect_schema(connection).has_table(table.name, table.schema)
 
 
 def is_whole(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """The thread that derives from the log, beside the one that commits and never in its way.
 
-It reads committed decisions and writes the derived file; only callers who ask it to catch up wait
-for it. It also copies the WAL into the database, so that no commit has to.
+It reads committed decisions and writes the derived tables; only callers who ask it to catch up wait
+for it. On SQLite it also copies the WAL into the database, so that no commit has to.
 """
 
 from __future__ import annotations
@@ -15,25 +15,17 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from pysqlite3 import dbapi2
 
 from tidegate.stores.base import StoreError, StoreUnavailableError
 from tidegate.stores.index import catalog, derived, indexing
 from tidegate.stores.niceness import BACKGROUND, be_nice
-from tidegate.stores.rows.connections import (
-    CHECKPOINT_PAGES,
-    deriving_engine,
-    driver_connection,
-    is_corrupt,
-    reason,
-    translated,
-)
 from tidegate.stores.rows.counters import LOG_ID, counter
+from tidegate.stores.rows.errors import is_corrupt, reason, translated
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sqlalchemy import Connection
+
+    from tidegate.stores.index.places import Place
 
 PAUSE_SECONDS = 1.0
 """Counts are at most this far behind; all decisions of that time are one batch."""
@@ -43,10 +35,6 @@ in each pause, so learning takes a tenth of a processor and may fall behind for 
 LEARN_STEPS = 4
 """The most steps of learning that a caller waits for: some 65,000 decisions."""
 RETRY_SECONDS = 1.0
-RESTART_PAGES = 8 * CHECKPOINT_PAGES
-"""A WAL of this size is started again from its beginning."""
-DERIVED_PAGES = 4 * CHECKPOINT_PAGES
-"""The WAL of the derived file has the same pages again and again: copied late, they are few."""
 MAX_BEHIND = 100_000
 """Decisions; when further behind, the thread runs at the priority of the others."""
 
@@ -61,13 +49,8 @@ class Deriver:
     """Keeps the derived file of a database up with its log.
 
     Args:
-        path: of the database.  The derived file is there, see :func:`derived.fits`.
+        place: where the derived tables are.
         committed: gives the number of the last decision that this process knows of.
-        finish_checkpoint: asks the committing thread to copy the rest of the WAL, once nearly all
-        of it is copied: the WAL stands still only between two commits.
-        may_make: whether the derived file may be made again when it is found damaged; given
-            when this process is the only one.
-        made: called when it was made again.
         flush: called about every second.
         bounds: what the field catalog may take.
         monotonic: seconds of a clock that never jumps.
@@ -75,24 +58,18 @@ class Deriver:
 
     def __init__(
         self,
-        path: Path,
+        place: Place,
         committed: Callable[[], int],
-        finish_checkpoint: Callable[[], object],
-        may_make: Callable[[], bool],
-        made: Callable[[], None],
         flush: Callable[[], None] = lambda: None,
         bounds: catalog.Bounds = catalog.DEFAULT_BOUNDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._path = path
+        self._place = place
         self._committed = committed
-        self._finish_checkpoint = finish_checkpoint
-        self._may_make = may_make
-        self._made = made
         self._flush_beside = flush
         self._bounds = bounds
         self._monotonic = monotonic
-        self._engine = deriving_engine(path)
+        self._engine = place.engine()
         self._connection: Connection | None = None
         self._changed = threading.Condition()
         self._tasks: deque[_Task] = deque()
@@ -211,8 +188,7 @@ class Deriver:
 
     def _flush(self, until: int) -> int:
         self._index(until)
-        # A checkpoint begins by flushing the WAL.
-        self._pragma("PRAGMA derived.wal_checkpoint(PASSIVE)")
+        self._place.flush(self._open())
         return self.indexed_seq
 
     def _step(self, until: int) -> None:
@@ -287,11 +263,9 @@ class Deriver:
     def _failed(self, error: Exception) -> None:
         """Go on with a new connection, and with a new file if this one is damaged."""
         self._close()
-        if is_corrupt(error.__cause__ or error) and self._may_make():
+        if is_corrupt(error.__cause__ or error):
             with suppress(Exception):
-                if not derived.is_whole(self._path):
-                    derived.make(self._path, self._log_id)
-                    self._made()
+                self._place.mend(self._log_id)
 
     def _close(self) -> None:
         connection, self._connection = self._connection, None
@@ -300,18 +274,7 @@ class Deriver:
                 connection.close()
 
     def _checkpoint(self) -> None:
-        """Copy the logs of both files into them, so that the room of the logs is used again."""
-        for name, due in (("main", CHECKPOINT_PAGES), ("derived", DERIVED_PAGES)):
-            with suppress(dbapi2.Error, StoreError):
-                _, pages, copied = self._pragma(f"PRAGMA {name}.wal_checkpoint(NOOP)")
-                if pages - copied >= due:
-                    self._pragma(f"PRAGMA {name}.wal_checkpoint(PASSIVE)")
-                    if name == "main" and pages >= RESTART_PAGES:
-                        self._finish_checkpoint()
-
-    def _pragma(self, statement: str) -> tuple[int, int, int]:
-        found: tuple[int, int, int] = driver_connection(self._open()).execute(statement).fetchone()
-        return found
+        self._place.tidy(self._open)
 
     def _yield(self, behind: int) -> None:
         """Let the other threads go first, unless this one is far behind."""

@@ -37,8 +37,7 @@ _FIND = text("""
     )
     SELECT keys.fingerprint, keys.seq
     FROM buckets CROSS JOIN derived.idempotency AS keys
-        ON keys.bucket = buckets.bucket AND keys.key_hash = :key_hash
-    WHERE buckets.bucket < :end
+    WHERE keys.bucket = buckets.bucket AND keys.key_hash = :key_hash AND buckets.bucket < :end
     ORDER BY keys.bucket / 65536 DESC, keys.bucket
     LIMIT 1
 """)

@@ -5,8 +5,6 @@ with them in one transaction: a crash leaves all of it or nothing, and the next 
 there.  The extension counts the batch, and each table gets one statement
 for it, or for each bucket, for two reasons: the interpreter lock is released meanwhile, and a
 decision costs only a few microseconds.
-
-These statements are SQLite's; PostgreSQL has ``json_to_recordset``.
 """
 
 from __future__ import annotations
@@ -24,6 +22,7 @@ from tidegate.stores.decision_log.rows import Unreadable, rows
 from tidegate.stores.index import derived
 from tidegate.stores.index.counting import count_log
 from tidegate.stores.rows.counters import PRUNED_SEQ, counter
+from tidegate.stores.rows.dialects import Forms
 from tidegate.stores.rows.tables import decision_log
 
 if TYPE_CHECKING:
@@ -34,36 +33,69 @@ if TYPE_CHECKING:
 BATCH_ENTRIES = 16_384
 """Decisions indexed at once, some 0.1 s: the more, the more keys share a page."""
 
-_IDEMPOTENCY = text("""
-    INSERT INTO derived.idempotency (bucket, key_hash, fingerprint, seq)
-    SELECT :bucket, substr(:keys, 1 + 32 * key, 16), substr(:keys, 17 + 32 * key, 16), value
-    FROM jsonb_each(:seqs)
-    WHERE true
-    ON CONFLICT DO NOTHING
-""")
+_INSERT_KEYS = "INSERT INTO derived.idempotency (bucket, key_hash, fingerprint, seq)"
+_IDEMPOTENCY = Forms(
+    sqlite=text(f"""{_INSERT_KEYS}
+        SELECT :bucket, substr(:keys, 1 + 32 * key, 16), substr(:keys, 17 + 32 * key, 16), value
+        FROM jsonb_each(:seqs)
+        WHERE true
+        ON CONFLICT DO NOTHING
+    """),
+    postgresql=text(f"""{_INSERT_KEYS}
+        SELECT CAST(:bucket AS bigint), substr(:keys, CAST(32 * place - 31 AS integer), 16),
+               substr(:keys, CAST(32 * place - 15 AS integer), 16), CAST(value AS bigint)
+        FROM json_array_elements_text(CAST(:seqs AS json)) WITH ORDINALITY AS each (value, place)
+        ON CONFLICT DO NOTHING
+    """),
+)
 
-_RESULT_COUNTS = text("""
-    INSERT INTO derived.result_counts (tenant_id, policy_id, observed_minute, received_minute,
-                                       total, allow, challenge, block, by_others, monitor, errors,
-                                       last_observed_ns, last_received_ns)
-    SELECT unhex(value ->> '$[0][0]', '-'),
-           iif(value ->> '$[0][1]' = '', zeroblob(16), unhex(value ->> '$[0][1]', '-')),
-           value ->> '$[0][2]', value ->> '$[0][3]',
-           value ->> '$[1][0]', value ->> '$[1][1]', value ->> '$[1][2]', value ->> '$[1][3]',
-           value ->> '$[2][0]', value ->> '$[2][1]', value ->> '$[2][2]',
-           value ->> '$[3][0]', value ->> '$[3][1]'
-    FROM jsonb_each(:rows)
-    WHERE true
-    ON CONFLICT DO UPDATE SET
-        total = total + excluded.total, allow = allow + excluded.allow,
-        challenge = challenge + excluded.challenge, block = block + excluded.block,
-        by_others = by_others + excluded.by_others, monitor = monitor + excluded.monitor,
-        errors = errors + excluded.errors,
-        last_observed_ns = max(coalesce(last_observed_ns, excluded.last_observed_ns),
-                               coalesce(excluded.last_observed_ns, last_observed_ns)),
-        last_received_ns = max(coalesce(last_received_ns, excluded.last_received_ns),
-                               coalesce(excluded.last_received_ns, last_received_ns))
-""")
+_INSERT_COUNTS = """
+    INSERT INTO derived.result_counts AS known
+        (tenant_id, policy_id, observed_minute, received_minute, total, allow, challenge, block,
+         by_others, monitor, errors, last_observed_ns, last_received_ns)
+"""
+
+
+def _add_counts(greatest: str) -> str:
+    sums = ("total", "allow", "challenge", "block", "by_others", "monitor", "errors")
+    times = ("last_observed_ns", "last_received_ns")
+    changes = [f"{name} = known.{name} + excluded.{name}" for name in sums] + [
+        f"{name} = {greatest}(coalesce(known.{name}, excluded.{name}),"
+        f" coalesce(excluded.{name}, known.{name}))"
+        for name in times
+    ]
+    return (
+        "ON CONFLICT (tenant_id, policy_id, observed_minute, received_minute) DO UPDATE SET "
+        + ", ".join(changes)
+    )
+
+
+_RESULT_COUNTS = Forms(
+    sqlite=text(f"""{_INSERT_COUNTS}
+        SELECT unhex(value ->> '$[0][0]', '-'),
+               iif(value ->> '$[0][1]' = '', zeroblob(16), unhex(value ->> '$[0][1]', '-')),
+               value ->> '$[0][2]', value ->> '$[0][3]',
+               value ->> '$[1][0]', value ->> '$[1][1]', value ->> '$[1][2]', value ->> '$[1][3]',
+               value ->> '$[2][0]', value ->> '$[2][1]', value ->> '$[2][2]',
+               value ->> '$[3][0]', value ->> '$[3][1]'
+        FROM jsonb_each(:rows)
+        WHERE true
+        {_add_counts("max")}
+    """),
+    postgresql=text(f"""{_INSERT_COUNTS}
+        SELECT decode(replace(value #>> '{{0,0}}', '-', ''), 'hex'),
+               decode(coalesce(nullif(replace(value #>> '{{0,1}}', '-', ''), ''), repeat('0', 32)),
+                      'hex'),
+               CAST(value #>> '{{0,2}}' AS bigint), CAST(value #>> '{{0,3}}' AS bigint),
+               CAST(value #>> '{{1,0}}' AS bigint), CAST(value #>> '{{1,1}}' AS bigint),
+               CAST(value #>> '{{1,2}}' AS bigint), CAST(value #>> '{{1,3}}' AS bigint),
+               CAST(value #>> '{{2,0}}' AS bigint), CAST(value #>> '{{2,1}}' AS bigint),
+               CAST(value #>> '{{2,2}}' AS bigint),
+               CAST(value #>> '{{3,0}}' AS bigint), CAST(value #>> '{{3,1}}' AS bigint)
+        FROM json_array_elements(CAST(:rows AS json)) AS each (value)
+        {_add_counts("greatest")}
+    """),
+)
 
 _COUNT = decision_log.c.count.label("entries")
 
@@ -138,8 +170,9 @@ def index_batch(connection: Connection, batch: Batch) -> int:
         except ValueError as error:
             raise DamagedLogError(batch.first, f"has an index that is none: {error}") from None
         for number, keys, seqs in buckets:
-            connection.execute(_IDEMPOTENCY, {"bucket": number, "keys": keys, "seqs": seqs})
-        connection.execute(_RESULT_COUNTS, {"rows": counts})
+            statement = _IDEMPOTENCY.of(connection)
+            connection.execute(statement, {"bucket": number, "keys": keys, "seqs": seqs})
+        connection.execute(_RESULT_COUNTS.of(connection), {"rows": counts})
     derived.set_indexed_seq(connection, batch.last)
     return batch.last
 

@@ -157,8 +157,14 @@ def received(connection: Connection, tenant_id: UUID, period: Period) -> list[tu
         .order_by(func.max(spans.c.minute).desc())
     )
     counted = [(row.first * MINUTE_NS, (row.last + 1) * MINUTE_NS) for row in rows]
-    rest = select(func.min(decision_log.c.first_id)).where(
-        decision_log.c.tenant_id == tenant_id, decision_log.c.first_seq > indexed_seq(connection)
+    rest = (
+        select(decision_log.c.first_id)
+        .where(
+            decision_log.c.tenant_id == tenant_id,
+            decision_log.c.first_seq > indexed_seq(connection),
+        )
+        .order_by(decision_log.c.first_id)
+        .limit(1)
     )
     oldest: bytes | None = connection.execute(rest).scalar()
     # An id begins with its milliseconds.

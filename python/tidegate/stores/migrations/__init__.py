@@ -5,18 +5,23 @@ A migration that is interrupted leaves nothing behind and is run again from its 
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import inspect, select
+from sqlalchemy import insert, inspect, select
 from sqlalchemy import text as sql
+from sqlalchemy.schema import CreateSchema
 
 from tidegate.stores.base import SchemaError
+from tidegate.stores.rows.counters import CHANGES, LOG_ID, PRUNED_SEQ, RECOVERIES
+from tidegate.stores.rows.dialects import Forms
+from tidegate.stores.rows.tables import metadata, partitions, store_identity, store_meta
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0010"
+HEAD = "0011"
 """The newest revision; they are numbered without a gap."""
 VERSION_TABLE = "schema_version"
 
@@ -54,6 +59,9 @@ def check(connection: Connection) -> None:
 def upgrade(connection: Connection) -> None:
     """Bring a database to the newest revision.
 
+    An empty database of PostgreSQL gets the tables as they are now: no version of Tidegate left
+    older ones there.  From then on both databases have the same migrations.
+
     Args:
         connection: not in a transaction; each revision is committed by itself.
 
@@ -66,6 +74,12 @@ def upgrade(connection: Connection) -> None:
         check(connection)
     if found == HEAD:
         return
+    if found is None and _BEGINS_WHOLE.of(connection):
+        with connection.begin():
+            # Another process may have made them while this one waited for its turn.
+            if current(connection) is None:
+                _make_whole(connection)
+        return
     # Alembic takes as long to import as everything else together, and a server needs none of it.
     from alembic import command
     from alembic.config import Config
@@ -74,3 +88,21 @@ def upgrade(connection: Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+
+
+_BEGINS_WHOLE = Forms(sqlite=False, postgresql=True)
+
+
+def _make_whole(connection: Connection) -> None:
+    """Make the newest tables, and the rows that migrations put into them."""
+    metadata.create_all(connection)
+    derived_schema = CreateSchema("derived", if_not_exists=True)
+    connection.execute(derived_schema)
+    numbers = {CHANGES: 0, PRUNED_SEQ: 0, RECOVERIES: 0, LOG_ID: secrets.randbits(62)}
+    rows = [{"name": name, "value": value} for name, value in numbers.items()]
+    connection.execute(insert(store_meta), rows)
+    connection.execute(insert(store_identity).values(identity=secrets.token_bytes(16)))
+    connection.execute(insert(partitions).values(partition_id=0, epoch=0))
+    connection.execute(sql(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) PRIMARY KEY)"))
+    number = {"number": HEAD}
+    connection.execute(sql(f"INSERT INTO {VERSION_TABLE} VALUES (:number)"), number)  # noqa: S608

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import attrs
 from sqlalchemy import delete, select
-from sqlalchemy.dialects.sqlite import insert
 
 from tidegate.stores.rows import records
+from tidegate.stores.rows.dialects import upsert
 from tidegate.stores.rows.tables import change_marks as table
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def begin(connection: Connection, mark: Mark) -> None:
 
 def add(connection: Connection, mark: Mark) -> None:
     """Add a mark, and forget the oldest of too many."""
-    statement = insert(table).values(attrs.asdict(mark))
+    statement = upsert.of(connection)(table).values(attrs.asdict(mark))
     connection.execute(
         statement.on_conflict_do_update(
             index_elements=("tenant_id", "sequence"), set_={"seq": mark.seq}

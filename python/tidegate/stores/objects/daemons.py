@@ -7,9 +7,9 @@ from uuid import UUID
 
 import attrs
 from sqlalchemy import select
-from sqlalchemy.dialects.sqlite import insert
 
 from tidegate.stores.rows import records
+from tidegate.stores.rows.dialects import upsert
 from tidegate.stores.rows.tables import daemons as table
 from tidegate.stores.rows.tables import spools
 
@@ -59,7 +59,7 @@ def put(connection: Connection, daemon: Daemon) -> None:
     values = attrs.asdict(daemon, recurse=False)
     places = ("tenant_id", "daemon_id")
     changed = {name: values[name] for name in values if name not in (*places, "first_seen_at_ns")}
-    statement = insert(table).values(values)
+    statement = upsert.of(connection)(table).values(values)
     connection.execute(statement.on_conflict_do_update(index_elements=places, set_=changed))
 
 
@@ -88,7 +88,7 @@ def forwarded(connection: Connection, tenant_id: UUID, daemon_id: UUID, spool_id
 
 def note_forwarded(connection: Connection, tenant_id: UUID, last: Forwarded) -> None:
     """Note, in the transaction that appends the decisions, how far those of a spool come."""
-    statement = insert(spools).values(
+    statement = upsert.of(connection)(spools).values(
         tenant_id=tenant_id,
         daemon_id=last.daemon_id,
         spool_id=last.spool_id,

@@ -14,6 +14,7 @@ import attrs
 import orjson
 
 from tidegate.stores.rows.columns import Id, Json, JsonText
+from tidegate.stores.rows.dialects import PLACE
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
@@ -31,10 +32,13 @@ class Rows:
     """Rows of one table, as the driver takes them.
 
     Attributes:
+        table: its name.
+        names: of the columns.
         size: bytes of texts and binary values.
     """
 
-    statement: str
+    table: str
+    names: Sequence[str]
     values: Sequence[tuple[Any, ...]]
     size: int
 
@@ -45,7 +49,10 @@ class Rows:
             ConflictError: another row has a value that is unique.
         """
         if self.values:
-            connection.exec_driver_sql(self.statement, list(self.values))
+            places = ", ".join([PLACE.of(connection)] * len(self.names))
+            columns = ", ".join(self.names)
+            statement = f"INSERT INTO {self.table} ({columns}) VALUES ({places})"  # noqa: S608
+            connection.exec_driver_sql(statement, list(self.values))
 
     def steps(self) -> Iterator[Step]:
         """Functions that write them in short steps."""
@@ -70,9 +77,7 @@ def ready(table: Table, rows: Iterable[Mapping[str, Any]]) -> Rows:
         tuple(encode(row[name]) for name, encode in zip(names, encoders, strict=True))
         for row in rows
     ]
-    places = ", ".join("?" * len(names))
-    statement = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places})"  # noqa: S608
-    return Rows(statement, values, sum(map(_size, values)))
+    return Rows(table.name, names, values, sum(map(_size, values)))
 
 
 def json_text(value: Any) -> JsonText:

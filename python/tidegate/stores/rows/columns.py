@@ -1,4 +1,4 @@
-"""Column types: ids as 16 bytes, JSON by orjson."""
+"""Column types: ids as 16 bytes, texts ordered by their bytes, JSON by orjson."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from sqlalchemy import LargeBinary, Text
+from sqlalchemy import LargeBinary
+from sqlalchemy import Text as AnyText
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
+
+Text = AnyText().with_variant(AnyText(collation="C"), "postgresql")
+"""A text that compares by its bytes in either database, whatever the language of the machine."""
 
 
 class Id(TypeDecorator[UUID]):
@@ -35,7 +39,7 @@ class JsonText(str):
 class Json(TypeDecorator[Any]):
     """Plain data kept as JSON text; ``None`` is SQL's null."""
 
-    impl = Text
+    impl = AnyText
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect | None) -> str | None:  # noqa: ARG002

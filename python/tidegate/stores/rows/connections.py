@@ -1,28 +1,19 @@
 """Connections to an SQLite file: where the file may lie, which library is safe, how the file is
-opened, and what errors mean."""
+opened."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pysqlite3 import dbapi2
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import DBAPIError, IntegrityError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import NullPool, QueuePool
 
-from tidegate.stores.base import (
-    ConflictError,
-    DamagedDatabaseError,
-    NotFoundError,
-    StoreUnavailableError,
-    UnsafeDatabaseError,
-)
+from tidegate.stores.base import StoreUnavailableError, UnsafeDatabaseError
+from tidegate.stores.rows.dialects import driver_connection
 
 UNSAFE_VERSIONS = ((3, 7, 0), (3, 51, 2))
 """First and last release whose WAL two connections can corrupt when they reset it at once."""
@@ -44,17 +35,6 @@ READER_CACHE_KIB = 2 * 1024
 READERS = 8
 """Reads run on worker threads; more at once would only wait for each other on a few cores."""
 READER_SECONDS = 5.0
-
-_LOST = {
-    dbapi2.SQLITE_FULL,
-    dbapi2.SQLITE_IOERR,
-    dbapi2.SQLITE_NOMEM,
-    dbapi2.SQLITE_CORRUPT,
-    dbapi2.SQLITE_READONLY,
-    dbapi2.SQLITE_CANTOPEN,
-    dbapi2.SQLITE_NOTADB,
-}
-_BUSY = {dbapi2.SQLITE_BUSY, dbapi2.SQLITE_LOCKED}
 
 
 def database_path(url: str) -> Path:
@@ -203,11 +183,6 @@ def _engine(
     return engine
 
 
-def driver_connection(connection: Connection) -> Any:
-    """The driver's connection beneath."""
-    return connection.connection.driver_connection
-
-
 def check_durable(connection: Connection) -> None:
     """Read back the settings on which durability rests.
 
@@ -219,55 +194,3 @@ def check_durable(connection: Connection) -> None:
         found = driver.execute(f"PRAGMA {name}").fetchone()[0]
         if found != wanted:
             raise UnsafeDatabaseError(f"SQLite keeps `{name}` at `{found}`, `{wanted}` is needed")
-
-
-def is_corrupt(error: BaseException) -> bool:
-    """Whether an error says that a file is damaged."""
-    return _code(error) in (dbapi2.SQLITE_CORRUPT, dbapi2.SQLITE_NOTADB)
-
-
-def is_fatal(error: BaseException) -> bool:
-    """Whether an error ends the whole transaction, not one statement."""
-    return _code(error) in _LOST
-
-
-def translate(error: BaseException) -> BaseException:
-    """The error of the port that a driver's error is, or the error itself."""
-    if isinstance(error, PoolTimeoutError):
-        return StoreUnavailableError("no connection to the database became free")
-    if not isinstance(error, DBAPIError):
-        return error
-    if isinstance(error, IntegrityError):
-        text = str(error.orig)
-        if "FOREIGN KEY" in text:
-            return NotFoundError("object that it refers to")
-        table, _, column = text.rpartition(": ")[2].rpartition(", ")[2].partition(".")
-        return ConflictError(f"another of `{table}` has the same `{column}`")
-    if is_corrupt(error):
-        return DamagedDatabaseError(
-            f"a part of the database is damaged ({reason(error)}): `tidegate verify` says which;"
-            " restore it from a backup"
-        )
-    if _code(error) in _LOST | _BUSY:
-        return StoreUnavailableError(reason(error))
-    return error
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Raise the errors of the port for those of the driver."""
-    try:
-        yield
-    except (DBAPIError, PoolTimeoutError) as error:
-        raise translate(error) from error
-
-
-def reason(error: BaseException) -> str:
-    """The driver's message, without the statement."""
-    text = str(error.orig) if isinstance(error, DBAPIError) else str(error)
-    return text or type(error).__name__
-
-
-def _code(error: BaseException) -> int | None:
-    code = getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF

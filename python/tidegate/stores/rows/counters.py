@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, insert, select, update
 
 from tidegate.stores.rows.tables import store_meta
 
@@ -19,6 +19,8 @@ LOG_ID = "log_id"
 """A random number that identifies this log, for the file derived from it."""
 RECOVERIES = "recoveries"
 """How often writing failed and was resumed."""
+PUBLISHED_SEQ = "published_seq"
+"""The last decision that was sent on to others; absent where nothing ever was."""
 
 
 def counter(connection: Connection, name: str) -> int:
@@ -39,3 +41,17 @@ def count(connection: Connection, name: str) -> None:
 def set_counter(connection: Connection, name: str, value: int) -> None:
     """Set a number."""
     connection.execute(update(store_meta).where(store_meta.c.name == name).values(value=value))
+
+
+def find_counter(connection: Connection, name: str) -> int | None:
+    """A number that may not have been put yet."""
+    value: int | None = connection.execute(
+        select(store_meta.c.value).where(store_meta.c.name == name)
+    ).scalar_one_or_none()
+    return value
+
+
+def put_counter(connection: Connection, name: str, value: int) -> None:
+    """Set a number, whether or not it was there."""
+    connection.execute(delete(store_meta).where(store_meta.c.name == name))
+    connection.execute(insert(store_meta).values(name=name, value=value))

@@ -18,12 +18,11 @@ from sqlalchemy import (
     MetaData,
     PrimaryKeyConstraint,
     Table,
-    Text,
     UniqueConstraint,
     false,
 )
 
-from tidegate.stores.rows.columns import Id, Json
+from tidegate.stores.rows.columns import Id, Json, Text
 
 metadata = MetaData(
     naming_convention={
@@ -104,6 +103,15 @@ tenants = Table(
     Column("definition_revision", BigInteger, nullable=False),
     *_versioned(),
     Column("definition_generation", BigInteger, nullable=False, server_default="0"),
+)
+
+partitions = Table(
+    "partitions",
+    metadata,
+    Column("partition_id", Integer, primary_key=True, autoincrement=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("owner", Text),
+    comment="who may append to the log; a claim begins the next epoch, see claims.py",
 )
 
 definitions = Table(

@@ -1,0 +1,53 @@
+"""The destination that settings name."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tidegate.server.publishing.jetstream import JetStream
+from tidegate.server.publishing.json_lines import JsonLines
+from tidegate.server.publishing.webhook import Webhook
+
+if TYPE_CHECKING:
+    from tidegate.server.publishing.base import Destination
+
+KINDS = "a file:///PATH, an https:// address, or a nats:// or tls:// address"
+
+
+def destination_of(url: str, secret: str, subject: str, clock: Callable[[], int]) -> Destination:
+    """The destination that settings name.
+
+    Args:
+        url: where messages go.
+        secret: signs what a webhook gets.
+        subject: of NATS, before the tenant.
+        clock: seconds since 1970.
+
+    Raises:
+        ValueError: there is none of that kind, or it cannot be used.
+    """
+    parts = urlsplit(url)
+    match parts.scheme:
+        case "file" if parts.path and not parts.netloc:
+            return JsonLines(Path(parts.path))
+        case "https" | "http" if parts.hostname:
+            if parts.scheme == "http" and not _is_loopback(parts.hostname):
+                raise ValueError("plain http would show decisions to the network; use https")
+            if not secret:
+                raise ValueError("a webhook needs `publish.secret`, which signs what it gets")
+            return Webhook(url, secret.encode(), clock)
+        case "nats" | "tls" if parts.hostname:
+            return JetStream(url, subject)
+        case _:
+            raise ValueError(f"decisions can go to {KINDS}")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,147 @@
+"""Follows the decision log and sends it on; the store keeps how far it came.
+
+The log is the outbox. Decisions never wait for a destination. Retention does not wait either: what
+it deletes before it was sent is counted as lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from tidegate.server.logging import log
+from tidegate.server.publishing.base import NotTakenError
+from tidegate.server.publishing.messages import message_of
+from tidegate.stores.base import StoreError
+from tidegate.stores.decision_log import log as decision_log
+from tidegate.stores.rows.counters import PUBLISHED_SEQ, find_counter, put_counter
+
+if TYPE_CHECKING:
+    from tidegate.server.publishing.base import Destination
+    from tidegate.server.publishing.messages import Message
+    from tidegate.stores.base import Store
+
+BATCH = 200
+"""Messages that are sent at once."""
+IDLE_SECONDS = 0.1
+"""How long a new decision waits until somebody looks."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds until a failed batch is tried again; each failure doubles them."""
+
+
+class Publisher:
+    """Sends what is committed from the first start on.
+
+    Args:
+        store: has the log, and keeps how far it was sent.
+        destination: takes the messages.
+        committed: gives the number of the last durable entry.
+    """
+
+    def __init__(
+        self, store: Store, destination: Destination, committed: Callable[[], int]
+    ) -> None:
+        self._store = store
+        self._destination = destination
+        self._committed = committed
+        self._position: int | None = None
+        self.sent = 0
+        """Messages that the destination took."""
+        self.lost = 0
+        """Entries that were deleted or damaged before they were sent."""
+        self.failures = 0
+        """Batches that the destination did not take."""
+
+    @property
+    def waiting(self) -> int:
+        """Entries that are committed and not sent."""
+        return 0 if self._position is None else max(0, self._committed() - self._position)
+
+    async def run(self) -> None:
+        """Send for as long as the service runs."""
+        pause = FIRST_PAUSE
+        try:
+            while True:
+                try:
+                    await self._step()
+                    pause = FIRST_PAUSE
+                except (NotTakenError, StoreError) as error:
+                    self.failures += 1
+                    log.warning(
+                        "decisions are not published; it is tried again",
+                        reason=str(error),
+                        waiting=self.waiting,
+                        seconds=pause,
+                    )
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, LONGEST_PAUSE)
+                except Exception:
+                    log.exception("publishing failed; it is tried again")
+                    await asyncio.sleep(LONGEST_PAUSE)
+        finally:
+            await self._destination.close()
+
+    async def _step(self) -> None:
+        """Send one batch, or wait a moment when there is none."""
+        if self._position is None:
+            self._position = await asyncio.to_thread(self._begin)
+        position, end = self._position, self._committed()
+        if end <= position:
+            await asyncio.sleep(IDLE_SECONDS)
+            return
+        messages = await asyncio.to_thread(self._read, position, end)
+        if messages:
+            await self._destination.send(messages)
+        # A batch that is not full reached the end.
+        reached = messages[-1].seq if len(messages) == BATCH else end
+        await asyncio.wrap_future(
+            self._store.write(lambda c: put_counter(c, PUBLISHED_SEQ, reached), quietly=True)
+        )
+        self.sent += len(messages)
+        lost = reached - position - len(messages)
+        if lost:
+            self.lost += lost
+            log.error("decisions were deleted or damaged before they were published", lost=lost)
+        self._position = reached
+
+    def _read(self, position: int, end: int) -> list[Message]:
+        with self._store.read() as connection:
+            lines = decision_log.scan(connection, after=position, until=end, passed=lambda _: None)
+            return [message_of(line) for line in islice(lines, BATCH)]
+
+    def _begin(self) -> int:
+        """Where the last process ended; the first one begins at the end of the log."""
+        with self._store.read() as connection:
+            position = find_counter(connection, PUBLISHED_SEQ)
+        if position is not None:
+            return position
+        newest = self._committed()
+        self._store.write(lambda c: put_counter(c, PUBLISHED_SEQ, newest), quietly=True).result()
+        return newest
+
+
+def published(publisher: Publisher | None) -> list[Metric]:
+    """The figures of a publisher; where nothing is published they are 0."""
+    waiting, sent, failures, lost = (
+        (publisher.waiting, publisher.sent, publisher.failures, publisher.lost)
+        if publisher
+        else (0, 0, 0, 0)
+    )
+    return [
+        GaugeMetricFamily(
+            "tidegate_publish_waiting", "Decisions in the log that are not published yet.", waiting
+        ),
+        CounterMetricFamily("tidegate_published", "Decisions that were published.", sent),
+        CounterMetricFamily(
+            "tidegate_publish_failures", "Batches that the destination did not take.", failures
+        ),
+        CounterMetricFamily(
+            "tidegate_publish_lost",
+            "Decisions that were deleted or damaged before they were published.",
+            lost,
+        ),
+    ]

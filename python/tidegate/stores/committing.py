@@ -1,0 +1,310 @@
+"""The part of a store that both databases share: one thread commits, one derives, readers read.
+
+A database adds how it is opened and claimed, how rows get into the log, and what becomes of a
+commit that failed.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tidegate.stores.base import StoreStatistics, StoreUnavailableError
+from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
+from tidegate.stores.decision_log.log import pack, row_checksum
+from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
+from tidegate.stores.index.deriving import Deriver
+from tidegate.stores.objects import audit, daemons
+from tidegate.stores.rows.counters import CHANGES, count, counter
+from tidegate.stores.rows.errors import is_fatal, reason, translate, translated
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from sqlalchemy import Connection, Engine
+
+    from tidegate.stores.decision_log.gaps import LogGap
+
+T = TypeVar("T")
+
+LOG_COLUMNS = (
+    "first_seq, tenant_id, count, received_at_ns, first_id, last_id, index_body, body, checksum,"
+    " previous_seq"
+)
+
+
+class CommittingStore(ABC):
+    """A :class:`~tidegate.stores.base.Store` over one writing connection.
+
+    A form of it opens its database and sets ``_read_engine``, ``_queue`` and ``_deriver``.
+    """
+
+    _read_engine: Engine
+    _queue: GroupCommit
+    _deriver: Deriver
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._writer: Connection | None = None
+        self._committed_seq = 0
+        self._seen_changes = 0
+        self._changes = 0
+        self._last_rows: dict[UUID, int] = {}
+        self._longest_write_seconds = 0.0
+        self.lost_changes = 0
+        """Commits of anything but decisions that were found lost at the opening, at least."""
+        self.lost: LogGap | None = None
+        """The end of the log, when it was found lost at the opening."""
+
+    def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
+        """See :meth:`Store.write <tidegate.stores.base.Store.write>`."""
+        return self._queue.write(work, is_quiet=quietly)
+
+    def append(self, blocks: Sequence[LogBlock]) -> Future[None]:
+        """See :meth:`Store.append <tidegate.stores.base.Store.append>`."""
+        return self._queue.append(blocks)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """See :meth:`Store.read <tidegate.stores.base.Store.read>`."""
+        with translated(), self._read_engine.connect() as connection:
+            yield connection
+
+    def index_now(self) -> None:
+        """See :meth:`Store.index_now <tidegate.stores.base.Store.index_now>`."""
+        # Earlier appends are committed then, or never will be.
+        self._queue.command(lambda: None).result()
+        self._deriver.catch_up().result()
+
+    def learn_now(self) -> None:
+        """See :meth:`Store.learn_now <tidegate.stores.base.Store.learn_now>`."""
+        self._queue.command(lambda: None).result()
+        self._deriver.learn().result()
+
+    def derive(self, work: Callable[[Connection], T]) -> Future[T]:
+        """See :meth:`Store.derive <tidegate.stores.base.Store.derive>`."""
+        return self._deriver.write(work)
+
+    def flush_derived(self) -> int:
+        """See :meth:`Store.flush_derived <tidegate.stores.base.Store.flush_derived>`."""
+        return self._deriver.flush().result()
+
+    def recover(self) -> None:
+        """See :meth:`Store.recover <tidegate.stores.base.Store.recover>`."""
+        self._queue.command(self._reopen).result()
+
+    @property
+    def is_accepting(self) -> bool:
+        """See :attr:`Store.is_accepting <tidegate.stores.base.Store.is_accepting>`."""
+        return self._queue.is_accepting
+
+    def changed(self) -> bool:
+        """See :meth:`Store.changed <tidegate.stores.base.Store.changed>`."""
+        with self.read() as connection:
+            changes = counter(connection, CHANGES)
+        previous, self._seen_changes = self._seen_changes, changes
+        return changes != previous
+
+    def statistics(self) -> StoreStatistics:
+        """See :meth:`Store.statistics <tidegate.stores.base.Store.statistics>`."""
+        queue = self._queue
+        return StoreStatistics(
+            waiting_entries=queue.waiting_entries,
+            waiting_writes=queue.waiting_writes,
+            oldest_waiting_seconds=queue.oldest_seconds(),
+            commits=queue.commits,
+            committed_entries=queue.committed_entries,
+            committed_writes=queue.committed_writes,
+            failed_commits=queue.failed_commits,
+            commit_seconds=queue.commit_seconds,
+            last_commit_seconds=queue.last_commit_seconds,
+            longest_write_seconds=self._longest_write_seconds,
+            committed_seq=self._committed_seq,
+            indexed_seq=self._deriver.indexed_seq,
+            learned_seq=self._deriver.learned_seq,
+            index_seconds=self._deriver.seconds,
+            learning_seconds=self._deriver.learning_seconds,
+            index_error=self._deriver.error,
+        )
+
+    def close(self) -> None:
+        """See :meth:`Store.close <tidegate.stores.base.Store.close>`."""
+        self._deriver.close()
+        self._queue.close()
+        self._read_engine.dispose()
+
+    # The functions below run on the writing thread, or before it starts.
+
+    @abstractmethod
+    def _reopen(self) -> None:
+        """Take work again, if a new connection can commit."""
+
+    @abstractmethod
+    def _claim_log(self) -> None:
+        """Let no other process append, from the first append on."""
+
+    @abstractmethod
+    def _insert_log(self, writer: Connection, rows: list[tuple[Any, ...]]) -> None:
+        """Write rows of the log; outside a transaction the statement is one of its own."""
+
+    @abstractmethod
+    def _last_row(self, writer: Connection, tenant_id: UUID) -> int:
+        """The first number of a tenant's last row; 0 without any."""
+
+    @abstractmethod
+    def _is_in_transaction(self, writer: Connection) -> bool:
+        """Whether the driver's connection has a transaction that can go on."""
+
+    @abstractmethod
+    def _failed(self, error: Exception) -> StoreUnavailableError:
+        """What a commit that failed means for those who wait for it."""
+
+    @abstractmethod
+    def _begun(self, writer: Connection) -> None:
+        """Called in a transaction of a group, before its work."""
+
+    @abstractmethod
+    def _committed(self) -> None:
+        """Called after a commit, before anybody learns of it."""
+
+    def _connection(self) -> Connection:
+        if self._writer is None:
+            raise StoreUnavailableError("the database is not open")
+        return self._writer
+
+    def _commit(self, group: list[Work]) -> None:
+        try:
+            self._committed_seq = self._commit_all(group)
+            self._committed()
+        except Exception as error:
+            failure = self._failed(error)
+            self._undo()
+            if failure is error:
+                raise
+            raise failure from error
+
+    def _commit_all(self, group: list[Work]) -> int:
+        """Commit a group; the number of the last decision then."""
+        writer = self._connection()
+        appends = [work for work in group if isinstance(work, Append)]
+        if appends:
+            self._claim_log()
+            writer = self._connection()
+        with_rows = [block for work in appends for block in work.blocks if block.has_rows]
+        if len(appends) == len(group) and not with_rows:
+            # One statement is its own transaction: the interpreter lock, which a busy server gives
+            # back late, is released once and not three times.
+            return self._append(writer, appends, self._committed_seq)
+        seq = self._committed_seq
+        waiting: list[Append] = []
+        with writer.begin():
+            self._begun(writer)
+            for work in group:
+                if isinstance(work, Append):
+                    waiting.append(work)
+                    continue
+                seq = self._append(writer, waiting, seq)
+                waiting.clear()
+                started = self._monotonic()
+                self._run_in_savepoint(writer, work)
+                held = self._monotonic() - started
+                self._longest_write_seconds = max(self._longest_write_seconds, held)
+            seq = self._append(writer, waiting, seq)
+            for block in with_rows:
+                add_rows(writer, block)
+            if any(isinstance(work, Write) and not work.is_quiet for work in group):
+                count(writer, CHANGES)
+                self._changes += 1
+        return seq
+
+    def _append(self, writer: Connection, appends: list[Append], seq: int) -> int:
+        """Append to the log after ``seq``; the number of the last decision then."""
+        by_tenant: dict[UUID, list[LogBlock]] = {}
+        for work in appends:
+            for block in work.blocks:
+                by_tenant.setdefault(block.tenant_id, []).append(block)
+        made: list[tuple[Any, ...]] = []
+        for tenant_id, blocks in by_tenant.items():
+            for part in rows(blocks):
+                entries = sum(block.count for block in part)
+                newest = max(block.received_at_ns for block in part)
+                least = min(block.first_id for block in part)
+                greatest = max(block.last_id for block in part)
+                index = pack([block.index for block in part], b",")
+                body = pack([block.lines for block in part], b"\n")
+                previous = self._last_rows.get(tenant_id)
+                if previous is None:
+                    previous = self._last_row(writer, tenant_id)
+                row = (seq + 1, tenant_id.bytes, entries, newest, least, greatest, index, body)
+                made.append((*row, row_checksum(*row, previous), previous))
+                self._last_rows[tenant_id] = seq + 1
+                seq += entries
+        if made:
+            self._insert_log(writer, made)
+        return seq
+
+    def _run_in_savepoint(self, writer: Connection, work: Write) -> None:
+        """Run a function so that what it raises undoes its own changes alone.
+
+        Raises:
+            StoreUnavailableError: the whole transaction is lost.
+        """
+        savepoint = writer.begin_nested()
+        try:
+            result = work.work(writer)
+            savepoint.commit()
+        except BaseException as error:
+            if is_fatal(error) or not self._is_in_transaction(writer):
+                raise StoreUnavailableError(reason(error)) from error
+            savepoint.rollback()
+            failure = translate(error)
+            work.outcome = lambda: throw(failure)
+        else:
+            work.outcome = lambda: result
+
+    def _undo(self) -> None:
+        """Leave no transaction open; a connection that fails to do so is given up."""
+        self._last_rows.clear()
+        try:
+            if self._writer is not None:
+                self._writer.rollback()
+                if self._is_in_transaction(self._writer):
+                    raise StoreUnavailableError("the transaction goes on")
+        except Exception:
+            self._close_writer()
+
+    def _close_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with suppress(Exception):
+                writer.close()
+
+
+def add_rows(writer: Connection, block: LogBlock) -> None:
+    """Write what goes with a block into other tables."""
+    if block.audit is not None:
+        audit.add(writer, block.audit)
+    if block.forwarded is not None:
+        daemons.note_forwarded(writer, block.tenant_id, block.forwarded)
+
+
+def rows(blocks: Sequence[LogBlock]) -> Iterator[list[LogBlock]]:
+    """Blocks of one tenant, parted into rows of the log."""
+    row: list[LogBlock] = []
+    entries = 0
+    for block in blocks:
+        if entries + block.count > MAX_ROW_ENTRIES:
+            yield row
+            row, entries = [], 0
+        row.append(block)
+        entries += block.count
+    yield row
+
+
+def throw(error: BaseException) -> None:
+    """Raise."""
+    raise error

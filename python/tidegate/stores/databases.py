@@ -1,0 +1,94 @@
+"""Which database a URL names, and everything that is opened by URL."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tidegate.stores.base import Standby, StoreUnavailableError
+from tidegate.stores.index.catalog import DEFAULT_BOUNDS, Bounds
+from tidegate.stores.rows.dialects import is_postgresql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Engine
+
+    from tidegate.stores.committing import CommittingStore
+    from tidegate.stores.directory.claims import Claim
+    from tidegate.stores.directory.lock import Lock
+
+
+def migrate(url: str) -> None:
+    """Make a database and its tables, or bring them to the newest revision.
+
+    Args:
+        url: ``sqlite:////var/lib/tidegate/tidegate.db`` or ``postgresql://user@host/name``.
+
+    Raises:
+        SchemaError: the database is newer than this code.
+        StoreUnavailableError: it cannot be opened or written.
+        UnsafeDatabaseError: the library is one that could lose data.
+        ValueError: the URL names no database this code knows.
+    """
+    _module(url).migrate(url)
+
+
+def reading_engine(url: str) -> Engine:
+    """The engine of connections that read a database."""
+    if is_postgresql(url):
+        made: Engine = _postgresql("tidegate.stores.rows.postgresql").reading_engine(url)
+        return made
+    from tidegate.stores.rows import connections
+
+    return connections.reading_engine(connections.database_path(url))
+
+
+def open_store(
+    url: str,
+    *,
+    lock: Lock | Claim | None = None,
+    catalog: Bounds = DEFAULT_BOUNDS,
+    standby: Standby = "required",
+    ended: Callable[[StoreUnavailableError], None] = lambda _: None,
+) -> CommittingStore:
+    """The store of a database.
+
+    Args:
+        url: as of :func:`migrate`.
+        lock: of its owner, as :class:`~tidegate.stores.sqlite.SqliteStore` and
+            :class:`~tidegate.stores.postgresql.PostgresqlStore` take it.
+        catalog: what the field catalog may take.
+        standby: whether a database of PostgreSQL must have a synchronous standby.
+        ended: called when the ownership ends before the close; SQLite's does not.
+
+    Raises:
+        StoreError: it cannot be opened.
+        ValueError: the URL names no database this code knows.
+    """
+    module = _module(url)
+    if is_postgresql(url):
+        store: CommittingStore = module.PostgresqlStore(
+            url, lock=lock, catalog=catalog, standby=standby, ended=ended
+        )
+        return store
+    kept: CommittingStore = module.SqliteStore(url, lock=lock, catalog=catalog)
+    return kept
+
+
+def _module(url: str) -> Any:
+    if is_postgresql(url):
+        return _postgresql("tidegate.stores.postgresql")
+    return import_module("tidegate.stores.sqlite")
+
+
+def _postgresql(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != "psycopg":
+            raise
+        raise StoreUnavailableError(
+            "PostgreSQL needs a driver that is not installed; run"
+            " `pip install 'tidegate[postgresql]'`"
+        ) from None

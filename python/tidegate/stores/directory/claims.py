@@ -1,0 +1,103 @@
+"""One owner of a database of PostgreSQL: a session's lock says who lives, an epoch who may append.
+
+The lock ends with its process at once, and with its machine after seconds.  It is for finding the
+next owner quickly.  That no earlier owner appends any more rests on the epoch alone: the statement
+that appends names its own, and takes no row once another has begun.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import attrs
+import orjson
+import psycopg
+
+from tidegate.stores.base import HeldError
+from tidegate.stores.directory.lock import Holder
+from tidegate.stores.rows.postgresql import LOCKS, OWNER_LOCK, connect, shown, unreachable
+
+PARTITION = 0
+"""The one partition that there is."""
+
+
+@attrs.define(eq=False)
+class Claim:
+    """The held lock of a database; see :func:`claim_database`."""
+
+    url: str
+    _connection: psycopg.Connection[Any]
+    _since: str = attrs.field(factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def describe(self, address: str | None = None) -> None:
+        """Write down the holder, for processes that are refused."""
+        # The table may not be there yet; without a description the lock is the same.
+        with suppress(psycopg.Error):
+            self._connection.execute(
+                "UPDATE partitions SET owner = %s WHERE partition_id = %s",
+                (self.description(address), PARTITION),
+            )
+
+    def description(self, address: str | None = None) -> str:
+        """The holder, as the database keeps it."""
+        holder = Holder(os.getpid(), socket.gethostname(), self._since, address)
+        return orjson.dumps(attrs.asdict(holder)).decode()
+
+    def release(self) -> None:
+        """Give the lock back; once more does nothing."""
+        with suppress(psycopg.Error):
+            self._connection.close()
+
+
+def claim_database(url: str, waits: Callable[[Holder], None] | None = None) -> Claim:
+    """Become the one process that appends to the log of a database.
+
+    Args:
+        url: of the database.
+        waits: called with the holder, if there is one, before waiting for its end; without
+            ``waits`` the call does not wait.
+
+    Raises:
+        HeldError: another process holds the lock.
+        StoreUnavailableError: the database cannot be reached.
+    """
+    try:
+        connection = connect(url)
+    except psycopg.Error as error:
+        raise unreachable(url, error) from error
+    try:
+        taken = connection.execute("SELECT pg_try_advisory_lock(%s, %s)", (LOCKS, OWNER_LOCK))
+        if taken.fetchone() != (True,):
+            holder = _holder(connection)
+            if waits is None:
+                raise HeldError(
+                    f"{shown(url)} belongs to {holder}; stop it, or use another database, or wait"
+                    " for its end with `tidegate serve --wait-for-lock`"
+                )
+            waits(holder)
+            connection.execute("SELECT pg_advisory_lock(%s, %s)", (LOCKS, OWNER_LOCK))
+    except psycopg.Error as error:
+        connection.close()
+        raise unreachable(url, error) from error
+    except BaseException:
+        connection.close()
+        raise
+    claim = Claim(url, connection)
+    claim.describe()
+    return claim
+
+
+def _holder(connection: psycopg.Connection[Any]) -> Holder:
+    try:
+        row = connection.execute(
+            "SELECT owner FROM partitions WHERE partition_id = %s", (PARTITION,)
+        ).fetchone()
+        found = orjson.loads(row[0] if row else "{}")
+        return Holder(found["pid"], found["host"], found["since"], found["address"])
+    except (psycopg.Error, ValueError, KeyError, TypeError):
+        return Holder()

@@ -1,0 +1,268 @@
+"""The store on PostgreSQL: the same threads over a primary with a synchronous standby.
+
+Who owns the log is decided by its epoch.  Every statement that appends names the epoch it was
+claimed with, and takes no row once another process has begun the next.  A commit whose end nobody
+can tell ends the ownership: the next owner reads the log, and finds out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from tidegate.stores import migrations
+from tidegate.stores.base import FencedError, Standby, StoreUnavailableError, UnknownOutcomeError
+from tidegate.stores.committing import LOG_COLUMNS, CommittingStore
+from tidegate.stores.decision_log.log import last_seq
+from tidegate.stores.directory.claims import PARTITION, Claim, claim_database
+from tidegate.stores.group_commit import GroupCommit
+from tidegate.stores.index import derived
+from tidegate.stores.index.catalog import DEFAULT_BOUNDS, Bounds
+from tidegate.stores.index.deriving import Deriver
+from tidegate.stores.index.places import DerivedSchema
+from tidegate.stores.rows.counters import CHANGES, LOG_ID, RECOVERIES, count, counter
+from tidegate.stores.rows.dialects import driver_connection
+from tidegate.stores.rows.errors import reason, translated
+from tidegate.stores.rows.postgresql import (
+    check_promises,
+    check_url,
+    deriving_engine,
+    on_warning,
+    reading_engine,
+    shown,
+    unreachable,
+    writing_engine,
+)
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+ROW_PLACES = (
+    "(%s::int8, %s::bytea, %s::int4, %s::int8, %s::bytea, %s::bytea, %s::bytea, %s::bytea, "
+)
+ROW_PLACES += "%s::int8, %s::int8)"
+INSERT_LOG = (
+    f"INSERT INTO decision_log ({LOG_COLUMNS}) SELECT new.* FROM (VALUES {{rows}}) AS new,"  # noqa: S608
+    " partitions AS owned WHERE owned.partition_id = %s AND owned.epoch = %s FOR SHARE OF owned"
+)
+OWNED = "SELECT 1 FROM partitions WHERE partition_id = %s AND epoch = %s FOR SHARE"
+BEGIN_EPOCH = (
+    "UPDATE partitions SET epoch = epoch + 1, owner = %s WHERE partition_id = %s RETURNING epoch"
+)
+LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id = %s"
+TAKEN_OVER = "another process became the owner of the log"
+
+
+class PostgresqlStore(CommittingStore):
+    """A :class:`~tidegate.stores.base.Store` in a database of PostgreSQL.
+
+    Args:
+        url: ``postgresql://user@host/name``, as libpq reads it.
+        lock: of the owner of the database, who gives it back at the close; without it the first
+            append claims the database.
+        catalog: what the field catalog may take.
+        standby: whether the database must have a synchronous standby.
+        ended: called once, on the thread that commits, when this process is the owner no more.
+        monotonic: seconds of a clock that never jumps, for ages and durations.
+
+    Raises:
+        SchemaError: the tables are not those of this version; see ``tidegate migrate``.
+        StoreUnavailableError: the database cannot be reached.
+        UnsafeDatabaseError: the database could lose what it acknowledged.
+        ValueError: the URL is none of PostgreSQL.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        lock: Claim | None = None,
+        catalog: Bounds = DEFAULT_BOUNDS,
+        standby: Standby = "required",
+        ended: Callable[[StoreUnavailableError], None] = lambda _: None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        check_url(url)
+        super().__init__(monotonic)
+        self.url = url
+        self._standby = standby
+        self._tell_ended = ended
+        self._end: StoreUnavailableError | None = None
+        self._write_engine = writing_engine(url)
+        self._read_engine = reading_engine(url)
+        self._lock = lock
+        self._epoch: int | None = None
+        self._warnings: list[str] = []
+        with translated():
+            self._open()
+            if lock is not None:
+                self._begin_epoch(lock)
+            self._prepare_derived()
+        self._queue = GroupCommit(self._commit, self._finish, monotonic)
+        self._deriver = Deriver(
+            DerivedSchema(lambda: deriving_engine(url)),
+            committed=lambda: self._committed_seq,
+            bounds=catalog,
+            monotonic=monotonic,
+        )
+
+    # The functions below run on the writing thread, or before it starts.
+
+    def _open(self) -> None:
+        """Open the writing connection, and learn where the log ends."""
+        self._close_writer()
+        try:
+            writer = self._write_engine.connect()
+        except psycopg.Error as error:
+            raise unreachable(self.url, error) from error
+        try:
+            driver = driver_connection(writer)
+            check_promises(driver, self._standby)
+            on_warning(driver, self._warnings.append)
+            migrations.check(writer)
+            self._read_position(writer)
+            writer.rollback()
+        except BaseException:
+            writer.close()
+            raise
+        self._writer = writer
+
+    def _read_position(self, writer: Connection) -> None:
+        self._last_rows.clear()
+        self._committed_seq = last_seq(writer)
+        self._seen_changes = self._changes = counter(writer, CHANGES)
+
+    def _begin_epoch(self, lock: Claim) -> None:
+        """Begin an epoch of this process: it waits for what the one before has under way."""
+        writer = self._connection()
+        driver = driver_connection(writer)
+        (self._epoch,) = driver.execute(BEGIN_EPOCH, (lock.description(), PARTITION)).fetchone()
+        # The one before may have appended since this store was opened.
+        self._read_position(writer)
+        writer.rollback()
+
+    def _prepare_derived(self) -> None:
+        """Have derived tables that were derived from this log."""
+        writer = self._connection()
+        with writer.begin():
+            derived.renew_tables(writer, counter(writer, LOG_ID))
+
+    def _reopen(self) -> None:
+        """Take work again, if this process is the owner still and a new connection can commit."""
+        if self._end is not None:
+            raise self._end
+        with translated():
+            seen = self._seen_changes
+            self._open()
+            self._seen_changes = seen
+            with self._connection().begin():
+                self._begun(self._connection())
+                count(self._connection(), RECOVERIES)
+        self._queue.accept()
+
+    def _claim_log(self) -> None:
+        if self._epoch is None:
+            self._lock = self._lock or claim_database(self.url)
+            self._begin_epoch(self._lock)
+
+    def _begun(self, writer: Connection) -> None:
+        """Let an owner that was replaced change nothing any more; others change no log."""
+        if self._epoch is not None:
+            owned = driver_connection(writer).execute(OWNED, (PARTITION, self._epoch))
+            if owned.fetchone() is None:
+                raise FencedError(TAKEN_OVER)
+
+    def _insert_log(self, writer: Connection, rows: list[tuple[Any, ...]]) -> None:
+        statement = INSERT_LOG.format(rows=", ".join([ROW_PLACES] * len(rows)))
+        values = [each for row in rows for each in row]
+        taken = driver_connection(writer).execute(statement, (*values, PARTITION, self._epoch))
+        if taken.rowcount != len(rows):
+            raise FencedError(TAKEN_OVER)
+
+    def _last_row(self, writer: Connection, tenant_id: UUID) -> int:
+        found: int
+        (found,) = driver_connection(writer).execute(LAST_ROW, (tenant_id.bytes,)).fetchone()
+        return found
+
+    def _is_in_transaction(self, writer: Connection) -> bool:
+        status = driver_connection(writer).info.transaction_status
+        return bool(status in (TransactionStatus.INTRANS, TransactionStatus.INERROR))
+
+    def _committed(self) -> None:
+        if self._warnings:
+            # The wait for the standby was cut short, or something as grave.
+            raise UnknownOutcomeError(f"the commit ended with a warning: {self._warnings[0]}")
+
+    def _failed(self, error: Exception) -> StoreUnavailableError:
+        failure: StoreUnavailableError
+        if isinstance(error, FencedError | UnknownOutcomeError):
+            failure = error
+        elif self._is_cut():
+            failure = UnknownOutcomeError(
+                f"the connection to {shown(self.url)} ended during a commit ({reason(error)})"
+            )
+        elif isinstance(error, StoreUnavailableError):
+            return error
+        else:
+            return StoreUnavailableError(reason(error))
+        if self._epoch is not None and self._end is None:
+            self._end = failure
+            self._tell_ended(failure)
+        return failure
+
+    def _is_cut(self) -> bool:
+        """Whether the writing connection ended."""
+        if self._writer is None:
+            return False
+        if self._writer.invalidated or self._writer.closed:
+            return True
+        driver = driver_connection(self._writer)
+        return driver is None or bool(driver.closed)
+
+    def _close_writer(self) -> None:
+        if self._writer is not None and self._is_cut():
+            # There is nothing to roll back, and the pool would try.
+            self._writer.invalidate()
+        super()._close_writer()
+
+    def _finish(self) -> None:
+        self._close_writer()
+        self._write_engine.dispose()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+
+def migrate(url: str) -> None:
+    """Make the tables of a database, or bring them to the newest revision.
+
+    Args:
+        url: as for the store.  The database is there, and may be empty.
+
+    Raises:
+        SchemaError: the database is newer than this code.
+        StoreUnavailableError: it cannot be reached or written.
+        ValueError: the URL is none of PostgreSQL.
+    """
+    check_url(url)
+    engine = writing_engine(url)
+    try:
+        with translated():
+            try:
+                opened = engine.connect()
+            except psycopg.Error as error:
+                raise unreachable(url, error) from error
+            with opened as connection:
+                migrations.upgrade(connection)
+                with connection.begin():
+                    derived.renew_tables(connection, counter(connection, LOG_ID))
+    finally:
+        with suppress(Exception):
+            engine.dispose()

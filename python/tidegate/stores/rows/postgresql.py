@@ -1,0 +1,208 @@
+"""Connections to PostgreSQL: how they are made, what they promise, what the database must promise.
+
+The address is one of libpq's, so it may name several hosts, certificates and a password file.  It
+may hold a password: no message repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import psycopg
+import psycopg.conninfo
+from psycopg.adapt import Loader
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool, QueuePool
+
+from tidegate.stores.base import Standby, StoreUnavailableError, UnsafeDatabaseError
+from tidegate.stores.rows.dialects import driver_connection
+from tidegate.stores.rows.errors import reason
+
+if TYPE_CHECKING:
+    from psycopg.abc import Buffer
+
+NEEDED_VERSION = 150_000
+READERS = 8
+READER_SECONDS = 5.0
+LOCKS = 0x74_69_64_65
+"""The first number of every advisory lock of ours; the second says which."""
+OWNER_LOCK, WRITE_LOCK, MIGRATION_LOCK = 0, 1, 2
+_DEFAULTS = {
+    "connect_timeout": "10",
+    "application_name": "tidegate",
+    "target_session_attrs": "read-write",
+    # Both sides notice within seconds that the other machine is gone.
+    "keepalives_idle": "3",
+    "keepalives_interval": "1",
+    "keepalives_count": "3",
+}
+_SESSION = (
+    "SET tcp_keepalives_idle = 3",
+    "SET tcp_keepalives_interval = 1",
+    "SET tcp_keepalives_count = 3",
+)
+
+
+def shown(url: str) -> str:
+    """A database as messages name it: hosts, port and name, no user and no password."""
+    try:
+        found = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        return "the database of `store.url`"
+    hosts = str(found.get("host") or found.get("hostaddr") or "localhost")
+    ports = str(found.get("port") or "5432")
+    return f"postgresql://{hosts}:{ports}/{found.get('dbname') or ''}"
+
+
+def check_url(url: str) -> None:
+    """Refuse what libpq does not understand.
+
+    Raises:
+        ValueError: it is no address; the message does not repeat it.
+    """
+    try:
+        psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        raise ValueError(
+            "it is no address of a database; write `postgresql://user@host/name`"
+        ) from None
+
+
+def connect(url: str) -> psycopg.Connection[Any]:
+    """A connection that begins no transaction by itself.
+
+    Raises:
+        psycopg.OperationalError: none can be made.
+    """
+    wanted = {**_DEFAULTS, **psycopg.conninfo.conninfo_to_dict(url)}
+    connection = psycopg.connect(psycopg.conninfo.make_conninfo("", **wanted), autocommit=True)
+    connection.adapters.register_loader("numeric", _Number)
+    return connection
+
+
+class _Number(Loader):
+    """Sums of whole numbers are whole numbers, as SQLite gives them."""
+
+    def load(self, data: Buffer) -> int | float:
+        text = bytes(data)
+        return float(text) if b"." in text or b"N" in text else int(text)
+
+
+def writing_engine(url: str) -> Engine:
+    """The engine of the one connection that commits.
+
+    Its transactions take turns with those of other processes, as SQLite's do.
+    """
+    lock = f"SELECT pg_advisory_xact_lock({LOCKS}, {WRITE_LOCK})"
+    return _engine(url, ("BEGIN", lock), _SESSION, poolclass=NullPool)
+
+
+def deriving_engine(url: str) -> Engine:
+    """The engine of the connection that derives: what is lost of its commits is derived again."""
+    session = (*_SESSION, "SET synchronous_commit = off")
+    return _engine(url, ("BEGIN",), session, poolclass=NullPool)
+
+
+def looking_engine(url: str) -> Engine:
+    """The engine of one connection that reads."""
+    begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    return _engine(url, (begin,), _SESSION, poolclass=NullPool)
+
+
+def reading_engine(url: str) -> Engine:
+    """The engine of the reading connections; a transaction has one view of the data."""
+    return _engine(
+        url,
+        ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",),
+        _SESSION,
+        poolclass=QueuePool,
+        pool_size=READERS,
+        max_overflow=0,
+        pool_timeout=READER_SECONDS,
+        # After a failover the pool holds connections that ended.
+        pool_pre_ping=True,
+    )
+
+
+def _engine(url: str, begin: tuple[str, ...], session: tuple[str, ...], **pool: Any) -> Engine:
+    engine = create_engine("postgresql+psycopg://", creator=lambda: connect(url), **pool)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        for statement in session:
+            connection.execute(statement)
+
+    @event.listens_for(engine, "begin")
+    def begin_transaction(connection: Connection) -> None:
+        driver = driver_connection(connection)
+        try:
+            for statement in begin:
+                driver.execute(statement)
+        except psycopg.Error as error:
+            raise DBAPIError.instance(begin[0], None, error, psycopg.Error) from error
+
+    return engine
+
+
+def check_promises(driver: Any, standby: Standby) -> None:
+    """Read what the database promises about a commit.
+
+    Args:
+        driver: a connection of the driver.
+        standby: whether a commit has to wait for a standby.
+
+    Raises:
+        UnsafeDatabaseError: it promises less; one sentence says what, and how to mend it.
+    """
+    version = driver.info.server_version
+    if version < NEEDED_VERSION:
+        raise UnsafeDatabaseError(
+            f"PostgreSQL {version // 10_000} is too old, 15 or newer is needed"
+        )
+    for name, meaning in (
+        ("fsync", "a failure of the power could damage the database"),
+        ("full_page_writes", "a torn page could not be mended after a failure of the power"),
+    ):
+        if _setting(driver, name) != "on":
+            raise UnsafeDatabaseError(
+                f"PostgreSQL has `{name}` off, so {meaning}; set `{name} = on` in postgresql.conf"
+                " and reload it"
+            )
+    commit = _setting(driver, "synchronous_commit")
+    if commit not in ("on", "remote_apply"):
+        raise UnsafeDatabaseError(
+            f"PostgreSQL has `synchronous_commit = {commit}`, so a commit could be lost after it"
+            " was acknowledged; set it to `on` in postgresql.conf, or for the role or database"
+            " with `ALTER ... SET synchronous_commit = on`"
+        )
+    if standby == "required" and not _setting(driver, "synchronous_standby_names").strip():
+        raise UnsafeDatabaseError(
+            "PostgreSQL has an empty `synchronous_standby_names`, so what was acknowledged would"
+            " be lost with the machine; name a standby, as in `synchronous_standby_names = 'ANY 1"
+            " (standby)'`, or set `store.standby` to `none`"
+        )
+
+
+def _setting(driver: Any, name: str) -> str:
+    (found,) = driver.execute("SELECT current_setting(%s)", (name,)).fetchone()
+    return str(found)
+
+
+def unreachable(url: str, error: BaseException) -> StoreUnavailableError:
+    """The error for a database to which no connection can be made."""
+    return StoreUnavailableError(f"{shown(url)} cannot be reached: {reason(error)}")
+
+
+Warned: TypeAlias = Callable[[str], None]
+
+
+def on_warning(driver: Any, warned: Warned) -> None:
+    """Call a function with each warning that the server sends on a connection."""
+
+    def noticed(diagnostic: Any) -> None:
+        if diagnostic.severity_nonlocalized == "WARNING":
+            warned(str(diagnostic.message_primary))
+
+    driver.add_notice_handler(noticed)

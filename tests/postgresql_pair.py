@@ -1,0 +1,225 @@
+"""A primary of PostgreSQL and its synchronous standby, started by a test in a directory of its own.
+
+The programs come from the distribution; no cluster of the distribution is used.  PostgreSQL does
+not run as root, so root starts it as the user `postgres`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import attrs
+import psycopg
+
+NEEDED = 15
+WAIT_SECONDS = 60
+NEEDED_BYTES = 4 * 1024**3
+STANDBY_NAME = "standby"
+_CONFIGURATION = """
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+max_connections = 200
+shared_buffers = '32MB'
+synchronous_commit = on
+wal_level = replica
+max_wal_senders = 5
+wal_keep_size = '256MB'
+max_wal_size = '1GB'
+"""
+
+
+def programs() -> Path | None:
+    """Where the newest PostgreSQL of the distribution has its programs; None without one."""
+    found = [
+        (int(path.parents[1].name), path.parent)
+        for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")
+        if path.parents[1].name.isdigit()
+    ]
+    on_path = shutil.which("initdb")
+    if not found and on_path:
+        return Path(on_path).resolve().parent
+    return max(found)[1] if found and max(found)[0] >= NEEDED else None
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        port: int = opened.getsockname()[1]
+        return port
+
+
+def _owner() -> str | None:
+    """The user to run as, where this process may not run the server itself."""
+    return "postgres" if os.geteuid() == 0 else None
+
+
+def _place() -> Path | None:
+    """A directory in memory, where there is room: a flush is the same call there, and short."""
+    memory = Path("/dev/shm")
+    has_room = memory.is_dir() and shutil.disk_usage(memory).free > NEEDED_BYTES
+    return memory if has_room else None
+
+
+def _run(*command: object) -> None:
+    subprocess.run(
+        [str(each) for each in command],
+        check=True,
+        user=_owner(),
+        cwd="/",
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+@attrs.define
+class Server:
+    """One server of the pair."""
+
+    directory: Path
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+
+    def url(self, database: str = "postgres") -> str:
+        """The address of a database."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def start(self, *settings: str) -> None:
+        """Start it, and wait until it answers."""
+        place = programs()
+        assert place is not None
+        with (self.directory.parent / f"{self.directory.name}.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [
+                    str(place / "postgres"),
+                    "-D",
+                    str(self.directory),
+                    "-p",
+                    str(self.port),
+                    *(part for each in settings for part in ("-c", each)),
+                ],
+                user=_owner(),
+                cwd="/",
+                stdout=log,
+                stderr=log,
+            )
+        until = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                psycopg.connect(self.url(), connect_timeout=5).close()
+                return
+            except psycopg.OperationalError:
+                assert time.monotonic() < until
+                assert self.process.poll() is None, "the server did not start"
+                time.sleep(0.02)
+
+    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        """End it; by default as a crash would."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(how)
+            self.process.wait(WAIT_SECONDS)
+
+    def kill(self) -> None:
+        """End it as a failure of the machine does: no process of it says goodbye."""
+        assert self.process is not None
+        children = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(self.process.pid)],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.split()
+        self.process.kill()
+        for each in children:
+            with suppress(ProcessLookupError):
+                os.kill(int(each), signal.SIGKILL)
+        self.process.wait(WAIT_SECONDS)
+        self.process = None
+
+    def execute(self, statement: str, database: str = "postgres") -> None:
+        """Run a statement as the superuser."""
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            connection.execute(statement)
+
+
+@attrs.define
+class Pair:
+    """A primary whose commits wait for a standby."""
+
+    primary: Server
+    standby: Server
+
+    def emptied(self, database: str = "tidegate") -> str:
+        """The name of a database that is empty: it is made once, which takes long."""
+        with psycopg.connect(self.primary.url(), autocommit=True) as connection:
+            found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [database])
+            if found.fetchone() is None:
+                connection.execute(f"CREATE DATABASE {database} TEMPLATE template0")
+                return database
+            # Who was connected holds locks until its process is gone.
+            connection.execute(
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s",
+                [database],
+            )
+        self.primary.execute("DROP SCHEMA IF EXISTS derived CASCADE", database)
+        self.primary.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public", database)
+        return database
+
+    def url(self, database: str) -> str:
+        """The address of a database, wherever the primary is."""
+        hosts = f"127.0.0.1:{self.primary.port},127.0.0.1:{self.standby.port}"
+        return f"postgresql://postgres@{hosts}/{database}?target_session_attrs=read-write"
+
+    def promote(self) -> None:
+        """Make the standby the primary, which waits for no other standby."""
+        self.standby.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
+        self.standby.execute("SELECT pg_reload_conf()")
+        self.standby.execute("SELECT pg_promote()")
+
+
+@contextmanager
+def pair() -> Iterator[Pair]:
+    """A pair that runs as long as the block does."""
+    place = programs()
+    assert place is not None
+    with tempfile.TemporaryDirectory(prefix="tidegate-postgresql-", dir=_place()) as made:
+        root = Path(made)
+        if (owner := _owner()) is not None:
+            known = pwd.getpwnam(owner)
+            os.chown(root, known.pw_uid, known.pw_gid)
+        primary = Server(root / "primary", free_port())
+        _run(
+            place / "initdb",
+            "-D",
+            primary.directory,
+            *("--username", "postgres", "--auth", "trust", "--no-sync"),
+            *("--encoding", "UTF8", "--locale", "C.UTF-8"),
+        )
+        with (primary.directory / "postgresql.auto.conf").open("a") as file:
+            file.write(_CONFIGURATION)
+        standby = Server(root / "standby", free_port())
+        try:
+            primary.start()
+            _run(
+                place / "pg_basebackup",
+                *("-D", standby.directory, "-d", primary.url(), "--checkpoint", "fast"),
+                *("--write-recovery-conf", "--no-sync"),
+            )
+            standby.start(f"cluster_name={STANDBY_NAME}")
+            primary.execute(
+                f"ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 ({STANDBY_NAME})'"
+            )
+            primary.execute("SELECT pg_reload_conf()")
+            yield Pair(primary, standby)
+        finally:
+            standby.stop()
+            primary.stop()

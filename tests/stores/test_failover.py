@@ -1,0 +1,59 @@
+"""The primary of PostgreSQL dies under load: nothing that was acknowledged is lost."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from tests.postgresql_pair import NEEDED, Pair, pair, programs
+
+from tidegate.stores import UnknownOutcomeError, migrate
+from tidegate.stores.decision_log import log
+from tidegate.stores.postgresql import PostgresqlStore
+from tidegate.testing.store_contract.examples import done, entry
+
+BEFORE = 300
+"""Appends that are acknowledged before the primary is killed."""
+
+
+def numbers(store: PostgresqlStore) -> list[int]:
+    """The numbers that the answers in the log carry."""
+    with store.read() as connection:
+        return [orjson.loads(line.decision().answer)["number"] for line in log.scan(connection)]
+
+
+def append_until_it_fails(store: PostgresqlStore, made: Pair, acknowledged: list[int]) -> None:
+    """Append, kill the primary while some appends are under way, and note what is acknowledged."""
+    number = 0
+    while True:
+        futures = {each: store.append([entry(each)]) for each in range(number + 1, number + 9)}
+        number += 8
+        if len(acknowledged) >= BEFORE:
+            made.primary.kill()
+        for each, future in futures.items():
+            done(future)
+            acknowledged.append(each)
+
+
+@pytest.mark.skipif(programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed")
+def test_nothing_acknowledged_is_lost_when_the_standby_is_promoted() -> None:
+    """The owner stops with the primary; the next one has all that was acknowledged, and goes on."""
+    with pair() as made:
+        url = made.url(made.emptied())
+        migrate(url)
+        store = PostgresqlStore(url)
+        acknowledged: list[int] = []
+        try:
+            with pytest.raises(UnknownOutcomeError):
+                append_until_it_fails(store, made, acknowledged)
+        finally:
+            store.close()
+        made.promote()
+        after = PostgresqlStore(url, standby="none")
+        try:
+            kept = numbers(after)
+            assert kept[: len(acknowledged)] == acknowledged
+            assert len(acknowledged) >= BEFORE
+            done(after.append([entry(9_999)]))
+            assert numbers(after) == [*kept, 9_999]
+        finally:
+            after.close()

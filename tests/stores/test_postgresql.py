@@ -1,0 +1,313 @@
+"""The store on PostgreSQL: the contract, and what is PostgreSQL's own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tidegate.stores import (
+    FencedError,
+    HeldError,
+    StoreUnavailableError,
+    UnknownOutcomeError,
+    UnsafeDatabaseError,
+    migrate,
+)
+from tidegate.stores.decision_log import log
+from tidegate.stores.directory.claims import claim_database
+from tidegate.stores.postgresql import PostgresqlStore
+from tidegate.stores.rows.postgresql import connect, shown
+from tidegate.testing.store_contract.contract import StoreContract
+from tidegate.testing.store_contract.examples import (
+    WAIT_SECONDS,
+    Held,
+    OpenStore,
+    done,
+    entry,
+    names,
+    put,
+)
+
+if TYPE_CHECKING:
+    from tests.postgresql_pair import Pair
+
+
+class TestPostgresqlStore(StoreContract):
+    """PostgreSQL with a synchronous standby keeps the contract of a store."""
+
+    @pytest.fixture
+    def url(self, postgresql: Pair) -> str:
+        """A database of its own."""
+        return postgresql.url(postgresql.emptied())
+
+    @pytest.fixture
+    def open_store(self) -> OpenStore:
+        """Opens the database."""
+        return PostgresqlStore
+
+
+@pytest.fixture
+def url(postgresql: Pair) -> str:
+    """An empty database with the tables."""
+    made = postgresql.url(postgresql.emptied())
+    migrate(made)
+    return made
+
+
+@pytest.fixture
+def owner(url: str) -> Iterator[PostgresqlStore]:
+    """A store that appended: it is the owner of the log."""
+    store = PostgresqlStore(url)
+    done(store.append([entry(1)]))
+    yield store
+    store.close()
+
+
+def begin_epoch(url: str) -> None:
+    """What another owner does first."""
+    with connect(url) as connection:
+        connection.execute("UPDATE partitions SET epoch = epoch + 1")
+
+
+def numbers(url: str) -> list[int]:
+    """The numbers of all decisions in the log."""
+    store = PostgresqlStore(url)
+    try:
+        with store.read() as connection:
+            return [line.seq for line in log.scan(connection)]
+    finally:
+        store.close()
+
+
+def wait_for_locked(url: str) -> None:
+    """Return when some statement waits for a lock of another."""
+    until = threading.Event()
+    with connect(url) as connection:
+        for _ in range(WAIT_SECONDS * 50):
+            (waiting,) = connection.execute(
+                "SELECT count(*) FROM pg_locks WHERE NOT granted"
+            ).fetchone()
+            if waiting:
+                return
+            until.wait(0.02)
+    raise AssertionError("nothing waits")
+
+
+def test_a_late_append_of_an_earlier_epoch_takes_no_row(owner: PostgresqlStore, url: str) -> None:
+    """After a claim nothing of the earlier owner is taken, and it takes no work up again."""
+    begin_epoch(url)
+    with pytest.raises(FencedError):
+        done(owner.append([entry(2)]))
+    with pytest.raises(FencedError):
+        owner.recover()
+    assert not owner.is_accepting
+    assert numbers(url) == [1]
+
+
+def test_a_write_of_an_earlier_epoch_changes_nothing(owner: PostgresqlStore, url: str) -> None:
+    """What the earlier owner knows may be outdated: it writes nothing else either."""
+    begin_epoch(url)
+    with pytest.raises(FencedError):
+        done(owner.write(lambda connection: put(connection, "late")))
+    with owner.read() as connection:
+        assert names(connection) == []
+
+
+def test_the_end_of_an_ownership_is_told_once(url: str) -> None:
+    """Who runs the store hears of it, and why."""
+    told: list[StoreUnavailableError] = []
+    store = PostgresqlStore(url, lock=claim_database(url), ended=told.append)
+    try:
+        begin_epoch(url)
+        for number in (1, 2):
+            with pytest.raises(StoreUnavailableError):
+                done(store.append([entry(number)]))
+    finally:
+        store.close()
+    assert [type(each) for each in told] == [FencedError]
+
+
+def test_a_claim_waits_for_an_append_in_flight(owner: PostgresqlStore, url: str) -> None:
+    """What was appended before the claim ends is before it, whoever commits first."""
+    with Held(owner):
+        in_flight = owner.append([entry(2)])
+        owner.write(lambda connection: put(connection, "same commit"))
+    held, release = threading.Event(), threading.Event()
+
+    def hold(_connection: object) -> None:
+        held.set()
+        release.wait(WAIT_SECONDS)
+
+    with Held(owner):
+        last = owner.append([entry(3)])
+        owner.write(hold)
+    assert held.wait(WAIT_SECONDS)
+    claiming = threading.Thread(target=begin_epoch, args=(url,))
+    claiming.start()
+    wait_for_locked(url)
+    assert claiming.is_alive()
+    release.set()
+    claiming.join(WAIT_SECONDS)
+    done(in_flight)
+    done(last)
+    assert numbers(url) == [1, 2, 3]
+
+
+def test_an_append_that_waited_behind_a_claim_takes_no_row(
+    owner: PostgresqlStore, url: str
+) -> None:
+    """An append that began before a claim was committed is refused once it is."""
+    with connect(url) as connection:
+        with connection.transaction():
+            connection.execute("UPDATE partitions SET epoch = epoch + 1")
+            behind = owner.append([entry(2)])
+            wait_for_locked(url)
+            assert not behind.done()
+        with pytest.raises(FencedError):
+            done(behind)
+    assert numbers(url) == [1]
+
+
+def test_a_number_is_not_taken_twice(owner: PostgresqlStore, url: str) -> None:
+    """Rows under a number that is there are refused, and nothing of them is kept."""
+    with connect(url) as connection:
+        connection.execute(
+            "INSERT INTO decision_log SELECT 2, tenant_id, count, received_at_ns, first_id,"
+            " last_id, index_body, body, checksum, previous_seq FROM decision_log"
+        )
+    with pytest.raises(StoreUnavailableError, match="duplicate key"):
+        done(owner.append([entry(2), entry(3)]))
+    assert numbers(url) == [1, 2]
+    # It was refused for certain: the owner stays, and goes on behind what it finds.
+    owner.recover()
+    done(owner.append([entry(3)]))
+    assert numbers(url) == [1, 2, 3]
+
+
+def test_a_second_owner_is_refused_and_one_that_waits_takes_over(url: str) -> None:
+    """A session's lock says at once who lives; its end lets the next one in, in a new epoch."""
+    first = claim_database(url)
+    first.describe("http://127.0.0.1:8080")
+    with pytest.raises(HeldError, match=r"serving on http://127\.0\.0\.1:8080"):
+        claim_database(url)
+    store = PostgresqlStore(url, lock=first)
+    waiting = threading.Event()
+    taken: list[PostgresqlStore] = []
+
+    def take_over() -> None:
+        lock = claim_database(url, lambda _holder: waiting.set())
+        taken.append(PostgresqlStore(url, lock=lock))
+
+    thread = threading.Thread(target=take_over)
+    thread.start()
+    assert waiting.wait(WAIT_SECONDS)
+    done(store.append([entry(1)]))
+    store.close()
+    thread.join(WAIT_SECONDS)
+    try:
+        done(taken[0].append([entry(2)]))
+    finally:
+        taken[0].close()
+    assert numbers(url) == [1, 2]
+
+
+def test_a_commit_that_ends_with_its_connection_is_of_unknown_outcome(
+    owner: PostgresqlStore, url: str
+) -> None:
+    """Nobody can tell whether it was kept, so the owner takes nothing more."""
+
+    def cut(connection: object) -> None:
+        with connect(url) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+                " WHERE state = 'idle in transaction' AND pid <> pg_backend_pid()"
+                " AND datname = current_database()"
+            )
+
+    with Held(owner):
+        lost = owner.append([entry(2)])
+        owner.write(cut)
+        behind = owner.append([entry(3)])
+    for each in (lost, behind):
+        with pytest.raises(UnknownOutcomeError):
+            done(each)
+    with pytest.raises(UnknownOutcomeError):
+        owner.recover()
+
+
+def test_a_commit_whose_wait_for_the_standby_was_cut_short_is_of_unknown_outcome(
+    owner: PostgresqlStore, postgresql: Pair, url: str
+) -> None:
+    """The row is on the primary alone: it was not acknowledged, and the owner stops."""
+    postgresql.primary.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    postgresql.primary.execute("SELECT pg_reload_conf()")
+    try:
+        with connect(url) as connection:
+            until = threading.Event()
+            while connection.execute("SHOW synchronous_standby_names").fetchone() != ("nobody",):
+                until.wait(0.02)
+            future = owner.append([entry(2)])
+            waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+            while not (found := connection.execute(waiting).fetchall()):
+                until.wait(0.02)
+            assert not future.done()
+            for (pid,) in found:
+                connection.execute("SELECT pg_cancel_backend(%s)", (pid,))
+            with pytest.raises(UnknownOutcomeError, match="warning"):
+                done(future)
+    finally:
+        postgresql.primary.execute("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (standby)'")
+        postgresql.primary.execute("SELECT pg_reload_conf()")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("synchronous_commit", "off"),
+        ("synchronous_commit", "local"),
+        ("synchronous_commit", "remote_write"),
+    ],
+)
+def test_a_database_that_promises_less_is_refused(url: str, setting: str, value: str) -> None:
+    """One sentence says what is set, and how to mend it."""
+    with connect(url) as connection:
+        connection.execute(f"ALTER DATABASE tidegate SET {setting} = '{value}'")
+        try:
+            with pytest.raises(UnsafeDatabaseError, match=f"`{setting} = {value}`.*set it to `on`"):
+                PostgresqlStore(url)
+        finally:
+            connection.execute(f"ALTER DATABASE tidegate RESET {setting}")
+
+
+def test_a_database_without_a_standby_is_refused_unless_none_is_wanted(
+    postgresql: Pair, url: str
+) -> None:
+    """Where the loss of one machine may not lose anything, a standby has to be named."""
+    postgresql.primary.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
+    postgresql.primary.execute("SELECT pg_reload_conf()")
+    try:
+        with connect(url) as connection:
+            until = threading.Event()
+            while connection.execute("SHOW synchronous_standby_names").fetchone() != ("",):
+                until.wait(0.02)
+        with pytest.raises(UnsafeDatabaseError, match=r"store\.standby"):
+            PostgresqlStore(url)
+        PostgresqlStore(url, standby="none").close()
+    finally:
+        postgresql.primary.execute("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (standby)'")
+        postgresql.primary.execute("SELECT pg_reload_conf()")
+
+
+def test_no_message_shows_the_password() -> None:
+    """A database that cannot be reached is named by host and name alone."""
+    address = "postgresql://ann:s3cret@127.0.0.1:1/shop"
+    assert shown(address) == "postgresql://127.0.0.1:1/shop"
+    with pytest.raises(StoreUnavailableError) as raised:
+        PostgresqlStore(address)
+    assert "s3cret" not in str(raised.value)
+    with pytest.raises(ValueError, match="no address") as refused:
+        PostgresqlStore("postgresql://ann:s3cret@[half/shop")
+    assert "s3cret" not in str(refused.value)
