@@ -65,7 +65,7 @@ def test_a_misspelt_member_is_an_error() -> None:
 
 
 def test_match_tells_actions_apart(build: Build) -> None:
-    """Actions are told apart by class, and by type."""
+    """``match`` distinguishes actions by class, and by type."""
     engine = build(
         entities=[ADDRESS],
         mitigations=[ONCE],
