@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 from psycopg.pq import TransactionStatus
 
 from tidegate.stores import migrations
@@ -35,7 +34,6 @@ from tidegate.stores.rows.postgresql import (
     on_warning,
     reading_engine,
     shown,
-    unreachable,
     writing_engine,
 )
 
@@ -118,10 +116,7 @@ class PostgresqlStore(CommittingStore):
     def _open(self) -> None:
         """Open the writing connection, and learn where the log ends."""
         self._close_writer()
-        try:
-            writer = self._write_engine.connect()
-        except psycopg.Error as error:
-            raise unreachable(self.url, error) from error
+        writer = self._write_engine.connect()
         try:
             driver = driver_connection(writer)
             check_promises(driver, self._standby)
@@ -254,15 +249,10 @@ def migrate(url: str) -> None:
     check_url(url)
     engine = writing_engine(url)
     try:
-        with translated():
-            try:
-                opened = engine.connect()
-            except psycopg.Error as error:
-                raise unreachable(url, error) from error
-            with opened as connection:
-                migrations.upgrade(connection)
-                with connection.begin():
-                    derived.renew_tables(connection, counter(connection, LOG_ID))
+        with translated(), engine.connect() as connection:
+            migrations.upgrade(connection)
+            with connection.begin():
+                derived.renew_tables(connection, counter(connection, LOG_ID))
     finally:
         with suppress(Exception):
             engine.dispose()
