@@ -35,6 +35,8 @@ EVENT: dict[str, Any] = {
     }
 }
 DECISIONS = 40
+OF_THE_MOMENT = ("challenge/self-test", "tenants/{tenant_id}/status")
+"""What these answer is made anew by each call, or of the process."""
 PARAMETER = re.compile(r"{(\w+)}")
 NAMED = re.compile(r'"(\w+_id)":\s*"([0-9a-f-]{36})"')
 INTERFACE = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
@@ -107,6 +109,11 @@ def place(postgresql: Pair, tmp_path_factory: pytest.TempPathFactory) -> Place:
         first = decide(said["base_url"], demo.api_key, "first")
         for number in range(1, DECISIONS):
             assert decide(said["base_url"], demo.api_key, str(number)).status_code == 200
+    finally:
+        stop(process)
+    # A stop notes when keys were used.
+    process, said = start("--store-directory", str(directory), log=log)
+    try:
         answers = gets(said["base_url"], demo.tenant_id, token)
     finally:
         stop(process)
@@ -147,8 +154,12 @@ def test_a_service_goes_on_in_postgresql_and_on_a_second_node(place: Place, tmp_
             path: status for path, (status, _) in place.answers.items()
         }
         assert len(answers) > 30
-        different = [path for path, answer in answers.items() if answer != place.answers[path]]
-        assert different == []
+        different = {
+            path: (answer, place.answers[path])
+            for path, answer in answers.items()
+            if answer != place.answers[path] and not path.endswith(OF_THE_MOMENT)
+        }
+        assert not different, str(different)
         again = decide(said["base_url"], place.api_key, "first")
         assert again.content == place.first
         assert again.headers["idempotency-replayed"] == "true"

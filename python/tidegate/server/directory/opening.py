@@ -243,7 +243,8 @@ class _Parts:
             raise StrayPartError(
                 f"`{self.keys}` is missing, and `{self.database.name}` was used with the keys in"
                 " it: restore them from a backup, or start in an empty directory; tokens and API"
-                " keys are lost for good with `tidegate migrate --accept-keys`, which makes new ones"
+                " keys are lost for good with `tidegate migrate --accept-keys`, which makes new"
+                " ones"
             )
         if file is not None and file.identity != stored.identity:
             raise StrayPartError(
