@@ -3,7 +3,7 @@
 import { QueryClientProvider } from "@tanstack/preact-query";
 import { render, type FunctionComponent } from "preact";
 import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from "preact-iso";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { queries } from "./api/client";
 import { logIn, restoreFragment, takeFromHash, token } from "./api/token";
 import { followAddress } from "./frame/place";
@@ -18,8 +18,9 @@ import "./style/base.css";
 import { text } from "./text/en";
 
 function Console() {
-  const { path } = useLocation();
-  useEffect(followAddress, [path]);
+  const { url } = useLocation();
+  // Before the page is made, which may begin with what the address gives.
+  useMemo(followAddress, [url]);
   const isOut = token.value === null;
   useEffect(() => {
     if (isOut) logIn();

@@ -12,6 +12,8 @@ from tools.console import ROOT, SOURCES
 
 DOCUMENT = json.loads((ROOT / "docs/openapi.json").read_text())
 CALL = re.compile(r"api\s*\.(GET|POST|PUT|PATCH|DELETE)\(\s*\"([^\"]+)\"")
+OBJECTS = re.compile(r"objectCalls\(\s*\"([^\"]+)\",\s*\"([^\"]+)\"")
+ALL = re.compile(r"allObjects\(\s*\"([^\"]+)\"")
 PREFIX = "/api/v1"
 TENANT = f"{PREFIX}/tenants/{{tenant_id}}"
 
@@ -36,7 +38,12 @@ def used() -> set[str]:
     """The calls in the sources."""
     found: set[str] = set()
     for path in (SOURCES / "src").rglob("*.ts*"):
-        found.update(" ".join(call) for call in CALL.findall(path.read_text()))
+        source = path.read_text()
+        found.update(" ".join(call) for call in CALL.findall(source))
+        found.update(f"GET {every}" for every in ALL.findall(source))
+        for every, one in OBJECTS.findall(source):
+            found.add(f"POST {every}")
+            found.update(f"{method} {one}" for method in ("GET", "PATCH", "DELETE"))
     return found
 
 
@@ -64,7 +71,9 @@ def test_every_call_is_in_the_document() -> None:
 def test_a_route_that_is_gone_breaks_the_build(tmp_path: Path) -> None:
     """Types of a document without a route refuse the sources that call it."""
     document = json.loads(json.dumps(DOCUMENT))
-    del document["paths"][f"{TENANT}/traffic/match"]
+    gone = ("/traffic/match", "/actions/{action_id}", "/lists")
+    for each in gone:
+        del document["paths"][TENANT + each]
     changed = tmp_path / "openapi.json"
     changed.write_text(json.dumps(document))
     copy = tmp_path / "console"
@@ -78,7 +87,7 @@ def test_a_route_that_is_gone_breaks_the_build(tmp_path: Path) -> None:
     compiler = "node_modules/typescript/bin/tsc"
     done = node_of([compiler, "--noEmit", "--project", str(copy / "tsconfig.json")])
     assert done.returncode != 0
-    assert "/traffic/match" in done.stdout
+    assert all(f'{TENANT}{each}"' in done.stdout for each in gone), done.stdout
 
 
 def test_the_types_are_those_of_the_document(tmp_path: Path) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser import Watched
 from tests.console.conftest import started
 from tests.console.places import HOME
 from tests.service.service_process import Service, stop
 
-STOPPED = "203.0.113.77"
-PROBE = {"request": {"path": "/.env", "client_ip": STOPPED, "method": "GET"}}
+STOPPED, ALSO_STOPPED = "203.0.113.77", "203.0.113.80"
 PURGE = {"request": {"path": "/cache", "client_ip": "203.0.113.78", "method": "PURGE"}}
+LOCK = {"request": {"path": "/locked", "client_ip": "203.0.113.79", "method": "LOCK"}}
 NARROW = 'request.method == "PURGE"'
 
 
@@ -22,30 +23,45 @@ NARROW = 'request.method == "PURGE"'
 def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service of these tests alone, with an address that is stopped, and one that should be."""
     made = started(tmp_path_factory.mktemp("story") / "log")
-    assert made.hot("/beacon/events", [PROBE] * 40).status_code == 200
-    assert made.hot("/beacon/events", [PURGE] * 3).status_code == 200
+    tell(made)
     yield made
     stop(made.process)
+
+
+def tell(service: Service) -> None:
+    """Send what the stories are about: probes that are stopped, and methods that nobody stops."""
+    for address in (STOPPED, ALSO_STOPPED):
+        probe = {"path": "/.env", "client_ip": address, "method": "GET"}
+        assert service.hot("/beacon/events", [{"request": probe}] * 40).status_code == 200
+    for event in (PURGE, LOCK):
+        assert service.hot("/beacon/events", [event] * 3).status_code == 200
 
 
 @pytest.fixture
 def operator(browser: Browser, told: Service) -> Iterator[Watched]:
     """A page of the Owner, at the overview."""
-    context = browser.new_context(base_url=told.base_url)
+    with entered(browser, told) as watched:
+        yield watched
+
+
+@contextmanager
+def entered(browser: Browser, service: Service) -> Iterator[Watched]:
+    """A page of the Owner, at the overview."""
+    context = browser.new_context(base_url=service.base_url)
     context.set_default_timeout(20_000)
-    watched = Watched.of(context, told.base_url)
-    watched.page.goto(f"/console/#access_token={told.owner_token}")
+    watched = Watched.of(context, service.base_url)
+    watched.page.goto(f"/console/#access_token={service.owner_token}")
     watched.page.get_by_role("heading", name="Overview").wait_for()
     yield watched
     context.close()
 
 
-def reach(page: Page, role: str, name: str) -> None:
+def reach(wanted: Locator) -> None:
     """Step by Tab to an element, as somebody without a pointer does."""
-    wanted = page.get_by_role(role, name=name, exact=True).first  # type: ignore[arg-type]
     expect(wanted).to_be_visible()
-    while not wanted.evaluate("element => element === document.activeElement"):
-        page.keyboard.press("Tab")
+    # The editor stands in a shadow root, which has a focus of its own.
+    while not wanted.evaluate("element => element === element.getRootNode().activeElement"):
+        wanted.page.keyboard.press("Tab")
 
 
 def search(page: Page, address: str) -> None:
@@ -74,7 +90,7 @@ def test_a_blocked_visitor_is_found_and_let_through(operator: Watched, told: Ser
     held = next(each["entity_id"] for each in address if each["key"] == [STOPPED])
     page.goto(f"{HOME}/entities/{held}")
     expect(page.get_by_role("heading", name="Seen with it")).to_be_visible()
-    reach(page, "button", "Lift")
+    reach(page.get_by_role("button", name="Lift", exact=True).first)
     page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing is held against it.")).to_be_visible()
     page.goto(f"{HOME}/audit")
@@ -160,7 +176,7 @@ def test_policies_are_moved_and_mitigations_lifted_together(
     """Alt and an arrow move a policy; many mitigations are lifted with one reason."""
     page = operator.page
     page.goto(f"{HOME}/policies")
-    names = page.locator("tbody tr td:nth-child(3)")
+    names = page.locator("tbody tr td:nth-child(3) a")
     expect(names.first).to_be_visible()
     before = names.all_inner_texts()
     page.get_by_role("button", name=f"Later: {before[0]}", exact=False).focus()

@@ -1,5 +1,6 @@
 /** Calls of the public API, typed by the OpenAPI document. Nothing else talks to the service. */
 
+import { signal } from "@preact/signals";
 import { QueryClient } from "@tanstack/preact-query";
 import createClient, { type Middleware } from "openapi-fetch";
 import { Problem, type ProblemDocument } from "./problem";
@@ -8,19 +9,29 @@ import { forgetToken, token } from "./token";
 
 export type Schemas = components["schemas"];
 
+/** Since when the service cannot be reached, or says that it cannot answer; null while it does. */
+export const lostSince = signal<number | null>(null);
+
+const UNAVAILABLE = 503;
+
 const authorised: Middleware = {
   onRequest({ request }) {
     if (token.value) request.headers.set("authorization", `Bearer ${token.value}`);
     return request;
   },
   async onResponse({ request, response }) {
+    if (response.status === UNAVAILABLE) lostSince.value ??= Date.now();
+    else lostSince.value = null;
     if (response.ok) return response;
     const sent = request.headers.get("authorization");
     // A late 401 of an earlier token must not end the session of a newer one.
     if (response.status === 401 && sent === `Bearer ${token.value ?? ""}`) forgetToken();
     throw new Problem(response.status, await documentOf(response));
   },
-  onError() {
+  onError({ error }) {
+    // An answer that is no longer wanted says nothing of the service.
+    if (error instanceof DOMException && error.name === "AbortError") return error;
+    lostSince.value ??= Date.now();
     return new Problem(0, null);
   },
 };
@@ -63,7 +74,10 @@ export function nextCursor(link: string | null): string | null {
 
 export const queries = new QueryClient({
   defaultOptions: {
+    mutations: { networkMode: "always" },
     queries: {
+      // What the browser thinks of the network is no answer: a call that fails is shown.
+      networkMode: "always",
       staleTime: 10_000,
       retry: (failures, error) => failures < 2 && error instanceof Problem && error.status === 0,
     },

@@ -4,6 +4,7 @@ import { useMutation, useQuery } from "@tanstack/preact-query";
 import { useLocation, useRoute } from "preact-iso";
 import type { ComponentChildren } from "preact";
 import { queries, type Schemas } from "../api/client";
+import type { IfMatch } from "../api/objects";
 import { Answered } from "../parts/answer";
 import { Confirm } from "../parts/confirm";
 import { marked } from "../parts/foreign";
@@ -39,7 +40,6 @@ export interface Resource<O extends Common, M extends object> {
   change: (tenant_id: string, id: string, members: M, headers: IfMatch) => Promise<O>;
   remove: (tenant_id: string, id: string) => Promise<unknown>;
 }
-export type IfMatch = Record<"if-match", string> | Record<string, never>;
 
 interface Parts<O extends Common, M extends object> {
   resource: Resource<O, M>;

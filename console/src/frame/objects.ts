@@ -1,35 +1,14 @@
 /** What a tenant defines, whole lists: policies name these objects by their ids. */
 
 import { useQuery } from "@tanstack/preact-query";
-import { api, page, type Page } from "../api/client";
-import { pageQuery } from "../parts/table";
+import { allObjects } from "../api/objects";
 import { useTenant } from "./session";
-
-const MOST = 500;
-
-async function all<T>(ask: (query: { limit: number; cursor?: string }) => Promise<Page<T>>) {
-  const found: T[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null) {
-    const { rows, next }: Page<T> = await ask(pageQuery(cursor, MOST));
-    found.push(...rows);
-    cursor = next;
-  }
-  return found;
-}
 
 export function usePolicies() {
   const { tenant_id } = useTenant();
   return useQuery({
     queryKey: ["policies", tenant_id, "all"],
-    queryFn: () =>
-      all((query) =>
-        page(
-          api.GET("/api/v1/tenants/{tenant_id}/policies", {
-            params: { path: { tenant_id }, query },
-          }),
-        ),
-      ),
+    queryFn: () => allObjects("/api/v1/tenants/{tenant_id}/policies", tenant_id),
   });
 }
 
@@ -37,14 +16,7 @@ export function useActions() {
   const { tenant_id } = useTenant();
   return useQuery({
     queryKey: ["actions", tenant_id, "all"],
-    queryFn: () =>
-      all((query) =>
-        page(
-          api.GET("/api/v1/tenants/{tenant_id}/actions", {
-            params: { path: { tenant_id }, query },
-          }),
-        ),
-      ),
+    queryFn: () => allObjects("/api/v1/tenants/{tenant_id}/actions", tenant_id),
   });
 }
 
@@ -52,14 +24,7 @@ export function useEntityDefinitions() {
   const { tenant_id } = useTenant();
   return useQuery({
     queryKey: ["entity-definitions", tenant_id, "all"],
-    queryFn: () =>
-      all((query) =>
-        page(
-          api.GET("/api/v1/tenants/{tenant_id}/entity-definitions", {
-            params: { path: { tenant_id }, query },
-          }),
-        ),
-      ),
+    queryFn: () => allObjects("/api/v1/tenants/{tenant_id}/entity-definitions", tenant_id),
   });
 }
 
@@ -67,14 +32,15 @@ export function useMitigations() {
   const { tenant_id } = useTenant();
   return useQuery({
     queryKey: ["mitigations", tenant_id, "all"],
-    queryFn: () =>
-      all((query) =>
-        page(
-          api.GET("/api/v1/tenants/{tenant_id}/mitigations", {
-            params: { path: { tenant_id }, query },
-          }),
-        ),
-      ),
+    queryFn: () => allObjects("/api/v1/tenants/{tenant_id}/mitigations", tenant_id),
+  });
+}
+
+export function useLists() {
+  const { tenant_id } = useTenant();
+  return useQuery({
+    queryKey: ["lists", tenant_id, "all"],
+    queryFn: () => allObjects("/api/v1/tenants/{tenant_id}/lists", tenant_id),
   });
 }
 

@@ -8,7 +8,7 @@ import { CheckField } from "../parts/form";
 import { ROUTES } from "../routes";
 import { text } from "../text/en";
 import { hasSingleKeys, LETTERS, listenToKeys, overlay, pageName } from "./keys";
-import { useActions, usePolicies } from "./objects";
+import { useActions, useEntityDefinitions, useLists, useMitigations, usePolicies } from "./objects";
 import { useTenant } from "./session";
 
 const words = text.palette;
@@ -98,36 +98,53 @@ function Palette() {
   );
 }
 
+/** Every object that has a name, under the page of its kind. */
+function useNamed(): Place[] {
+  const named = (kind: string, folder: string, all?: readonly { id: string; name: string }[]) =>
+    all?.map(({ id, name }) => ({ name, kind, path: `${folder}/${id}` })) ?? [];
+  const policies = usePolicies().data?.map((each) => ({ ...each, id: each.policy_id }));
+  const actions = useActions().data?.map((each) => ({ ...each, id: each.action_id }));
+  const mitigations = useMitigations().data?.map((each) => ({ ...each, id: each.mitigation_id }));
+  const lists = useLists().data?.map((each) => ({ ...each, id: each.list_id }));
+  const kinds = useEntityDefinitions().data?.map((each) => ({
+    ...each,
+    id: each.entity_definition_id,
+  }));
+  return [
+    ...named(words.policy, "policies", policies),
+    ...named(words.action, "actions", actions),
+    ...named(words.mitigation, "mitigations", mitigations),
+    ...named(words.list, "lists", lists),
+    ...named(words.definition, "entity-definitions", kinds),
+  ];
+}
+
 /** Where a text may lead, the most likely first. */
 function usePlaces(typed: string): Place[] {
-  const policies = usePolicies().data ?? [];
-  const actions = useActions().data ?? [];
+  const named = useNamed();
   if (ID.test(typed)) {
     return [
       { name: typed, kind: words.decision, path: `decisions/${typed}` },
       { name: typed, kind: text.entity.title, path: `entities/${typed}` },
     ];
   }
-  const all: Place[] = [
-    ...ROUTES.flatMap(({ nav, path }) =>
-      nav === undefined ? [] : [{ name: text.pages[nav], kind: words.page, path }],
-    ),
-    ...policies.map(({ name, policy_id }) => ({
-      name,
-      kind: words.policy,
-      path: `policies/${policy_id}`,
-    })),
-    ...actions.map(({ name, action_id }) => ({
-      name,
-      kind: words.action,
-      path: `actions/${action_id}`,
-    })),
-  ];
+  const pages = ROUTES.flatMap(({ nav, path }) =>
+    nav === undefined ? [] : [{ name: text.pages[nav], kind: words.page, path }],
+  );
   const sought = typed.toLowerCase();
-  const found = all.filter((each) => each.name.toLowerCase().includes(sought));
-  if (!ADDRESS.test(typed)) return found;
-  const fragment = new URLSearchParams({ address: typed }).toString();
-  return [{ name: typed, kind: words.decisions, path: `decisions#${fragment}` }, ...found];
+  const found = [...pages, ...named].filter((each) => each.name.toLowerCase().includes(sought));
+  const address = {
+    name: typed,
+    kind: words.decisions,
+    path: `decisions#${of({ address: typed })}`,
+  };
+  const entity = { name: typed, kind: words.entity, path: `entities#${of({ key: typed })}` };
+  if (ADDRESS.test(typed)) return [address, entity, ...found];
+  return typed ? [...found, entity] : found;
+}
+
+function of(members: Record<string, string>): string {
+  return new URLSearchParams(members).toString();
 }
 
 function Keys() {

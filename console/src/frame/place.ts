@@ -2,6 +2,7 @@
  * and no log ever sees. */
 
 import { computed, signal } from "@preact/signals";
+import { iso, periodOf } from "./ranges";
 
 const fragment = signal(location.hash);
 addEventListener("hashchange", () => (fragment.value = location.hash));
@@ -21,30 +22,57 @@ export function setFilters(changes: Readonly<Record<string, string>>): void {
   fragment.value = hash;
 }
 
-/** After a step to another page, whose address may have another fragment. */
+const OF_RANGE = ["range", "from", "to"] as const;
+
+/** After a step to another page: the time range stays, unless the new address has one. */
 export function followAddress(): void {
+  const next = new URLSearchParams(location.hash.slice(1));
+  if (!OF_RANGE.some((name) => next.has(name))) {
+    for (const name of OF_RANGE) {
+      const kept = filters.peek().get(name);
+      if (kept !== null) next.set(name, kept);
+    }
+    if (next.size)
+      history.replaceState(history.state, "", `${location.pathname}#${next.toString()}`);
+  }
   fragment.value = location.hash;
+  askAnew();
 }
 
-export const RANGES = {
-  "15m": { label: "last 15 min", seconds: 900, step: 60 },
-  "1h": { label: "last hour", seconds: 3_600, step: 60 },
-  "6h": { label: "last 6 h", seconds: 21_600, step: 300 },
-  "24h": { label: "last 24 h", seconds: 86_400, step: 900 },
-  "7d": { label: "last 7 days", seconds: 604_800, step: 3_600 },
-  "30d": { label: "last 30 days", seconds: 2_592_000, step: 21_600 },
-} as const;
-export type RangeName = keyof typeof RANGES;
-export const DEFAULT_RANGE: RangeName = "6h";
+/** The address of what is shown, with the time range as two times: later it shows the same. */
+export function lastingAddress(): string {
+  const kept = new URLSearchParams(filters.value);
+  kept.delete("range");
+  kept.set("from", period.value.since);
+  kept.set("to", iso(end()));
+  return `${location.origin}${location.pathname}#${kept.toString()}`;
+}
 
-export const range = computed<RangeName>(() => {
-  const named = filters.value.get("range");
-  return named !== null && named in RANGES ? (named as RangeName) : DEFAULT_RANGE;
-});
+/** When the page was asked for last: ranges that end now end at this time. */
+const asked = signal(Date.now());
 
-/** The beginning of the range, to a whole step, so that the same question has the same key. */
-export function since(name: RangeName, now: number): string {
-  const { seconds, step } = RANGES[name];
-  const end = Math.ceil(now / 1_000 / step) * step;
-  return new Date((end - seconds) * 1_000).toISOString();
+/** Asks the same of newer traffic. */
+export function askAnew(): void {
+  asked.value = Date.now();
+}
+
+export const period = computed(() => periodOf(filters.value, asked.value));
+
+/** The time range as members of a call. */
+export function bounds(): { since: string; until?: string } {
+  const { since, until } = period.value;
+  return until === null ? { since } : { since, until };
+}
+
+/** The range of the same length that ends where the chosen one begins. */
+export function boundsBefore(): { since: string; until: string } {
+  const { since } = period.value;
+  const length = end() - Date.parse(since);
+  return { since: iso(Date.parse(since) - length), until: since };
+}
+
+/** The end of the range; now, when it has none. */
+export function end(): number {
+  const { until } = period.value;
+  return until === null ? asked.value : Date.parse(until);
 }

@@ -25,6 +25,7 @@ export function PolicyTabs({ id }: { id: string }) {
           {name}
         </a>
       ))}
+      <a href={`/console/${slug}/replay#policy=${id}`}>{text.policy.replay}</a>
     </nav>
   );
 }

@@ -4,13 +4,16 @@ import { useIsFetching } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { api, queries } from "../api/client";
+import { Copy } from "../parts/copy";
+import { api, lostSince, queries } from "../api/client";
 import { forgetToken } from "../api/token";
 import { ROUTES } from "../routes";
 import { text } from "../text/en";
 import { overlay } from "./keys";
 import { Overlays } from "./palette";
-import { range, RANGES, setFilters } from "./place";
+import { lastingAddress } from "./place";
+import { Lost, Refresh } from "./refresh";
+import { RangeSwitch } from "./range";
 import type { Me, Membership } from "./session";
 import { theme, type Theme } from "./theme";
 
@@ -33,13 +36,21 @@ export function Shell(props: { me: Me; tenant: Membership; children: ComponentCh
               {text.frame.search} <kbd>Ctrl K</kbd>
             </button>
             <RangeSwitch />
+            <Refresh />
+            <Copy value={lastingAddress()} what={text.frame.link} isNamed />
             <ThemeSwitch />
             <SignOut me={me} />
           </div>
         </div>
         <Pages tenant={tenant} />
       </header>
-      <main id="main" tabIndex={-1} aria-busy={fetching > 0}>
+      <Lost />
+      <main
+        id="main"
+        class={lostSince.value === null ? "" : "stale"}
+        tabIndex={-1}
+        aria-busy={fetching > 0}
+      >
         {children}
       </main>
       <Overlays />
@@ -83,24 +94,6 @@ function TenantSwitch({ me, tenant }: { me: Me; tenant: Membership }) {
       >
         {me.memberships.map((each) => (
           <option value={each.slug}>{each.name}</option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-function RangeSwitch() {
-  return (
-    <label>
-      <span class="hidden">{text.frame.range}</span>
-      <select
-        value={range.value}
-        onChange={(event) => {
-          setFilters({ range: event.currentTarget.value });
-        }}
-      >
-        {Object.entries(RANGES).map(([name, each]) => (
-          <option value={name}>{each.label}</option>
         ))}
       </select>
     </label>

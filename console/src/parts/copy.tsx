@@ -3,7 +3,13 @@
 import { useState } from "preact/hooks";
 import { text } from "../text/en";
 
-export function Copy({ value, what }: { value: string; what: string }) {
+export function Copy(props: {
+  value: string;
+  what: string;
+  /** Says what is copied, too: where it does not stand beside it. */
+  isNamed?: boolean;
+}) {
+  const { value, what } = props;
   const [copied, setCopied] = useState(false);
   async function copy(): Promise<void> {
     await navigator.clipboard.writeText(value);
@@ -17,7 +23,8 @@ export function Copy({ value, what }: { value: string; what: string }) {
         setCopied(false);
       }}
     >
-      {copied ? text.frame.copied : text.frame.copy} <span class="hidden">{what}</span>
+      {copied ? text.frame.copied : text.frame.copy}{" "}
+      <span class={props.isNamed ? "" : "hidden"}>{what}</span>
     </button>
   );
 }

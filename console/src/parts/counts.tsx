@@ -11,12 +11,19 @@ const words = text.overview;
 
 type Step = Schemas["TimelineStep"];
 
-export function Counts({ steps }: { steps: readonly Step[] }) {
+export function Counts(props: {
+  steps: readonly Step[];
+  /** Times at which something else changed, which are marked in the plot. */
+  changes?: readonly string[];
+}) {
+  const { steps } = props;
+  const label = props.changes?.length ? words.marked(props.changes.length) : words.counts;
   return (
     <PlotOrTable
       plot={() => (
         <Bars
-          label={words.counts}
+          label={label}
+          marks={(props.changes ?? []).map((at) => shareOf(steps, at))}
           bars={steps.map((step) => KINDS.map((kind) => [kind, step[kind]]))}
           most={Math.max(...steps.map((step) => step.total))}
         />
@@ -39,4 +46,11 @@ export function Counts({ steps }: { steps: readonly Step[] }) {
       )}
     />
   );
+}
+
+/** Where a time stands in the steps, from 0 to 1. */
+function shareOf(steps: readonly Step[], at: string): number {
+  const [first, second] = steps.map((step) => Date.parse(step.start));
+  if (first === undefined || second === undefined) return 0;
+  return (Date.parse(at) - first) / ((second - first) * steps.length);
 }

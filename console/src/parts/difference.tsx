@@ -1,5 +1,6 @@
 /** What changed of an object, member by member. */
 
+import { text } from "../text/en";
 import { marked } from "./foreign";
 
 export interface Changed {
@@ -28,7 +29,7 @@ export function Difference({ before, after }: { before: unknown; after: unknown 
   if (changed.length === 0) return null;
   return (
     <details>
-      <summary>{changed.map((each) => each.path || "·").join(", ")}</summary>
+      <summary>{changed.map((each) => each.path || text.audit.whole).join(", ")}</summary>
       <dl class="pairs">
         {changed.map((each) => (
           <>

@@ -138,12 +138,14 @@ export function CheckField(props: {
 
 export function ChoiceField<T extends string>(props: {
   label: string;
+  /** Only as wide as its texts. */
+  isNarrow?: boolean;
   value: T;
   options: readonly (readonly [T, string])[];
   onChange: (value: T) => void;
 }) {
   return (
-    <label class="field">
+    <label class={props.isNarrow ? "field short" : "field"}>
       {props.label}
       <select
         value={props.value}

@@ -37,6 +37,8 @@ export function Bars(props: {
   /** Bars that the plot has room for at least: few are bars, too, and no wall. */
   least?: number;
   small?: boolean;
+  /** Where lines stand over the bars, as shares of the width. */
+  marks?: readonly number[];
 }) {
   const width = WIDTH / Math.max(props.least ?? 1, props.bars.length);
   return (
@@ -57,6 +59,9 @@ export function Bars(props: {
           );
         });
       })}
+      {props.marks?.map((share) => (
+        <line class="mark" x1={share * WIDTH} x2={share * WIDTH} y1={0} y2={HEIGHT} />
+      ))}
     </svg>
   );
 }

@@ -19,6 +19,8 @@ export function Table<T>(props: {
   rows: readonly T[];
   columns: readonly Column<T>[];
   keyOf: (row: T) => string;
+  /** Whether a line stands below a row. */
+  isDivided?: (row: T) => boolean;
 }) {
   const { label, rows, columns, keyOf } = props;
   return (
@@ -35,7 +37,7 @@ export function Table<T>(props: {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
+            <tr key={keyOf(row)} class={props.isDivided?.(row) ? "divided" : ""}>
               {columns.map((column) => (
                 <td class={column.kind} key={column.name}>
                   {column.cell(row)}

@@ -1,6 +1,7 @@
 /** One action: what recognises it, and what the service says of the text. */
 
-import { api, body, type Schemas } from "../../api/client";
+import type { Schemas } from "../../api/client";
+import { objectCalls } from "../../api/objects";
 import { ExpressionField } from "../../expression/field";
 import { CommonFields } from "../../frame/common";
 import { Defined, type Resource } from "../../frame/defined";
@@ -35,31 +36,10 @@ const ACTION: Resource<Action, Members> = {
     expression: given.get("expression") ?? "",
     fail_mode: null,
   }),
-  read: (tenant_id, action_id) =>
-    body(
-      api.GET("/api/v1/tenants/{tenant_id}/actions/{action_id}", {
-        params: { path: { tenant_id, action_id } },
-      }),
-    ),
-  create: (tenant_id, members) =>
-    body(
-      api.POST("/api/v1/tenants/{tenant_id}/actions", {
-        params: { path: { tenant_id } },
-        body: members,
-      }),
-    ),
-  change: (tenant_id, action_id, members, headers) =>
-    body(
-      api.PATCH("/api/v1/tenants/{tenant_id}/actions/{action_id}", {
-        params: { path: { tenant_id, action_id } },
-        headers,
-        body: members,
-      }),
-    ),
-  remove: (tenant_id, action_id) =>
-    api.DELETE("/api/v1/tenants/{tenant_id}/actions/{action_id}", {
-      params: { path: { tenant_id, action_id } },
-    }),
+  ...objectCalls(
+    "/api/v1/tenants/{tenant_id}/actions",
+    "/api/v1/tenants/{tenant_id}/actions/{action_id}",
+  ),
 };
 
 export default function ActionPage() {

@@ -1,8 +1,10 @@
 /** Who changed what? */
 
 import { api, page, type Schemas } from "../../api/client";
+import { bounds, filters, setFilters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { marked } from "../../parts/foreign";
+import { ChoiceField } from "../../parts/form";
 import { Difference } from "../../parts/difference";
 import { Moment } from "../../parts/moment";
 import { Listing, pageQuery, type Column } from "../../parts/table";
@@ -10,36 +12,70 @@ import { text } from "../../text/en";
 
 const words = text.audit;
 type Entry = Schemas["AuditEntry"];
-
-const COLUMNS: readonly Column<Entry>[] = [
-  { name: words.at, cell: (entry) => <Moment at={entry.at} /> },
-  { name: words.actor, cell: (entry) => marked(entry.actor_name ?? entry.actor) },
-  { name: words.action, cell: (entry) => `${entry.action} ${entry.kind}` },
-  {
-    name: words.change,
-    kind: "text",
-    cell: (entry) => <Difference before={entry.before} after={entry.after} />,
-  },
-];
+/** Kinds that are asked for by themselves, with the page that shows an object of it. */
+const PAGES: Readonly<Record<string, (id: string) => string>> = {
+  policy: (id) => `policies/${id}/versions`,
+  action: (id) => `actions/${id}`,
+  mitigation: (id) => `mitigations/${id}`,
+  list: (id) => `lists/${id}`,
+  entity: (id) => `entity-definitions/${id}`,
+  "active-mitigation": (id) => `entities/${id}`,
+};
+const KINDS = [
+  ["", text.decisions.filters.any],
+  ...[...Object.keys(PAGES), "replay-job", "api-key", "membership", "tenant"].map(
+    (kind) => [kind, kind] as const,
+  ),
+] as const;
 
 export default function AuditPage() {
-  const { tenant_id } = useTenant();
+  const { tenant_id, slug } = useTenant();
+  const kind = filters.value.get("kind") ?? "";
+  const query = { ...bounds(), ...(kind && { kind }) };
+  const columns: readonly Column<Entry>[] = [
+    { name: words.at, cell: (entry) => <Moment at={entry.at} /> },
+    { name: words.actor, cell: (entry) => marked(entry.actor_name ?? entry.actor) },
+    {
+      name: words.action,
+      cell: (entry) => {
+        // What is lifted at once is no single entity.
+        const isOne = entry.object_id !== tenant_id;
+        const shown = isOne ? PAGES[entry.kind]?.(entry.object_id) : undefined;
+        const said = `${entry.action} ${entry.kind}`;
+        return shown === undefined ? said : <a href={`/console/${slug}/${shown}`}>{said}</a>;
+      },
+    },
+    {
+      name: words.change,
+      kind: "text",
+      cell: (entry) => <Difference before={entry.before} after={entry.after} />,
+    },
+  ];
   return (
     <>
       <h1>{text.pages.audit}</h1>
+      <ChoiceField
+        isNarrow
+        label={words.kind}
+        value={kind}
+        options={KINDS}
+        onChange={(chosen) => {
+          setFilters({ kind: chosen });
+        }}
+      />
       <Listing
         label={text.pages.audit}
-        queryKey={["audit", tenant_id]}
+        queryKey={["audit", tenant_id, query]}
         ask={(cursor) =>
           page(
             api.GET("/api/v1/tenants/{tenant_id}/audit", {
-              params: { path: { tenant_id }, query: pageQuery(cursor) },
+              params: { path: { tenant_id }, query: { ...query, ...pageQuery(cursor) } },
             }),
           )
         }
-        columns={COLUMNS}
+        columns={columns}
         keyOf={(entry) => entry.audit_id}
-        empty={<p>{words.empty}</p>}
+        empty={<p class="card">{words.empty}</p>}
       />
     </>
   );

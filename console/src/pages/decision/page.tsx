@@ -116,7 +116,7 @@ function Entities({ decision }: { decision: Decision }) {
         {decision.entities.map((entity) => (
           <li>
             {marked(entity.definition)}:{" "}
-            <a href={`/console/${slug}/decisions#entity=${entity.entity_id}`}>
+            <a href={`/console/${slug}/entities/${entity.entity_id}`}>
               <Foreign text={entity.key.join(", ") || words.unknown} />
             </a>
           </li>

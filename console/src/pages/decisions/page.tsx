@@ -1,7 +1,8 @@
 /** Who was stopped? */
 
 import { api, body, type Schemas } from "../../api/client";
-import { filters, range, setFilters, since } from "../../frame/place";
+import { bounds, filters, setFilters } from "../../frame/place";
+import { Begin } from "../../frame/begin";
 import { useDecisionColumns } from "../../frame/decision-rows";
 import { useTenant } from "../../frame/session";
 import { Listing, pageQuery } from "../../parts/table";
@@ -16,7 +17,7 @@ export default function DecisionsPage() {
   const given = filters.value;
   // In the body of a call: what is looked for is in no log of requests.
   const asked: Schemas["DecisionSearch"] = {
-    since: since(range.value, Date.now()),
+    ...bounds(),
     time: "received",
     ...optional("action", given.get("action") as Row["action"] | null),
     ...optional("reason", given.get("reason") as Row["reason"] | null),
@@ -103,10 +104,7 @@ function Empty() {
   return (
     <div class="card">
       <p>{words.empty}</p>
-      <p>{words.teach}</p>
-      <pre>{`curl -s ${location.origin}/api/v1/runtime/mitigation \\
-  -H 'x-service-api-key: …' -H 'content-type: application/json' \\
-  -d '{"request": {"method": "GET", "path": "/", "client_ip": "192.0.2.7"}}'`}</pre>
+      <Begin />
     </div>
   );
 }

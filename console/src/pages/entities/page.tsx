@@ -6,7 +6,7 @@ import { useState } from "preact/hooks";
 import { api, body, type Schemas } from "../../api/client";
 import { EntityTable } from "../../frame/entity-rows";
 import { useEntityDefinitions } from "../../frame/objects";
-import { range, since } from "../../frame/place";
+import { bounds, filters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { marked } from "../../parts/foreign";
@@ -45,7 +45,7 @@ export default function EntitiesPage() {
 
 function Busiest() {
   const { tenant_id } = useTenant();
-  const query = { since: since(range.value, Date.now()) };
+  const query = bounds();
   const found = useQuery({
     queryKey: ["busiest", tenant_id, query],
     queryFn: () =>
@@ -75,7 +75,7 @@ function LookUp({ definitions, first }: { definitions: Definition[]; first: Defi
   const { tenant_id, slug } = useTenant();
   const { route } = useLocation();
   const [chosen, choose] = useState(first.entity_definition_id);
-  const [key, setKey] = useState<readonly string[]>([]);
+  const [key, setKey] = useState<readonly string[]>([filters.value.get("key") ?? ""]);
   const definition = definitions.find((each) => each.entity_definition_id === chosen) ?? first;
   const parts = definition.key_fields.map((_, number) => key[number] ?? "");
   const find = useMutation({

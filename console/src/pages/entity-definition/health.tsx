@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body, type Schemas } from "../../api/client";
-import { range, since } from "../../frame/place";
+import { bounds } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { Foreign, marked } from "../../parts/foreign";
@@ -17,7 +17,7 @@ type Health = Schemas["KeyHealth"];
 
 export function KeyDoctor({ entity_definition_id }: { entity_definition_id: string }) {
   const { tenant_id } = useTenant();
-  const query = { since: since(range.value, Date.now()), newest: NEWEST };
+  const query = { ...bounds(), newest: NEWEST };
   const found = useQuery({
     queryKey: ["key-health", tenant_id, entity_definition_id, query],
     queryFn: () =>

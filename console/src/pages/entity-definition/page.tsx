@@ -1,6 +1,7 @@
 /** One entity definition: the parts of its key, and which events it is for. */
 
-import { api, body, type Schemas } from "../../api/client";
+import type { Schemas } from "../../api/client";
+import { objectCalls } from "../../api/objects";
 import { ExpressionField } from "../../expression/field";
 import { CommonFields } from "../../frame/common";
 import { Defined, type Resource } from "../../frame/defined";
@@ -48,31 +49,10 @@ const DEFINITION: Resource<Definition, Members> = {
     match_expression: null,
     on_missing_key: "skip",
   }),
-  read: (tenant_id, entity_definition_id) =>
-    body(
-      api.GET("/api/v1/tenants/{tenant_id}/entity-definitions/{entity_definition_id}", {
-        params: { path: { tenant_id, entity_definition_id } },
-      }),
-    ),
-  create: (tenant_id, members) =>
-    body(
-      api.POST("/api/v1/tenants/{tenant_id}/entity-definitions", {
-        params: { path: { tenant_id } },
-        body: members,
-      }),
-    ),
-  change: (tenant_id, entity_definition_id, members, headers) =>
-    body(
-      api.PATCH("/api/v1/tenants/{tenant_id}/entity-definitions/{entity_definition_id}", {
-        params: { path: { tenant_id, entity_definition_id } },
-        headers,
-        body: members,
-      }),
-    ),
-  remove: (tenant_id, entity_definition_id) =>
-    api.DELETE("/api/v1/tenants/{tenant_id}/entity-definitions/{entity_definition_id}", {
-      params: { path: { tenant_id, entity_definition_id } },
-    }),
+  ...objectCalls(
+    "/api/v1/tenants/{tenant_id}/entity-definitions",
+    "/api/v1/tenants/{tenant_id}/entity-definitions/{entity_definition_id}",
+  ),
 };
 
 export default function EntityDefinitionPage() {

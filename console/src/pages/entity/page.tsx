@@ -5,7 +5,7 @@ import { useRoute } from "preact-iso";
 import { api, body, type Schemas } from "../../api/client";
 import { Problem } from "../../api/problem";
 import { EntityTable } from "../../frame/entity-rows";
-import { range, since } from "../../frame/place";
+import { bounds } from "../../frame/place";
 import { RoleButton } from "../../frame/role";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
@@ -137,7 +137,7 @@ function Windows({ state }: { state: State }) {
 /** The entities that are in the same events, of the time range. */
 function Together({ entity_id }: { entity_id: string }) {
   const { tenant_id } = useTenant();
-  const query = { since: since(range.value, Date.now()) };
+  const query = bounds();
   const found = useQuery({
     queryKey: ["together", tenant_id, entity_id, query],
     queryFn: () =>

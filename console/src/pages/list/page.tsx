@@ -1,6 +1,7 @@
 /** One list: its entries, searched, pasted anew, with the difference before it is saved. */
 
-import { api, body, type Schemas } from "../../api/client";
+import type { Schemas } from "../../api/client";
+import { objectCalls } from "../../api/objects";
 import { CommonFields } from "../../frame/common";
 import { Defined, type Resource } from "../../frame/defined";
 import { AreaField, ChoiceField } from "../../parts/form";
@@ -22,6 +23,10 @@ const KINDS = [
   ["string", words.kinds.string],
 ] as const;
 
+const CALLS = objectCalls(
+  "/api/v1/tenants/{tenant_id}/lists",
+  "/api/v1/tenants/{tenant_id}/lists/{list_id}",
+);
 const LIST: Resource<Named, Members> = {
   folder: "lists",
   title: words.create,
@@ -33,31 +38,11 @@ const LIST: Resource<Named, Members> = {
     kind: "ip",
     pasted: given.get("entries") ?? "",
   }),
-  read: (tenant_id, list_id) =>
-    body(
-      api.GET("/api/v1/tenants/{tenant_id}/lists/{list_id}", {
-        params: { path: { tenant_id, list_id } },
-      }),
-    ),
+  ...CALLS,
   create: (tenant_id, { pasted, ...members }) =>
-    body(
-      api.POST("/api/v1/tenants/{tenant_id}/lists", {
-        params: { path: { tenant_id } },
-        body: { ...members, entries: entriesOf(pasted) },
-      }),
-    ),
+    CALLS.create(tenant_id, { ...members, entries: entriesOf(pasted) }),
   change: (tenant_id, list_id, { name, description, kind }, headers) =>
-    body(
-      api.PATCH("/api/v1/tenants/{tenant_id}/lists/{list_id}", {
-        params: { path: { tenant_id, list_id } },
-        headers,
-        body: { name, description, kind },
-      }),
-    ),
-  remove: (tenant_id, list_id) =>
-    api.DELETE("/api/v1/tenants/{tenant_id}/lists/{list_id}", {
-      params: { path: { tenant_id, list_id } },
-    }),
+    CALLS.change(tenant_id, list_id, { name, description, kind }, headers),
 };
 
 export default function ListPage() {

@@ -1,6 +1,7 @@
 /** One mitigation: its mode, how long it holds, and what the visitor gets. */
 
-import { api, body, type Schemas } from "../../api/client";
+import type { Schemas } from "../../api/client";
+import { objectCalls } from "../../api/objects";
 import { CommonFields } from "../../frame/common";
 import { Defined, type Resource } from "../../frame/defined";
 import { ChoiceField, NumberField } from "../../parts/form";
@@ -37,31 +38,10 @@ const MITIGATION: Resource<Mitigation, Members> = {
     challenge: null,
     block: null,
   }),
-  read: (tenant_id, mitigation_id) =>
-    body(
-      api.GET("/api/v1/tenants/{tenant_id}/mitigations/{mitigation_id}", {
-        params: { path: { tenant_id, mitigation_id } },
-      }),
-    ),
-  create: (tenant_id, members) =>
-    body(
-      api.POST("/api/v1/tenants/{tenant_id}/mitigations", {
-        params: { path: { tenant_id } },
-        body: members,
-      }),
-    ),
-  change: (tenant_id, mitigation_id, members, headers) =>
-    body(
-      api.PATCH("/api/v1/tenants/{tenant_id}/mitigations/{mitigation_id}", {
-        params: { path: { tenant_id, mitigation_id } },
-        headers,
-        body: members,
-      }),
-    ),
-  remove: (tenant_id, mitigation_id) =>
-    api.DELETE("/api/v1/tenants/{tenant_id}/mitigations/{mitigation_id}", {
-      params: { path: { tenant_id, mitigation_id } },
-    }),
+  ...objectCalls(
+    "/api/v1/tenants/{tenant_id}/mitigations",
+    "/api/v1/tenants/{tenant_id}/mitigations/{mitigation_id}",
+  ),
 };
 
 export default function MitigationPage() {

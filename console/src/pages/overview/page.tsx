@@ -1,19 +1,25 @@
 /** Is it working, and what changed? */
 
 import { useQuery } from "@tanstack/preact-query";
-import { api, body, page } from "../../api/client";
-import { filters, range, RANGES, setFilters, since } from "../../frame/place";
+import { api, page } from "../../api/client";
+import { Begin } from "../../frame/begin";
+import { bounds, filters, setFilters } from "../../frame/place";
 import { hasRole, useTenant } from "../../frame/session";
+import { useTimeline } from "../../frame/timeline";
 import { Answered } from "../../parts/answer";
 import { Counts } from "../../parts/counts";
+import { Difference } from "../../parts/difference";
 import { marked } from "../../parts/foreign";
 import { ChoiceField } from "../../parts/form";
 import { Moment } from "../../parts/moment";
-import { Table } from "../../parts/table";
 import { text } from "../../text/en";
+import { ByPolicy } from "./by-policy";
 import { Series, Standing } from "./series";
 
 const words = text.overview;
+const SHOWN = 8;
+/** Kinds of objects that decide: a change of one is marked beside the decisions. */
+const DEFINED = new Set(["policy", "action", "mitigation", "list", "entity"]);
 
 export default function OverviewPage() {
   const tenant = useTenant();
@@ -46,22 +52,13 @@ const BY = (["action", "policy", "reason", "api_key"] as const).map(
 );
 
 function Timeline() {
-  const { tenant_id } = useTenant();
-  const name = range.value;
   const by = BY.map(([each]) => each).find((each) => each === filters.value.get("by")) ?? "action";
-  const query = { since: since(name, Date.now()), step: RANGES[name].step, by };
-  const found = useQuery({
-    queryKey: ["timeline", tenant_id, query],
-    queryFn: () =>
-      body(
-        api.GET("/api/v1/tenants/{tenant_id}/results/timeline", {
-          params: { path: { tenant_id }, query },
-        }),
-      ),
-  });
+  const found = useTimeline({ by });
+  const changes = useChanges().data?.rows.filter((each) => DEFINED.has(each.kind));
   return (
     <>
       <ChoiceField
+        isNarrow
         label={words.splitBy}
         value={by}
         options={BY}
@@ -72,9 +69,12 @@ function Timeline() {
       <Answered of={found}>
         {(steps) =>
           !steps.some((step) => step.total > 0) ? (
-            <p>{words.quiet}</p>
+            <>
+              <p>{words.quiet}</p>
+              <Begin />
+            </>
           ) : by === "action" ? (
-            <Counts steps={steps} />
+            <Counts steps={steps} changes={(changes ?? []).map((each) => each.at)} />
           ) : (
             <Series steps={steps} by={by} />
           )
@@ -84,68 +84,41 @@ function Timeline() {
   );
 }
 
-function ByPolicy() {
-  const { tenant_id, slug } = useTenant();
-  const query = { since: since(range.value, Date.now()), limit: 20 };
-  const found = useQuery({
-    queryKey: ["results", tenant_id, query],
+/** The newest changes of the time range; nothing for who may not read the audit. */
+function useChanges() {
+  const { tenant_id, role } = useTenant();
+  const query = { ...bounds(), limit: 50 };
+  return useQuery({
+    queryKey: ["audit", tenant_id, "newest", query],
+    enabled: hasRole(role, "Analyst"),
     queryFn: () =>
       page(
-        api.GET("/api/v1/tenants/{tenant_id}/results/policies", {
+        api.GET("/api/v1/tenants/{tenant_id}/audit", {
           params: { path: { tenant_id }, query },
         }),
       ),
   });
-  return (
-    <Answered of={found}>
-      {({ rows }) => (
-        <Table
-          label={words.policies}
-          rows={rows}
-          keyOf={(each) => each.policy_id}
-          columns={[
-            {
-              name: text.policies.columns.name,
-              kind: "text",
-              cell: (each) => (
-                <a href={`/console/${slug}/policies/${each.policy_id}/results`}>
-                  {marked(each.name ?? each.policy_id)}
-                </a>
-              ),
-            },
-            { name: text.actions.challenge, kind: "number", cell: (each) => each.challenge },
-            { name: text.actions.block, kind: "number", cell: (each) => each.block },
-            { name: words.errors, kind: "number", cell: (each) => each.errors },
-          ]}
-        />
-      )}
-    </Answered>
-  );
 }
 
 function Changes() {
-  const { tenant_id } = useTenant();
-  const found = useQuery({
-    queryKey: ["audit", tenant_id, "newest"],
-    queryFn: () =>
-      page(
-        api.GET("/api/v1/tenants/{tenant_id}/audit", {
-          params: { path: { tenant_id }, query: { limit: 8 } },
-        }),
-      ),
-  });
+  const found = useChanges();
   return (
     <Answered of={found}>
-      {({ rows }) => (
-        <ul class="tree">
-          {rows.map((each) => (
-            <li>
-              <Moment at={each.at} /> {marked(each.actor_name ?? each.actor)}: {each.action}{" "}
-              {each.kind}
-            </li>
-          ))}
-        </ul>
-      )}
+      {({ rows }) =>
+        rows.length === 0 ? (
+          <p>{words.unchanged}</p>
+        ) : (
+          <ul class="tree">
+            {rows.slice(0, SHOWN).map((each) => (
+              <li key={each.audit_id}>
+                <Moment at={each.at} /> {marked(each.actor_name ?? each.actor)}: {each.action}{" "}
+                {each.kind}
+                <Difference before={each.before} after={each.after} />
+              </li>
+            ))}
+          </ul>
+        )
+      }
     </Answered>
   );
 }

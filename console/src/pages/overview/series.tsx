@@ -4,17 +4,18 @@ import { useQuery } from "@tanstack/preact-query";
 import { api, body, page, type Schemas } from "../../api/client";
 import { usePolicyNames } from "../../frame/objects";
 import { hasRole, useTenant } from "../../frame/session";
+import type { By } from "../../frame/timeline";
 import { marked } from "../../parts/foreign";
-import { Bars } from "../../parts/plot-or-table";
+import { Line } from "../../frame/line";
 import { Table } from "../../parts/table";
 import { text } from "../../text/en";
 
 const words = text.overview;
 type Step = Schemas["TimelineStep"];
-export type By = "policy" | "reason" | "api_key";
+type SeriesBy = Exclude<By, "action">;
 const MOST = 12;
 
-export function Series({ steps, by }: { steps: readonly Step[]; by: By }) {
+export function Series({ steps, by }: { steps: readonly Step[]; by: SeriesBy }) {
   const nameOf = useNames(by);
   const totals = new Map<string, number>();
   for (const step of steps)
@@ -36,21 +37,8 @@ export function Series({ steps, by }: { steps: readonly Step[]; by: By }) {
   );
 }
 
-function Line({ name, steps }: { name: string; steps: readonly Step[] }) {
-  const counts = steps.map((step) => step.series?.[name] ?? 0);
-  const most = Math.max(...counts);
-  return (
-    <Bars
-      small
-      label={words.most(most)}
-      bars={counts.map((count) => [["matched", count]])}
-      most={most}
-    />
-  );
-}
-
 /** What a series is called: ids of policies and keys say nothing. */
-function useNames(by: By): (name: string) => string {
+function useNames(by: SeriesBy): (name: string) => string {
   const policies = usePolicyNames();
   const { tenant_id, role } = useTenant();
   const keys = useQuery({

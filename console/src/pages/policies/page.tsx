@@ -2,10 +2,13 @@
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, page, type Schemas } from "../../api/client";
-import { usePolicies } from "../../frame/objects";
-import { range, since } from "../../frame/place";
+import { useMitigations, usePolicies } from "../../frame/objects";
+import { Line } from "../../frame/line";
+import { bounds } from "../../frame/place";
 import { useTenant } from "../../frame/session";
+import { useTimeline } from "../../frame/timeline";
 import { Answered } from "../../parts/answer";
+import { answerOfMode, Badge, type Answer } from "../../parts/badge";
 import { marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
 import { ProblemPanel } from "../../parts/problem";
@@ -20,6 +23,8 @@ export default function PoliciesPage() {
   const { slug } = useTenant();
   const policies = usePolicies();
   const results = useResults().data;
+  const timeline = useTimeline({ by: "policy" }).data ?? [];
+  const modesOf = useModes();
   const inOrder = [...(policies.data ?? [])].sort((a, b) => a.priority - b.priority);
   const order = useOrder();
   const columns: readonly Column<Policy>[] = [
@@ -32,7 +37,10 @@ export default function PoliciesPage() {
       name: words.columns.name,
       kind: "text",
       cell: (policy) => (
-        <a href={`/console/${slug}/policies/${policy.policy_id}`}>{marked(policy.name)}</a>
+        <>
+          <a href={`/console/${slug}/policies/${policy.policy_id}`}>{marked(policy.name)}</a>
+          {isLast(policy) && <div class="quiet">{words.last}</div>}
+        </>
       ),
     },
     {
@@ -40,9 +48,23 @@ export default function PoliciesPage() {
       cell: (policy) => (policy.enabled ? policy.status : words.disabled),
     },
     {
+      name: words.columns.modes,
+      cell: (policy) => (
+        <span class="row">
+          {modesOf(policy).map((answer) => (
+            <Badge answer={answer} key={answer} />
+          ))}
+        </span>
+      ),
+    },
+    {
       name: words.columns.answers,
       kind: "number",
       cell: (policy) => results?.get(policy.policy_id)?.total ?? "",
+    },
+    {
+      name: text.overview.overTime,
+      cell: (policy) => <Line name={policy.policy_id} steps={timeline} />,
     },
     {
       name: words.columns.last,
@@ -67,12 +89,16 @@ export default function PoliciesPage() {
       <Answered of={policies}>
         {() =>
           inOrder.length === 0 ? (
-            <p>{words.empty}</p>
+            <p class="card">
+              {words.empty} <a href={`/console/${slug}/policies/new`}>{text.policy.create}</a>{" "}
+              <a href={`/console/${slug}/traffic`}>{words.fromTraffic}</a>
+            </p>
           ) : (
             <Table
               label={text.pages.policies}
               rows={inOrder}
               columns={columns}
+              isDivided={isLast}
               keyOf={(policy) => policy.policy_id}
             />
           )
@@ -82,9 +108,28 @@ export default function PoliciesPage() {
   );
 }
 
+/** Whether nothing below the policy is looked at for traffic that one of its clauses is for. */
+function isLast({ enabled, status, clauses }: Policy): boolean {
+  return enabled && status === "active" && clauses.some((clause) => clause.final);
+}
+
+/** What the clauses of a policy answer when they fire. */
+function useModes(): (policy: Policy) => Answer[] {
+  const { data } = useMitigations();
+  const modes = new Map(data?.map((each) => [each.mitigation_id, each.mode]));
+  return ({ clauses }) => {
+    const answers = clauses.map(({ mitigation_id, final }) => {
+      if (!mitigation_id) return final ? "allow" : "monitor";
+      const mode = modes.get(mitigation_id);
+      return mode === undefined ? null : answerOfMode(mode);
+    });
+    return [...new Set(answers.filter((each) => each !== null))];
+  };
+}
+
 function useResults() {
   const { tenant_id } = useTenant();
-  const query = { since: since(range.value, Date.now()), limit: 500 };
+  const query = { ...bounds(), limit: 500 };
   return useQuery({
     queryKey: ["results", tenant_id, query],
     queryFn: async () => {

@@ -3,9 +3,10 @@
 import { useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
 import { api, body, type Schemas } from "../../api/client";
-import { range, RANGES, since } from "../../frame/place";
+import { bounds } from "../../frame/place";
 import { PolicyTabs } from "../../frame/policy-tabs";
 import { hasRole, useTenant } from "../../frame/session";
+import { useTimeline } from "../../frame/timeline";
 import { Answered } from "../../parts/answer";
 import { Badge } from "../../parts/badge";
 import { Counts } from "../../parts/counts";
@@ -22,7 +23,7 @@ const SHARES = ["block", "challenge", "allow", "monitor", "by_others", "errors"]
 export default function PolicyResultsPage() {
   const policy_id = useRoute().params["id"] ?? "";
   const { tenant_id } = useTenant();
-  const query = { since: since(range.value, Date.now()) };
+  const query = bounds();
   const found = useQuery({
     queryKey: ["results", tenant_id, policy_id, query],
     queryFn: () =>
@@ -80,18 +81,7 @@ function Shares({ result }: { result: Result }) {
 }
 
 function Timeline({ policy_id }: { policy_id: string }) {
-  const { tenant_id } = useTenant();
-  const name = range.value;
-  const query = { since: since(name, Date.now()), step: RANGES[name].step, policy_id };
-  const found = useQuery({
-    queryKey: ["timeline", tenant_id, query],
-    queryFn: () =>
-      body(
-        api.GET("/api/v1/tenants/{tenant_id}/results/timeline", {
-          params: { path: { tenant_id }, query },
-        }),
-      ),
-  });
+  const found = useTimeline({ policy_id });
   return (
     <section class="card" aria-labelledby="over-time">
       <h2 id="over-time">{words.overTime}</h2>

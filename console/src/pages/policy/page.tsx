@@ -1,6 +1,7 @@
 /** One policy: its scope, and its clauses in order. */
 
-import { api, body, type Schemas } from "../../api/client";
+import type { Schemas } from "../../api/client";
+import { objectCalls } from "../../api/objects";
 import { ExpressionField } from "../../expression/field";
 import { CommonFields } from "../../frame/common";
 import { Defined, type Resource } from "../../frame/defined";
@@ -40,31 +41,10 @@ const POLICY: Resource<Policy, Members> = {
     expression: null,
     clauses: [{ ...newClause(), expression: given.get("expression") }],
   }),
-  read: (tenant_id, policy_id) =>
-    body(
-      api.GET("/api/v1/tenants/{tenant_id}/policies/{policy_id}", {
-        params: { path: { tenant_id, policy_id } },
-      }),
-    ),
-  create: (tenant_id, members) =>
-    body(
-      api.POST("/api/v1/tenants/{tenant_id}/policies", {
-        params: { path: { tenant_id } },
-        body: members,
-      }),
-    ),
-  change: (tenant_id, policy_id, members, headers) =>
-    body(
-      api.PATCH("/api/v1/tenants/{tenant_id}/policies/{policy_id}", {
-        params: { path: { tenant_id, policy_id } },
-        headers,
-        body: members,
-      }),
-    ),
-  remove: (tenant_id, policy_id) =>
-    api.DELETE("/api/v1/tenants/{tenant_id}/policies/{policy_id}", {
-      params: { path: { tenant_id, policy_id } },
-    }),
+  ...objectCalls(
+    "/api/v1/tenants/{tenant_id}/policies",
+    "/api/v1/tenants/{tenant_id}/policies/{policy_id}",
+  ),
 };
 
 export default function PolicyPage() {

@@ -15,10 +15,11 @@ const BY = (["policy", "action", "path", "country", "agent", "entity"] as const)
   (by) => [by, words.by[by]] as const,
 );
 
-export function Groups({ replay_job_id }: { replay_job_id: string }) {
+type Member = (typeof BY)[number][0];
+
+export function useSummary(replay_job_id: string, by: Member) {
   const { tenant_id } = useTenant();
-  const by = BY.map(([each]) => each).find((each) => each === filters.value.get("by")) ?? "policy";
-  const found = useQuery({
+  return useQuery({
     queryKey: ["replay-groups", tenant_id, replay_job_id, by],
     queryFn: () =>
       body(
@@ -27,9 +28,15 @@ export function Groups({ replay_job_id }: { replay_job_id: string }) {
         }),
       ),
   });
+}
+
+export function Groups({ replay_job_id }: { replay_job_id: string }) {
+  const by = BY.map(([each]) => each).find((each) => each === filters.value.get("by")) ?? "policy";
+  const found = useSummary(replay_job_id, by);
   return (
     <>
       <ChoiceField
+        isNarrow
         label={words.groupBy}
         value={by}
         options={BY}

@@ -9,13 +9,13 @@ import { Answered } from "../../parts/answer";
 import { Badge } from "../../parts/badge";
 import { marked } from "../../parts/foreign";
 import { ProblemPanel } from "../../parts/problem";
-import { Listing, pageQuery, Table } from "../../parts/table";
+import { Listing, pageQuery } from "../../parts/table";
 import { text } from "../../text/en";
 import { Groups, Open } from "./groups";
+import { Matrix } from "./matrix";
 import { SideBySide } from "./side-by-side";
 
 const words = text.replay;
-const ANSWERS = ["allow", "challenge", "block"] as const;
 const LOOK_AGAIN_MS = 1_000;
 type Job = Schemas["ReplayJob"];
 type Outcome = Schemas["ReplayedDecision"];
@@ -89,16 +89,7 @@ function Result({ job, result }: { job: Job; result: Schemas["ReplayResult"] }) 
   const opened = filters.value.get("open");
   return (
     <>
-      <Table
-        label={words.recorded}
-        rows={ANSWERS}
-        keyOf={(answer) => answer}
-        columns={[
-          { name: "", cell: (answer) => <Badge answer={answer} /> },
-          { name: words.recorded, kind: "number", cell: (answer) => result.recorded[answer] },
-          { name: words.replayed, kind: "number", cell: (answer) => result.replayed[answer] },
-        ]}
-      />
+      <Matrix replay_job_id={replay_job_id} result={result} />
       <h2>
         {words.differences}: {result.different}
       </h2>

@@ -4,7 +4,7 @@ import { useMutation } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";
 import { api, body, page, queries, type Schemas } from "../../api/client";
 import { usePolicies } from "../../frame/objects";
-import { filters, range, setFilters, since } from "../../frame/place";
+import { bounds, filters, setFilters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { marked } from "../../parts/foreign";
 import { ChoiceField } from "../../parts/form";
@@ -23,11 +23,12 @@ export default function ReplaysPage() {
   const policies = usePolicies().data ?? [];
   const start = useMutation({
     mutationFn: () => {
-      const period = { since: since(range.value, Date.now()), until: new Date().toISOString() };
+      // What came since the page was opened is meant, too.
+      const asked = { until: new Date().toISOString(), ...bounds() };
       return body(
         api.POST("/api/v1/tenants/{tenant_id}/replay-jobs", {
           params: { path: { tenant_id } },
-          body: { ...period, ...(policy_id && { policy_id }) },
+          body: { ...asked, ...(policy_id && { policy_id }) },
         }),
       );
     },

@@ -4,7 +4,8 @@ import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api, body, type Schemas } from "../../api/client";
 import { ExpressionField } from "../../expression/field";
-import { filters, range, setFilters, since } from "../../frame/place";
+import { Begin } from "../../frame/begin";
+import { bounds, filters, setFilters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { text } from "../../text/en";
@@ -33,7 +34,7 @@ function useMatch() {
   const { tenant_id } = useTenant();
   const asked = {
     expression: filters.value.get("expression") ?? ALL,
-    since: since(range.value, Date.now()),
+    ...bounds(),
     newest: NEWEST,
     samples: SAMPLES,
     by: [...FIELDS],
@@ -64,18 +65,25 @@ export default function TrafficPage() {
       <h1>{text.pages.traffic}</h1>
       <Bar key={shown} shown={shown} />
       <Answered of={found}>
-        {(match) => (
-          <>
-            <p role="status">
-              {words.summary(match.matched, match.looked_at)}
-              {!match.complete && ` ${words.partial}`}
-              {match.errors.length > 0 &&
-                ` ${words.errors} ${match.errors.map((each) => `${each.code}: ${each.count}`).join(", ")}.`}
-            </p>
-            <Facets facets={match.by} onChoose={narrow} />
-            <Matched match={match} />
-          </>
-        )}
+        {(match) =>
+          match.looked_at === 0 ? (
+            <div class="card">
+              <p>{text.decisions.empty}</p>
+              <Begin />
+            </div>
+          ) : (
+            <>
+              <p role="status">
+                {words.summary(match.matched, match.looked_at)}
+                {!match.complete && ` ${words.partial}`}
+                {match.errors.length > 0 &&
+                  ` ${words.errors} ${match.errors.map((each) => `${each.code}: ${each.count}`).join(", ")}.`}
+              </p>
+              <Facets facets={match.by} onChoose={narrow} />
+              <Matched match={match} />
+            </>
+          )
+        }
       </Answered>
     </>
   );

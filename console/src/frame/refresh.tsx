@@ -1,0 +1,70 @@
+/** Newer answers: on demand, every half minute, and when the service is back. */
+
+import { useEffect, useState } from "preact/hooks";
+import { lostSince, queries } from "../api/client";
+import { Moment } from "../parts/moment";
+import { text } from "../text/en";
+import { askAnew } from "./place";
+import { iso } from "./ranges";
+
+const words = text.frame;
+const FOLLOW_MS = 30_000;
+const LOOK_AGAIN_MS = 5_000;
+
+function refresh(): void {
+  askAnew();
+  void queries.invalidateQueries();
+}
+
+export function Refresh() {
+  const [follows, setFollows] = useState(false);
+  useEffect(() => {
+    if (!follows) return;
+    const timer = setInterval(refresh, FOLLOW_MS);
+    return () => {
+      clearInterval(timer);
+    };
+  }, [follows]);
+  return (
+    <span class="row">
+      <button type="button" onClick={refresh}>
+        {words.refresh}
+      </button>
+      <label class="row check">
+        <input
+          type="checkbox"
+          checked={follows}
+          onChange={(event) => {
+            setFollows(event.currentTarget.checked);
+          }}
+        />
+        {words.follow}
+      </label>
+    </span>
+  );
+}
+
+/** Since when nothing was heard of the service; what is shown is from before. */
+export function Lost() {
+  const since = lostSince.value;
+  const isLost = since !== null;
+  useEffect(() => {
+    if (!isLost) return;
+    const timer = setInterval(() => {
+      void queries.refetchQueries({ queryKey: ["me"] });
+    }, LOOK_AGAIN_MS);
+    return () => {
+      clearInterval(timer);
+      refresh();
+    };
+  }, [isLost]);
+  return (
+    <div role="status">
+      {isLost && (
+        <p class="lost">
+          {words.offline} <Moment at={iso(since)} />. {words.old}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+/** Decisions over the time range, step by step. */
+
+import { useQuery } from "@tanstack/preact-query";
+import { api, body } from "../api/client";
+import { bounds, period } from "./place";
+import { useTenant } from "./session";
+
+export type By = "action" | "policy" | "reason" | "api_key";
+
+/** The steps of the time range.
+ *
+ * @param of what is counted in series of its own, or the policy that is meant.
+ */
+export function useTimeline(of: { by: By } | { policy_id: string }) {
+  const { tenant_id } = useTenant();
+  const query = { ...bounds(), step: period.value.step, ...of };
+  return useQuery({
+    queryKey: ["timeline", tenant_id, query],
+    queryFn: () =>
+      body(
+        api.GET("/api/v1/tenants/{tenant_id}/results/timeline", {
+          params: { path: { tenant_id }, query },
+        }),
+      ),
+  });
+}

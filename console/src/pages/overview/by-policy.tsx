@@ -1,0 +1,66 @@
+/** Which policies decided more or less than in the time before? */
+
+import { useQuery } from "@tanstack/preact-query";
+import { api, page, type Schemas } from "../../api/client";
+import { bounds, boundsBefore } from "../../frame/place";
+import { useTenant } from "../../frame/session";
+import { Answered } from "../../parts/answer";
+import { marked } from "../../parts/foreign";
+import { Table } from "../../parts/table";
+import { text } from "../../text/en";
+import { turnOf } from "./turn";
+
+const words = text.overview;
+const MOST = 500;
+const SHOWN = 20;
+type Result = Schemas["PolicyResults"];
+
+export function ByPolicy() {
+  const { slug } = useTenant();
+  const now = useResults(bounds());
+  const before = new Map(useResults(boundsBefore()).data?.map((each) => [each.policy_id, each]));
+  const countBefore = (each: Result): number => before.get(each.policy_id)?.total ?? 0;
+  const turn = (each: Result): number => turnOf(each.total, countBefore(each));
+  return (
+    <Answered of={now}>
+      {(results) => (
+        <Table
+          label={words.policies}
+          rows={[...results].sort((a, b) => turn(b) - turn(a)).slice(0, SHOWN)}
+          keyOf={(each) => each.policy_id}
+          columns={[
+            {
+              name: text.policies.columns.name,
+              kind: "text",
+              cell: (each) => (
+                <a href={`/console/${slug}/policies/${each.policy_id}/results`}>
+                  {marked(each.name ?? each.policy_id)}
+                </a>
+              ),
+            },
+            { name: words.matches, kind: "number", cell: (each) => each.total },
+            { name: words.before, kind: "number", cell: countBefore },
+            { name: text.actions.challenge, kind: "number", cell: (each) => each.challenge },
+            { name: text.actions.block, kind: "number", cell: (each) => each.block },
+            { name: words.errors, kind: "number", cell: (each) => each.errors },
+          ]}
+        />
+      )}
+    </Answered>
+  );
+}
+
+function useResults(query: { since: string; until?: string }) {
+  const { tenant_id } = useTenant();
+  return useQuery({
+    queryKey: ["results", tenant_id, "all", query],
+    queryFn: async () => {
+      const { rows } = await page(
+        api.GET("/api/v1/tenants/{tenant_id}/results/policies", {
+          params: { path: { tenant_id }, query: { ...query, limit: MOST } },
+        }),
+      );
+      return rows;
+    },
+  });
+}
