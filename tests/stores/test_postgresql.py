@@ -32,7 +32,7 @@ from tidegate.testing.store_contract.examples import (
 )
 
 if TYPE_CHECKING:
-    from tests.postgresql_pair import Pair
+    from tests.postgresql.pair import Pair
 
 
 class TestPostgresqlStore(StoreContract):

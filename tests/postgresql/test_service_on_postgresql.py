@@ -17,7 +17,7 @@ import httpx2 as httpx
 import psycopg
 import pytest
 from click.testing import CliRunner
-from tests.postgresql_pair import NEEDED, Pair, pair, programs
+from tests.postgresql.pair import NEEDED, Pair, pair, programs
 from tests.service.service_process import start, stop
 
 from tidegate.cli.main import tidegate
