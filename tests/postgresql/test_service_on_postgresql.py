@@ -35,8 +35,12 @@ EVENT: dict[str, Any] = {
     }
 }
 DECISIONS = 40
-OF_THE_MOMENT = ("challenge/self-test", "tenants/{tenant_id}/status")
-"""What these answer is made anew by each call, or of the process."""
+OF_THE_MOMENT = (
+    "challenge/self-test",
+    "entities/{entity_id}/state",
+    "tenants/{tenant_id}/status",
+)
+"""What these answer is made anew by each call, slides with time, or is of the process."""
 PARAMETER = re.compile(r"{(\w+)}")
 NAMED = re.compile(r'"(\w+_id)":\s*"([0-9a-f-]{36})"')
 INTERFACE = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
@@ -164,7 +168,7 @@ def test_a_service_goes_on_in_postgresql_and_on_a_second_node(place: Place, tmp_
         assert again.content == place.first
         assert again.headers["idempotency-replayed"] == "true"
         on_one = decide(said["base_url"], place.api_key, "on one")
-        assert on_one.status_code == 200
+        assert on_one.json()["action"]["type"] == "block", "the mitigation went on"
         refused = CliRunner().invoke(
             tidegate, ["serve", "--store-directory", str(second)], env=known
         )
@@ -187,10 +191,12 @@ def test_a_service_goes_on_in_postgresql_and_on_a_second_node(place: Place, tmp_
             again = decide(took_over, place.api_key, key)
             assert again.content == expected
             assert again.headers["idempotency-replayed"] == "true"
+        on_two = decide(took_over, place.api_key, "on two")
+        assert on_two.json()["action"]["type"] == "block", "the mitigation went on"
         assert httpx.get(f"{took_over}/readyz").status_code == 200
         made = Verification(second, url=place.url)
         assert list(made.findings()) == []
-        assert made.decisions == DECISIONS + 1
+        assert made.decisions == DECISIONS + 2
         fence(place, took_over, two, tmp_path / "two")
     finally:
         for each in (one, two):
