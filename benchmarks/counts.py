@@ -42,7 +42,7 @@ ALL = "all decisions"
 METRIC = re.compile(r'^tidegate_decisions_total\{.*action="(\w+)".*\} (\S+)$', re.MULTILINE)
 
 Counted: TypeAlias = "dict[str, Counter[str]]"
-"""From a policy, or ``ALL``, to its numbers."""
+"""The numbers of a policy, or of ``ALL``."""
 
 
 @click.command()
@@ -71,7 +71,7 @@ def main(limit: int | None) -> None:
 
 
 def count(events: Path, policies: Sequence[dict[str, Any]]) -> tuple[dict[str, Counted], Counted]:
-    """What each place of the service, and the command, count of a file of events.
+    """The counts of a file of events by each place of the service, and by the command.
 
     Raises:
         RuntimeError: the service refused other events than the command.
@@ -125,7 +125,7 @@ def batches(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def results(service: Served, events: int) -> Counted:
-    """What the results of policies count; what no policy answered was allowed."""
+    """The counts of policies' results; events that no policy answered were allowed."""
     path = f"/tenants/{service.tenant_id}/results/policies?limit=500&{PERIOD}"
     found = {
         each["slug"]: Counter({name: each[name] for name in NUMBERS})
@@ -143,7 +143,7 @@ def timeline(service: Served, query: str) -> Counter[str]:
 
 
 def metrics(service: Served) -> Counter[str]:
-    """What Prometheus is given."""
+    """The counts for Prometheus."""
     found = Counter(dict.fromkeys(OUTCOMES, 0))
     with urllib.request.urlopen(f"{service.base_url}/metrics") as page:
         for action, number in METRIC.findall(page.read().decode()):
@@ -172,7 +172,7 @@ def decisions(service: Served) -> Counted:
 
 
 def summarise(definitions: dict[str, Any], events: Path) -> Any:
-    """What ``tidegate decide --summary`` says."""
+    """The counts of ``tidegate decide --summary``."""
     document = events.with_suffix(".definitions.json")
     document.write_text(json.dumps(definitions))
     command = [sys.executable, "-m", "tidegate", "decide", str(document), str(events)]

@@ -30,7 +30,7 @@ TESTS = {"contains": "contains", "starts": "startswith", "ends": "endswith"}
 
 
 def common_rules(count: int) -> list[Rule]:
-    """Of ``count`` published rules those that Rego can say as well."""
+    """The rules among ``count`` published ones that Rego can express as well."""
     return [rule for rule in iterate_rules(count) if is_common(rule.tree)]
 
 

@@ -76,7 +76,7 @@ def _names(tree: str, before: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What commas outside of braces divide."""
+    """The parts between commas that are outside of braces."""
     depth, start = 0, 0
     for place, character in enumerate(text):
         depth += (character == "{") - (character == "}")
@@ -88,7 +88,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _body(code: str, start: int) -> int | None:
-    """Where the body of a function begins; None for one without."""
+    """The start of a function's body; None for one without."""
     depth = 0
     for place in range(start, len(code)):
         depth += (code[place] in "([") - (code[place] in ")]")

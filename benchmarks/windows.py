@@ -35,10 +35,10 @@ PAGE_COLUMNS = 120
 
 @dataclass
 class Run:
-    """What one pass over the events gave."""
+    """The results of one pass over the events."""
 
     triggers: dict[str, list[int]]
-    """By slug of the policy, the indices of the events at which its clause fired by itself."""
+    """The indices of the events at which a clause fired by itself, by slug of its policy."""
     refused: list[int] = field(default_factory=list)
     events: int = 0
     seconds: float = 0.0
@@ -74,7 +74,7 @@ def read_expected() -> list[dict[str, Any]]:
 
 
 def difference(found: list[int], expected: dict[str, Any], limit: int | None) -> str:
-    """What differs, or ``""``.
+    """The difference, or ``""``.
 
     Of the first ``limit`` events only the published first triggers are known; with
     ``limit`` None all are, by their digest.

@@ -250,7 +250,7 @@ def one_dear_call(form: str) -> Kind:
 
 
 def many_entities(dice: random.Random, scale: int = FULL) -> Case:
-    """As many entities as there may be, each with a key of all that an event has."""
+    """The most entities that are allowed, each with a key of all that an event has."""
     entities = tuple(
         EntityDefinition(
             entity_definition_id=_id(f"entity {number}"),
@@ -378,7 +378,7 @@ def engine_of(case: Case) -> NativeEngine:
 
 
 def measure(case: Case) -> Measured:
-    """What a decision of the case takes."""
+    """The cost of a decision of the case."""
     engine, redactor = engine_of(case), Redactor(list(REDACTED_BY_DEFAULT), SECRET)
     times = []
     for _ in range(LOOKS + 1):

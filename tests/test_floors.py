@@ -30,7 +30,7 @@ EXCEPTIONS = frozenset(
         "function python/tidegate/stores/migrations/versions/0001_first_tables.py upgrade",
     }
 )
-"""What does not hold yet, as ``python -m tests.test_floors`` prints it."""
+"""Known exceptions, as ``python -m tests.test_floors`` prints them."""
 
 
 @cache
@@ -98,7 +98,7 @@ def _run_time(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def arrows(folder: str) -> set[tuple[str, str]]:
-    """Which folder or file right below a folder imports which other one there."""
+    """The imports between folders or files right below a folder."""
     root = RUST if folder.startswith(RUST) else PYTHON
     above = Path(folder).relative_to(root).parts
     size = len(above)

@@ -108,7 +108,7 @@ def test_the_client_imports_only_itself_the_exceptions_and_the_shape_of_a_decisi
 
 
 def test_the_edge_stands_on_the_client_and_the_shape_of_a_decision() -> None:
-    """It runs in somebody's application, and in a daemon: the server is not there."""
+    """The edge runs in somebody's application and in a daemon, where there is no server."""
     own = {
         name
         for path in (PACKAGE / "edge").rglob("*.py")

@@ -63,7 +63,7 @@ class Reader(HTMLParser):
 
 
 def test_every_result_shows_itself() -> None:
-    """As whole HTML in which nothing of the event is markup."""
+    """Every result shows itself as whole HTML, in which nothing of the event is markup."""
     shown = results()
     assert len(shown) == 7
     for name, result in shown.items():
@@ -89,6 +89,6 @@ def test_many_rows_are_counted() -> None:
 
 
 def test_engines_and_rule_sets_have_a_short_name() -> None:
-    """In a notebook and in a log."""
+    """The short name stands in a notebook and in a log."""
     assert repr(tidegate.Engine(DOCUMENT)) == "<Engine of 1 policies, native>"
     assert repr(tidegate.RuleSet({"a": "true"})) == "<RuleSet of 1 rules, native>"

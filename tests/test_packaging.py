@@ -35,7 +35,7 @@ def test_what_is_imported_is_declared() -> None:
 
 
 def private_names(tree: ast.Module) -> list[str]:
-    """What a module takes of other packages that begins with an underscore: imports, members."""
+    """Names with an underscore that a module takes of other packages: imports, members."""
     taken: list[list[str]] = []
     known: set[str] = set()
     for node in ast.walk(tree):

@@ -50,7 +50,7 @@ def test_the_client_is_imported_when_it_is_named() -> None:
 
 
 def test_the_version_is_that_of_the_distribution() -> None:
-    """As every package tells it."""
+    """Every package states the version of the distribution."""
     assert tidegate.__version__ == metadata.version("tidegate")
 
 
@@ -62,7 +62,7 @@ def test_public_names_have_a_docstring(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["Program", "RuleSet", "Engine", "Client", "AsyncClient"])
 def test_public_methods_have_a_docstring(name: str) -> None:
-    """The same for what can be called on the main classes."""
+    """Public methods of the main classes have a docstring."""
     members = inspect.getmembers(getattr(tidegate, name), inspect.isfunction)
     assert not [
         member for member, value in members if not member.startswith("_") and not value.__doc__
@@ -74,7 +74,7 @@ def test_public_methods_have_a_docstring(name: str) -> None:
 
 @cache
 def names_of(module: ModuleType) -> dict[str, Any]:
-    """What a name means in a module, also one that only a type checker imports."""
+    """The meaning of the names in a module, also of names that only a type checker imports."""
     known = dict(vars(module))
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tidegate"):
@@ -123,7 +123,7 @@ ALIASES = {"Action", "ActionType", "Strictness", "Clock", "Evaluator", "FailMode
            "Reason", "Source", "Type"}  # fmt: skip
 """Names for several types; each has to be there."""
 WITHOUT_PAGE = {"Backend", "Calls", "ProofKeys", "Redactor", "ReferenceRedactor", "ShownProof"}
-"""Of the service's own way through the engine."""
+"""Classes of the service's own way through the engine."""
 
 
 @pytest.mark.parametrize("name", TYPES)

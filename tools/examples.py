@@ -25,9 +25,9 @@ PACKAGE = Path(__file__).parents[1] / "python" / "tidegate"
 EXAMPLES = PACKAGE / "server" / "routing" / "assets" / "examples.json"
 TRAFFIC = PACKAGE / "samples" / "traffic.jsonl.gz"
 PERIOD = {"since": "2026-11-02T09:00:00Z", "until": "2026-11-02T09:15:00Z"}
-"""Of the sample traffic."""
+"""The period of the sample traffic."""
 EVENTS = 300
-"""Of the sample that are sent: fewer than the key's limit allows at once."""
+"""Events of the sample that are sent: fewer than the key's limit allows in one burst."""
 LISTED = 2
 """Objects that the example of a list shows."""
 PROBE = {"request": {"method": "GET", "path": "/.env", "client_ip": "203.0.113.9"}}
@@ -69,7 +69,7 @@ class Demo:
 
 
 def events(demo: Demo) -> None:
-    """What applications send, and what is known of it then."""
+    """The calls of applications, and the facts known after them."""
     sample = [json.loads(line) for line in gzip.decompress(TRAFFIC.read_bytes()).splitlines()]
     demo.call("send-events", sample[2:EVENTS])
     demo.call("send-events", sample[:2])
@@ -220,7 +220,7 @@ def challenges(demo: Demo) -> None:
 
 
 def daemons(demo: Demo, sync_key: str) -> None:
-    """What a daemon asks and says."""
+    """The calls of a daemon."""
     demo.http.headers["x-service-api-key"] = sync_key
     snapshot = demo.call("read-snapshot")
     demo.examples["read-snapshot"]["answer"]["document"] = {"apiVersion": "tidegate/v1"}

@@ -82,7 +82,7 @@ def notices(crates: list[dict[str, Any]]) -> str:
 
 
 def missing(text: str, crates: list[dict[str, Any]]) -> list[str]:
-    """What is linked or carried and not in the file, and what of the file is not."""
+    """Linked or carried packages that the file lacks, and packages that only the file has."""
     listed = set(text.split("\n\n" + _RULE)[0].splitlines()) - {_CRATES, _FILES, ""}
     return sorted(listed.symmetric_difference([*titles(crates), *widget.notices()]))
 

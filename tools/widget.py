@@ -20,7 +20,7 @@ ORIGIN = WIDGET / "origin.json"
 
 
 def origin() -> dict[str, Any]:
-    """What the files are of, and their hashes."""
+    """The origin of the files, and their hashes."""
     found: dict[str, Any] = json.loads(ORIGIN.read_text())
     return found
 

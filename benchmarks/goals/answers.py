@@ -11,7 +11,7 @@ CHECKS = (
     ("published answers of 1,000 and 10,000 rules", "benchmarks.traffic.rules_agreement", 1_000),
     ("published triggers of 74 windows", "benchmarks.windows", 50_000),
 )
-"""What is compared, the module that does, and on how many events."""
+"""The comparison, its module, and its number of events."""
 
 
 def measure(sets: int, events: int | None) -> list[Goal]:

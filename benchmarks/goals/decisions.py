@@ -120,11 +120,11 @@ class Spent(NamedTuple):
 
     elapsed: float
     processor: float
-    """Of all threads; what waits for a lock or for other processes is not in it."""
+    """Processor time of all threads, without waits for a lock or for other processes."""
 
 
 def _batches() -> tuple[Spent, int, Spent]:
-    """What one thread spends, entities alive, and what two threads spend."""
+    """Time of one thread, entities alive, and time of two threads."""
     clauses = [
         {
             "name": f"clause {number}",

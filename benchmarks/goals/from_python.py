@@ -25,9 +25,10 @@ COMPARED = 50
 ROUNDS = 7
 SECONDS = 0.25
 AGREED_SECONDS = 5.0
-"""How long an engine may take to compile the rules, and to show that it answers right."""
+"""Time for an engine to compile the rules, and to show that it answers right."""
 BOUNDS = {"bytes": (4.8, 500, 80), "dict": (12, 200, 35)}
-"""By form: nanoseconds a rule, times the best packaged engine, times a Python lambda."""
+"""The bounds of each form: nanoseconds a rule, times the best packaged engine, times a Python
+lambda."""
 
 
 def measure(events: Sequence[bytes]) -> list[Goal]:

@@ -90,7 +90,7 @@ def _build(directory: Path) -> Path:
 
 
 def _in_a_process(package: Path, files: Sequence[Path]) -> dict[str, float]:
-    """What :func:`_measure_here` finds in a process of its own."""
+    """The result of :func:`_measure_here` in a process of its own."""
     path = os.pathsep.join([str(package), str(REPOSITORY)])
     done = subprocess.run(
         [sys.executable, "-m", __name__, *map(str, files)],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Figures: TypeAlias = dict[str, dict[str, Any]]
-"""What was measured, by the name of the set."""
+"""Measurements by the name of the set."""
 
 REPOSITORY = Path(__file__).parents[2]
 COMMAND = (
@@ -34,7 +34,7 @@ def measure(directory: Path, names: list[str]) -> Figures:
 
 
 def middle(runs: Sequence[Figures]) -> Figures:
-    """Of each set, what was found in the run in which an event took it neither least nor most."""
+    """For each set, the run whose time for an event is neither the least nor the most."""
 
     def of(name: str) -> dict[str, Any]:
         found = sorted((run[name] for run in runs), key=lambda one: float(one["means"]["all"]))

@@ -1,4 +1,4 @@
-"""What an engine must offer to be measured."""
+"""The interface of an engine that is measured."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class OneByOne(Adapter):
         """A function of the prepared event; raises RefusedError."""
 
     def prepare(self, event: Event) -> Any:
-        """What compiled rules are given; the event itself unless overridden."""
+        """The input of compiled rules; the event itself unless overridden."""
         return event
 
     def check(self, rule: Rule) -> None:

@@ -38,7 +38,7 @@ class Agreed:
 
 
 def true_answers(rules: Sequence[Rule], events: Sequence[Event]) -> list[frozenset[str]]:
-    """For each event the ids of the rules that hold, by the trees."""
+    """The ids of the rules that hold for each event, by the trees."""
     match = PythonLambda().rule_set(rules).from_dict
     return [frozenset(match(event)) for event in events]
 

@@ -26,14 +26,14 @@ Cell: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class Effort:
-    """How long everything may take."""
+    """Limits of time for all parts."""
 
     sizes: tuple[int, ...]
     rounds: int
     cell_seconds: float
     """About how long one timing of one cell lasts."""
     limit_seconds: float
-    """How long one engine may compile a set, and how long it may compare answers."""
+    """Time for one engine to compile a set, and to compare answers."""
 
 
 FULL = Effort(sizes=(100, 1_000, 10_000), rounds=5, cell_seconds=0.25, limit_seconds=20.0)
@@ -42,7 +42,7 @@ QUICK = Effort(sizes=(100, 1_000), rounds=3, cell_seconds=0.05, limit_seconds=5.
 
 @dataclass
 class Row:
-    """What is known of one engine under one piece of work."""
+    """The results of one engine for one piece of work."""
 
     engine: str
     nanoseconds: dict[str, float] = field(default_factory=dict)

@@ -29,7 +29,7 @@ EVENT = b'{"fields":{"a":"b"}}'
 
 @attrs.frozen
 class Attack:
-    """What is sent on each of a number of connections."""
+    """The bytes sent on each of a number of connections."""
 
     name: str
     connections: int
@@ -41,7 +41,7 @@ class Attack:
 
 @attrs.frozen
 class Cost:
-    """What an attack did, in bytes and seconds."""
+    """The cost of an attack, in bytes and seconds."""
 
     before: int
     most: int
@@ -137,7 +137,7 @@ def pour(
 
 
 def time_health(address: tuple[str, int]) -> float:
-    """How long ``/healthz`` takes a new connection, in seconds; 0 where it is refused."""
+    """The time of ``/healthz`` for a new connection, in seconds; 0 if it is refused."""
     started = time.perf_counter()
     connection = http.client.HTTPConnection(*address, timeout=30)
     try:

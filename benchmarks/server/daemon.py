@@ -123,12 +123,12 @@ class Site:
         self.process, self.address = process, address
 
     def status(self) -> Any:
-        """What it says of itself."""
+        """The daemon's status."""
         with urlopen(f"http://{self.address}/status", timeout=30) as answer:
             return json.loads(answer.read())
 
     def resident_mib(self) -> float:
-        """Its resident memory."""
+        """The daemon's resident memory."""
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1024 / 1024
 

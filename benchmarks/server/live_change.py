@@ -148,7 +148,7 @@ def blocking(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def measured(caller: Caller, work: Any) -> list[float]:
-    """What the caller measured while something was done."""
+    """The caller's measurements during some work."""
     stop, found = threading.Event(), list[list[float]]()
     thread = threading.Thread(target=lambda: found.append(caller.run(stop)))
     thread.start()

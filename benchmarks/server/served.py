@@ -53,7 +53,7 @@ class Served:
         return self._call(method, path, body)[0]
 
     def pages(self, path: str) -> Iterator[Any]:
-        """What is on all pages of a list.
+        """The items on all pages of a list.
 
         Raises:
             RuntimeError: a page was refused.

@@ -27,7 +27,7 @@ from benchmarks.traffic.workload import TRAFFIC, has_traffic, read_lines
 
 BATCH = 1_000
 DAYS = 4
-"""That the traffic was recorded on."""
+"""Days of the recorded traffic."""
 PASSES_BEFORE = 80
 """Passes of four days each; the first lies this many back, so that no event is from the future."""
 WARM_UP_SHARE = 0.2

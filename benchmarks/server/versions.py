@@ -1,4 +1,4 @@
-"""``python -m benchmarks.server.versions COMMIT``: the service beside that of another commit.
+"""``python -m benchmarks.server.versions COMMIT``: the service beside another commit's.
 
 Both serve the same definitions, on the same core, and are loaded alternately in one run; the other
 core has the load generator.  Whoever is first in a round is second in the next.  A ratio is the
@@ -80,7 +80,7 @@ def _run(*command: str) -> str:
 def alternately(
     program: Path, served: Mapping[str, Served], events: Path, seconds: float, rounds: int
 ) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """What was measured: by call and version, one of each round."""
+    """Measurements by call and version, one for each round."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {
         call: {name: [] for name in served} for call in CALLS
     }

@@ -1,4 +1,4 @@
-"""From the tree of a rule to the syntax of another engine.
+"""Translation of a rule's tree to the syntax of another engine.
 
 The tree is the reference where languages differ; its nodes are described in the README of
 the shared traffic data. Translated is what every engine measured here has: comparison,

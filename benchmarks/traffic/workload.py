@@ -24,7 +24,7 @@ Event: TypeAlias = dict[str, Any]
 Tree: TypeAlias = list[Any]
 
 TRAFFIC = Path(__file__).parents[3] / "shared" / "data" / "traffic"
-"""Where the shared traffic data lies when it has been put beside the repository."""
+"""The place of the shared traffic data, if it has been put beside the repository."""
 
 SAMPLE_STEP = 60
 """One event in this many of the shared traffic is in the sample: about 4,000 of them."""

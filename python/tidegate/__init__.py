@@ -86,7 +86,7 @@ _LATE = (
     "RuntimeDecision",
     "World",
 )
-"""What is imported when it is named: whoever only decides does not wait for the client."""
+"""Names imported on first use: a program that only decides does not load the client."""
 if typing.TYPE_CHECKING:
     from tidegate.client import (
         AsyncClient,

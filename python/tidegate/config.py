@@ -44,7 +44,7 @@ _PER_MINUTE = Between(1, 100_000_000)
 
 @ts.settings
 class ServerSettings:
-    """Where and how the server listens."""
+    """The address of the server, and how it listens."""
 
     host: str = ts.option(
         default="127.0.0.1",
@@ -106,7 +106,7 @@ class ServerSettings:
 
 @ts.settings
 class StoreSettings:
-    """Where data is kept, and how surely."""
+    """The place of the data, and its durability."""
 
     directory: str = ts.option(
         default=DEFAULT_DIRECTORY, help="Directory of the database and of key material."
@@ -147,7 +147,7 @@ class StoreSettings:
 
 @ts.settings
 class CatalogSettings:
-    """What the field catalog may take."""
+    """Bounds of the field catalog."""
 
     names: int = ts.option(
         default=1_000,
@@ -163,7 +163,7 @@ class CatalogSettings:
 
 @ts.settings
 class LogSettings:
-    """What is logged."""
+    """Settings of the log."""
 
     level: LogLevel = ts.option(default="info", help="Least level that is logged.")
     format: LogFormat = ts.option(
@@ -208,7 +208,7 @@ class LoginSettings:
 
 @ts.settings
 class MetricsSettings:
-    """Who sees which figures."""
+    """Permission to see figures."""
 
     public: PublicMetrics = ts.option(
         default="health",
@@ -227,7 +227,7 @@ class MetricsSettings:
 
 @ts.settings
 class PublishSettings:
-    """Where decisions are sent on to."""
+    """The destination of published decisions."""
 
     url: str = ts.secret(
         default="",
@@ -295,7 +295,7 @@ class ConsoleSettings:
 
 @ts.settings
 class RemoteSettings:
-    """Which service commands talk to, and as whom."""
+    """The service and the key that commands use."""
 
     url: str = ts.option(default="http://127.0.0.1:8080", help="Address of the service.")
     token: str = ts.secret(
@@ -521,7 +521,7 @@ def _file() -> _File | None:
 
 
 def loaders() -> list[Loader]:
-    """Where settings come from, in order: a file, then the environment.
+    """The sources of settings, in order: a file, then the environment.
 
     The file is the one ``TIDEGATE_CONFIG`` names, else ``~/.tidegate/config.yaml`` if there.
 
@@ -534,7 +534,7 @@ def loaders() -> list[Loader]:
 
 
 def remote_loaders() -> list[Loader]:
-    """Where the settings of commands that talk to a service come from.
+    """The sources of settings for commands that talk to a service.
 
     That is the section ``remote`` of the settings file, then the environment.
 
@@ -547,7 +547,7 @@ def remote_loaders() -> list[Loader]:
 
 
 def where_read(setting: str) -> str:
-    """Where the value of a setting comes from, when no flag gives it."""
+    """The source of a setting's value, when no flag gives it."""
     if variable_of(setting) in os.environ:
         return f"from {variable_of(setting)}"
     file = _file()

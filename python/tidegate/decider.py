@@ -1,4 +1,4 @@
-"""What a decision is to the program that asked for it, and what gives one.
+"""A decision as the calling program sees it, and the interface that gives one.
 
 The engine in the process and the clients of a service give decisions of one shape, so that a
 program, a middleware or a test can be written for any of them.
@@ -24,7 +24,7 @@ Reason: TypeAlias = Literal[
     "fail-closed",
 ]
 DEFAULT_STATUS = 403
-"""Of a block that names none."""
+"""The status of a block that names none."""
 
 
 @attrs.frozen
@@ -75,7 +75,7 @@ Action: TypeAlias = Allow | Challenge | Block
 
 @attrs.frozen
 class Decision:
-    """What to do with one request.
+    """The decision on one request.
 
     Attributes:
         action: to be done; :class:`Allow`, :class:`Challenge` or :class:`Block`.
@@ -91,7 +91,7 @@ class Decision:
         return notebook.table((), self._shown())
 
     def _shown(self) -> list[tuple[str, object]]:
-        """What a notebook shows."""
+        """The rows that a notebook shows."""
         how = attrs.asdict(self.action, filter=lambda _, value: value not in (None, "", {}))
         return [("action", how.pop("type")), *how.items(), ("reason", self.reason)]
 

@@ -53,7 +53,7 @@ Clock: TypeAlias = Callable[[], int]
 
 
 class _Deciding:
-    """What decides: a backend and a clock.
+    """The parts of a decision: a backend and a clock.
 
     Args:
         backend: the native engine, or the reference.
@@ -92,7 +92,7 @@ class _Deciding:
         return EngineDecision.from_record(record)
 
     def decide_json(self, body: bytes, received_at: int | None = None) -> bytes:
-        """As :meth:`decide`, from JSON to the JSON that the caller is sent: the fastest way.
+        """As :meth:`decide`, from JSON to the JSON of the answer: the fastest way.
 
         Raises:
             EventError: the event is refused.
@@ -115,7 +115,7 @@ class _Deciding:
         *,
         proofs: Sequence[ShownProof] | None = None,
     ) -> Served:
-        """As :meth:`decide_json`, with all that a service sends, records and finds it by.
+        """As :meth:`decide_json`, with everything that a service sends, records and indexes.
 
         Args:
             body: the event.
@@ -150,8 +150,8 @@ class _Deciding:
     def apply_effects(self, effects: Iterable[bytes]) -> None:
         """Repeat decisions that were served, in order, by their effects alone.
 
-        The state is afterwards that of the engine that decided.  What the definitions no
-        longer have a place for is passed over, as in a snapshot.
+        The state is afterwards equal to the deciding engine's.  Effects that the definitions no
+        longer have a place for are skipped, as in a snapshot.
 
         Args:
             effects: the ``effects`` of each.
@@ -221,7 +221,7 @@ class _Deciding:
         return self._backend.is_revoked(pass_id.bytes)
 
     def entity_state(self, definition: str, key: Sequence[Part], at: int) -> EntityState | None:
-        """How an entity stands at a time, None when nothing is known of it.
+        """The state of an entity at a time, None when nothing is known of it.
 
         Args:
             definition: slug of the entity's definition.
@@ -255,7 +255,7 @@ class _Deciding:
         return self._backend.snapshot()
 
     def state_of(self, event: Event, received_at: int | None = None) -> bytes:
-        """As :meth:`snapshot`, with the entities of one event only; nothing is remembered.
+        """As :meth:`snapshot`, with the entities of one event only; the engine does not change.
 
         Raises:
             EventError: the event is refused.
@@ -276,7 +276,7 @@ class _Deciding:
 
 
 class Engine(_Deciding):
-    """Decides events by a tenant's definitions and remembers what windows and mitigations need.
+    """Decides events by a tenant's definitions, and keeps the state of windows and mitigations.
 
     Args:
         definitions: a path or mapping as :func:`load_definitions` takes it, or its result.
@@ -471,7 +471,7 @@ class Engine(_Deciding):
         self._redaction_key = redaction_key
         patterns = list(self._key_forms.patterns)
         self.redactor: Redactor | ReferenceRedactor | None = None
-        """What makes of events what may be kept of them; None without a key."""
+        """Removes secrets from events that are kept; None without a key."""
         if redaction_key is None:
             return
         if self.evaluator == "reference":
@@ -540,7 +540,7 @@ class BundledEngine(_Deciding):
         return successor
 
     def with_change(self, change: bytes) -> BundledEngine | None:
-        """As :meth:`with_bundle`, where no more than policies differ.
+        """As :meth:`with_bundle`, for a change of policies alone.
 
         What did not change is taken over compiled; the engine searches what did in a layer
         beside its index, until :meth:`rebuild`.

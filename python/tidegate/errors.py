@@ -118,7 +118,7 @@ class SnapshotError(TidegateError):
 
 
 class EffectsError(TidegateError):
-    """Recorded effects could not be read; ``position`` says which of those that were given."""
+    """Recorded effects could not be read; ``position`` is the place of the faulty one."""
 
     code = "invalid-effects"
 

@@ -1,4 +1,4 @@
-"""Results as HTML, for notebooks: they call ``_repr_html_`` of what a cell ends in.
+"""Results as HTML, for notebooks, which call ``_repr_html_`` of a cell's last value.
 
 Plain tables without scripts or styles; every text is escaped, since it may come from a visitor.
 """

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Stats:
-    """What the index of a rule set is made of."""
+    """Figures of the index of a rule set."""
 
     rules: int
     conditions: int
     """Distinct tests that the rules have and a search can answer."""
     shared: int
-    """Those of them that more than one rule has."""
+    """Conditions that more than one rule has."""
     searched: int
-    """Those that an event is searched for."""
+    """Conditions that are searched for in an event."""
     indexed: int
     """Rules that are evaluated only when a search found something that they need."""
     always: dict[str, str]
@@ -141,7 +141,7 @@ class RuleSet:
     def match(
         self, event: Mapping[str, Any] | bytes | PreparedContext, errors: bool = False
     ) -> Matches:
-        """Which rules hold for ``event`` (a dict, JSON bytes, or a prepared event).
+        """The rules that hold for ``event`` (a dict, JSON bytes, or a prepared event).
 
         A rule that is an error does not hold; ``errors=True`` also says which
         those are and with what code.
@@ -176,7 +176,7 @@ class RuleSet:
         return self._rules.prepare(event)
 
     def stats(self) -> Stats:
-        """What the index is made of, and which rules it cannot help."""
+        """Figures of the index, and the rules it cannot help."""
         return Stats(**self._rules.stats())
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What settings are held to."""
+"""Bounds of settings."""
 
 from __future__ import annotations
 

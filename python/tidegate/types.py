@@ -166,7 +166,7 @@ def parse_signature(text: str) -> Signature:
 
 
 def _matching_parenthesis(text: str) -> int:
-    """Where the parenthesis opens that the last character closes."""
+    """The place of the parenthesis that the last character closes."""
     depth = 0
     for at in range(len(text) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(text[at], 0)

@@ -143,7 +143,7 @@ MapKey: TypeAlias = tuple[str, object]
 
 
 def map_key(key: object) -> MapKey | None:
-    """What equal keys have in common; None for a value that cannot be a key.
+    """The identity of a key; None for a value that cannot be a key.
 
     Integers are equal whatever their kind, a double with an integral value equals that integer, and
     ``true`` is never ``1``.
@@ -257,7 +257,7 @@ def _free(_units: int) -> None:
 
 
 def equal(left: Any, right: Any, charge: Charge = _free) -> bool:
-    """Whether two values are equal, as ``==`` has it.
+    """Whether two values are equal, by the rules of ``==``.
 
     Numbers are equal when they are the same real number, whatever their kinds; NaN
     equals nothing; values of different kinds are unequal.  Networks compare with

@@ -1,1 +1,1 @@
-"""What a hostile tenant, a Viewer, or somebody without a credential can do to the others."""
+"""Attacks by a hostile tenant, a Viewer, or somebody without a credential on the others."""

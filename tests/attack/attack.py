@@ -1,4 +1,4 @@
-"""What all attacks have in common, and the process they run in."""
+"""The common part of all attacks, and the process they run in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NICENESS = 10
 
 @attrs.frozen
 class Scale:
-    """How large attacks are."""
+    """The size of attacks."""
 
     policies: int = 200
     rules: int = 10_000
@@ -63,7 +63,7 @@ SHORT = Scale(
 
 @attrs.define
 class Outcome:
-    """What became of an attack.
+    """The outcome of an attack.
 
     Attributes:
         statuses: how often each came; ``gone`` for connections that ended before an answer.

@@ -13,7 +13,7 @@ from tests.attack.served import World
 from tests.faults.traffic import RUNTIME
 
 PATTERNS = 18
-"""Of one policy: more, and its expression costs more than an expression may."""
+"""Patterns of one policy: with more, its expression costs more than an expression may."""
 SUBJECT_BYTES = 15_900
 """Three of them make an event of 48 KB."""
 LETTERS = "defghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -81,7 +81,7 @@ def heavy_event() -> bytes:
 
 @attrs.frozen
 class Hog(Attack):
-    """As many events as the keys of a tenant allow."""
+    """The most events that the keys of a tenant allow."""
 
     name = "hog"
     what = "batches of 1,000 events, 16 keys, two batches at a time on each connection"

@@ -29,12 +29,12 @@ ENDLESS: dict[str, bytes] = {
 }
 """Requests whose header goes on from here."""
 CONNECTIONS, INODE = Path("/proc/net/tcp"), 9
-"""Where the system shows its connections, and where in a row it says whose one is."""
+"""The system's list of connections, and the position of the inode in a row."""
 STANDS_SECONDS = 45.0
 """A connection of which the server took nothing for so long is one that it has to close; before
 that it still works off what was sent, some of it into the buffers of the system."""
 READ_BYTES = 4_096
-"""What a pipelining caller takes of its answers: so much, and never again."""
+"""A pipelining caller reads this much of its answers, and no more."""
 
 
 @attrs.define
@@ -87,7 +87,7 @@ class Sender:
 
 
 async def _ended(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reads: bool) -> str:
-    """How the server ended a connection: the status it gave, or nothing but the end."""
+    """The server's end of the connection: the status it gave, or nothing but the end."""
     first = b""
     with suppress(OSError):
         if reads:

@@ -1,4 +1,4 @@
-"""What has to hold under attack: every bound of the harness, each with its reason."""
+"""Expectations under attack: every bound of the harness, each with its reason."""
 
 from __future__ import annotations
 

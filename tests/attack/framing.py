@@ -30,12 +30,12 @@ def event(mark: str) -> bytes:
 
 
 async def raw(base_url: str, sent: bytes) -> bytes:
-    """What comes back for bytes, until the connection is closed or nothing more comes."""
+    """The answer to bytes, until the connection is closed or nothing more comes."""
     return await asyncio.to_thread(exchange, base_url, [sent], SILENCE_SECONDS)
 
 
 def statuses(received: bytes) -> list[int]:
-    """Of all answers of a connection, in order."""
+    """The statuses of all answers of a connection, in order."""
     return [int(each) for each in STATUS.findall(received)]
 
 
@@ -90,7 +90,7 @@ class Order(Attack):
 
 
 async def recorded_decisions(base_url: str, path: str, token: str) -> list[dict[str, Any]]:
-    """What is recorded for a tenant."""
+    """The decisions recorded for a tenant."""
     connection = Connection(base_url, "")
     status, _, body = await connection.exchange(encoded("GET", path, token=token))
     connection.close()
@@ -212,7 +212,7 @@ class Framing(Attack):
 
 
 async def _slowly(base_url: str, parts: Collection[bytes]) -> bytes:
-    """What comes back for parts that arrive one by one."""
+    """The answer to parts that arrive one by one."""
 
     def apart() -> Iterator[bytes]:
         for part in parts:

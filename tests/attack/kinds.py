@@ -37,14 +37,14 @@ KINDS: tuple[type[Attack], ...] = (
     Memory,
 )
 AT_ONCE = (Budget, Hog, Checks, Logins, Explanations, Simulations, Replays, Puts, Lists, Headers)
-"""What is done together: everything that takes the server's time."""
+"""Attacks that run together: all that take the server's time."""
 TOGETHER = "together"
 NAMES = (*(kind.name for kind in KINDS), TOGETHER)
 
 
 @attrs.frozen
 class Attacked:
-    """What came of all attacks.
+    """The outcomes of all attacks.
 
     Attributes:
         said: what the server did not allow.

@@ -20,7 +20,7 @@ from tests.faults.load import Connection
 OPERATION_SECONDS = 120.0
 """Rounds of one operation end here, even if there were fewer than wanted; it is said then."""
 JOB_SECONDS = 20.0
-"""How long the end of a replay job is waited for."""
+"""Time to wait for the end of a replay job."""
 BREATH = 0.05
 """Seconds between rounds, so that what an operation leaves to threads is done."""
 
@@ -110,7 +110,7 @@ class Memory(Attack):
         return resident
 
     async def _after_jobs(self, processes: int) -> Usage:
-        """What is taken when a replay job, which has a process of its own, has ended."""
+        """Usage after the end of a replay job, which has a process of its own."""
         ends = time.monotonic() + JOB_SECONDS
         while (usage := Usage.read(self.pid)).processes > processes and time.monotonic() < ends:
             await asyncio.sleep(BREATH)
@@ -118,7 +118,7 @@ class Memory(Attack):
 
 
 def _late_growth(resident: Sequence[float]) -> float:
-    """How much higher the last third of the rounds went than the third before.
+    """The growth from the second third of the rounds to the last.
 
     Peaks are compared: what a worker holds goes up with each set of definitions that it keeps, and
     down when the worker is replaced, so that the last round alone says little.

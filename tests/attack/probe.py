@@ -28,7 +28,7 @@ CHANNELS = 8
 """Connections of the other tenant."""
 UNANSWERED_SECONDS = 60.0
 NICENESS = -5
-"""Where the system allows it: what is measured is the server, not who else wants a processor."""
+"""Niceness where the system allows it: the server is measured, not other users of a processor."""
 HEALTH = b"GET /healthz HTTP/1.1\r\nhost: probe\r\n\r\n"
 
 
@@ -42,7 +42,7 @@ class Series:
     open: int = 0
 
     def figures(self) -> dict[str, Any]:
-        """What is sent to the harness; a call that is still open took as long as it was waited."""
+        """Figures for the harness; an open call counts with its waiting time so far."""
         return {
             "took": [round(each, 3) for each in self.took],
             "statuses": {str(status): count for status, count in self.statuses.items()},
@@ -52,7 +52,7 @@ class Series:
 
 @attrs.define
 class Span:
-    """What was sent between two commands."""
+    """The calls between two commands."""
 
     series: dict[str, Series] = attrs.field(
         factory=lambda: {name: Series() for name in ("victim", "kept", "fresh")}

@@ -1,4 +1,4 @@
-"""What the processes of a server take."""
+"""The resources that the processes of a server take."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STILL = 3
 
 @attrs.frozen
 class Usage:
-    """What the processes of a server took until now.
+    """The resources that the processes of a server have taken so far.
 
     Attributes:
         resident: MiB of all of them.
@@ -30,7 +30,7 @@ class Usage:
 
     @classmethod
     def read(cls, pid: int) -> Usage:
-        """Of a process and all its descendants."""
+        """The usage of a process and all its descendants."""
         resident = seconds = 0.0
         found = list(tree(pid))
         for each in found:

@@ -1,4 +1,4 @@
-"""What holds and what does not, in a table and in a file."""
+"""The expectations that hold and those that do not, in a table and in a file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def judge(measured: Measured) -> list[Line]:
 
 
 def _others(measured: Measured) -> list[Line]:
-    """What has to hold for the other tenant and for whoever asks for health."""
+    """Expectations for the other tenant and for callers of the health checks."""
     name, quiet, attacked = measured.name, measured.quiet, measured.attacked
     usual, now = quiet.victim.at(0.99), attacked.victim.at(0.99)
     is_enough = min(len(quiet.victim.took), len(attacked.victim.took)) >= SAMPLES

@@ -41,7 +41,7 @@ class Times:
 
     @classmethod
     def read(cls, *figures: dict[str, Any]) -> Times:
-        """Of what the probe printed; several kinds as one."""
+        """The times that the probe printed; several kinds as one."""
         refused: dict[str, int] = {}
         for each in figures:
             for status, count in each["statuses"].items():
@@ -66,7 +66,7 @@ class Times:
         return sum(self.refused.values()) + self.dropped
 
     def figures(self) -> dict[str, Any]:
-        """For a file."""
+        """The figures for a file."""
         quantiles = {"p50_ms": self.at(0.5), "p99_ms": self.at(0.99), "max_ms": self.at(1)}
         return {
             "answers": len(self.took),
@@ -78,7 +78,7 @@ class Times:
 
 @attrs.frozen
 class Seen:
-    """What the probe saw in one span: the other tenant, and both ways to ask for health."""
+    """The probe's view of one span: the other tenant, and both ways to ask for health."""
 
     victim: Times
     health: Times
@@ -133,14 +133,14 @@ class Probe:
         self._tell("begin")
 
     def end(self) -> Seen:
-        """What was seen since the beginning, when all of it is answered."""
+        """The view since the beginning, when all of it is answered."""
         self._tell("end")
         assert self._process.stdout is not None
         figures = json.loads(self._process.stdout.readline())
         return Seen(Times.read(figures["victim"]), Times.read(figures["kept"], figures["fresh"]))
 
     def seen(self, seconds: float) -> Seen:
-        """What is seen from now on for a time."""
+        """The view from now on for a time."""
         self.begin()
         time.sleep(seconds)
         return self.end()
@@ -203,7 +203,7 @@ def attackers() -> Iterator[ProcessPoolExecutor]:
 
 @attrs.frozen
 class Pace:
-    """How long each part of a run takes, in seconds.
+    """The length of each part of a run, in seconds.
 
     Attributes:
         settle: after an attack, at least.

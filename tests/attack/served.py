@@ -28,7 +28,7 @@ CALL_SECONDS, STOP_SECONDS = 600.0, 15.0
 WARMING = 8
 """Calls after which everything in the server has started."""
 LIVE_SECONDS = 120.0
-"""How long definitions may take until they decide."""
+"""The most time until definitions decide."""
 SETTLED = (200, 201, 204)
 
 
@@ -50,7 +50,7 @@ class Tenant:
 
     @property
     def path(self) -> str:
-        """Of everything that is the tenant's."""
+        """The path of everything that is the tenant's."""
         return f"/api/v1/tenants/{self.tenant_id}"
 
 
@@ -87,7 +87,7 @@ class World:
         )
 
     def must(self, token: str, method: str, path: str, body: Any = None) -> Any:
-        """What a call of the control plane gives.
+        """The answer of a call of the control plane.
 
         Raises:
             RuntimeError: it was refused.
@@ -181,7 +181,7 @@ class World:
             self.said.append(what)
 
     def log(self) -> str:
-        """What the server wrote to its log so far."""
+        """The server's log so far."""
         return self.target.log.read_text(errors="replace")
 
 

@@ -20,7 +20,7 @@ def attacked() -> Attacked:
 
 @pytest.fixture(params=[*NAMES, TOGETHER])
 def measured(request: pytest.FixtureRequest, attacked: Attacked) -> Measured:
-    """What was seen in one of them."""
+    """The measurements of one attack."""
     found = [each for each in attacked.runs if each.name == request.param]
     assert found, attacked.said
     return found[0]

@@ -23,7 +23,7 @@ def issued(difficulty: int = 1, lifetime: int = 600) -> dict[str, Any]:
 
 
 def solved(parameters: dict[str, Any]) -> altcha.Payload:
-    """What a browser makes of a challenge."""
+    """A browser's solution of a challenge."""
     challenge = altcha.Challenge.from_dict(parameters)
     solution = altcha.solve_challenge(challenge)
     assert solution is not None
@@ -35,7 +35,7 @@ def is_solution(parameters: dict[str, Any], text: str) -> bool:
 
 
 def test_a_solution_solves_its_own_challenge_alone() -> None:
-    """The same solution is wrong for the next challenge."""
+    """A solution of one challenge is wrong for the next."""
     first, second = issued(), issued()
     text = solved(first).to_base64()
     assert is_solution(first, text)
@@ -65,7 +65,8 @@ def test_a_challenge_says_how_hard_it_is_and_until_when() -> None:
 
 
 def test_each_difficulty_takes_twice_the_work() -> None:
-    """On average; a single challenge takes from half of it to one and a half."""
+    """On average each difficulty doubles the work; one challenge takes half to one and a half of
+    it."""
     assert [mean_keys(difficulty) for difficulty in (1, 2, 10)] == [8, 16, 4_096]
     for _ in range(20):
         assert 4 <= solved(issued()).solution.counter <= 12

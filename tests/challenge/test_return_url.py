@@ -62,7 +62,7 @@ def test_no_payload_leads_to_another_origin() -> None:
 
 
 def test_a_browser_goes_where_the_rule_says(page: Page) -> None:
-    """Of every address that is kept, Chromium reads the same as was written down."""
+    """Chromium reads every address that is kept as it was written down."""
     read = page.evaluate(
         """urls => urls.map(url => {
              try { const read = new URL(url); return [read.href, read.origin]; }
@@ -103,7 +103,7 @@ def test_without_origins_the_host_of_the_request_counts(
 
 
 def test_the_template_stands_in() -> None:
-    """For a return URL that may not be; it must be of an origin too, where there are any."""
+    """The template replaces a return URL that may not be used; it must be of a listed origin."""
     evil, template = "https://evil.example/", "https://shop.example.test/back"
     assert destination(evil, template, ORIGINS, None) == template
     assert destination(None, template, (), None) == template
@@ -112,7 +112,7 @@ def test_the_template_stands_in() -> None:
 
 
 def test_an_address_has_a_bound() -> None:
-    """Also when encoding makes it longer."""
+    """An address is bounded also when encoding makes it longer."""
     short = "https://shop.example.test/"
     assert destination(short + "a" * (MAX_URL - len(short)), None, ORIGINS, None)
     assert not destination(short + "a" * MAX_URL, None, ORIGINS, None)

@@ -106,6 +106,6 @@ def test_a_slow_answer_is_not_waited_for(
 
 
 def test_keys_are_needed() -> None:
-    """Without them no browser can pass."""
+    """Without keys no browser can pass."""
     assert "challenge.turnstile_secret" in (Turnstile("", "").why_unusable("https://a.test") or "")
     assert Turnstile("a", "b").why_unusable("https://a.test") is None

@@ -83,7 +83,7 @@ def test_an_export_applies_without_a_change(
 def test_an_export_makes_another_tenant_the_same(
     served: Served, run: Run, document: Path, tmp_path: Path
 ) -> None:
-    """Without its tenant it is good for any other."""
+    """An export without its tenant fits any other."""
     run("apply", str(document), "--yes")
     content = json.loads(run("export", "--format", "json").stdout)
     del content["tenant"]
@@ -155,7 +155,7 @@ def test_settings_are_for_owners(served: Served, owned: tuple[Caller, str], tmp_
 
 
 def test_a_tenant_is_named_when_there_are_several(served: Served, owner: Caller, run: Run) -> None:
-    """By slug or id; without one the command says which there are."""
+    """A tenant is named by slug or id; without one the command lists them."""
     other = owner.post("tenants", {"name": f"Other {owner.operator_id}"}).json()
     result = run("export", code=1)
     assert other["slug"] in str(result.exception)

@@ -60,7 +60,7 @@ def test_wrong_calls_exit_with_2() -> None:
 
 
 def test_a_setting_that_cannot_be_is_told_in_a_line() -> None:
-    """Which one, where it was read, and what it may be; a wrong call."""
+    """A faulty setting is a wrong call: its line names it, its source, and the possible values."""
     done = run("serve", "--store-durability", "most")
     assert done.returncode == 2
     assert done.stderr == (
@@ -79,7 +79,7 @@ def test_fmt_prints_the_canonical_layout() -> None:
 
 
 def test_eval_prints_a_value_a_line() -> None:
-    """One expression over JSON lines from standard input, errors among the values."""
+    """One expression runs over JSON lines from standard input; errors stand among the values."""
     events = b'{"fields":{"n":"4"}}\n\n{"fields":{"n":"four"}}\n'
     done = run("eval", 'int(fields["n"]) * 2', "--json", stdin=events)
     first, second = (json.loads(line) for line in done.stdout.splitlines())

@@ -86,7 +86,7 @@ def test_a_form_can_be_named(guessing: str, log: str) -> None:
 
 
 def test_eval_and_explain_read_logs_too(guessing: str, log: str) -> None:
-    """One reader for the three commands."""
+    """The three commands share one reader."""
     done = run("eval", "request.path", log)
     assert done.stdout == '"/account/login"\n' * 7
     explained = run("explain", guessing, log, "--line", "6")

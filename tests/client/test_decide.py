@@ -333,7 +333,7 @@ def test_options_that_mean_nothing_are_refused(options: dict[str, object]) -> No
 
 
 def test_an_event_can_be_given_whole(server: ScriptedServer) -> None:
-    """As an engine takes it; members by name take the place of its own."""
+    """An event is given as an engine takes it; members by name replace its own."""
     with client(server) as calls:
         calls.decide({"request": REQUEST, "source": "edge"}, source="shop", fields={"a": "b"})
     sent = json.loads(server.received[0].body)
@@ -349,7 +349,7 @@ def test_a_misspelt_member_is_refused_before_it_is_sent(server: ScriptedServer) 
 
 @pytest.mark.parametrize("code", ["empty-payload", "invalid-event"])
 def test_a_refused_event_is_an_event_error(server: ScriptedServer, code: str) -> None:
-    """As an engine would raise it, and a refusal of the service at the same time."""
+    """A refused event raises an engine's error, which is a refusal of the service too."""
     server.always = problem(422, code)
     with client(server) as calls, pytest.raises(EventError) as refused:
         calls.decide(request=REQUEST)

@@ -33,7 +33,7 @@ def run_program(server: ScriptedServer, program: str) -> subprocess.CompletedPro
 
 
 def test_many_threads_decide_with_one_client(server: ScriptedServer) -> None:
-    """Each gets the answer to its own question."""
+    """Each thread gets the answer to its own question."""
     keys: list[str] = []
     with Client(server.base_url, KEY, timeout=30) as calls:
 

@@ -1,4 +1,4 @@
-"""When to try again."""
+"""The times of retries."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ KEY = "tg_prefix_verysecretpart"
 
 
 def everything_of(error: BaseException) -> str:
-    """What a tracker of errors would take: texts, attributes and frames of the whole chain."""
+    """The data that a tracker of errors takes: texts, attributes and frames of the whole chain."""
     shown = traceback.TracebackException.from_exception(error, capture_locals=True)
     texts = list(shown.format())
     chain: BaseException | None = error

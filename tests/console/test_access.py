@@ -21,7 +21,7 @@ WIDTHS = (320, 640)
 
 
 def violations(page: Page) -> list[str]:
-    """What axe-core finds on a page, with the elements."""
+    """The findings of axe-core on a page, with the elements."""
     found = Axe().run(page, options=RULES).response["violations"]
     return [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]
 

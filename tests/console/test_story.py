@@ -74,8 +74,8 @@ def search(page: Page, address: str) -> None:
 
 
 def test_a_blocked_visitor_is_found_and_let_through(operator: Watched, told: Service) -> None:
-    """By keys alone: the address leads to the decision, which says why; the mitigation is lifted,
-    and the audit shows it."""
+    """Keys alone suffice: the address leads to the decision and its reasons; the mitigation is
+    lifted, and the audit shows it."""
     page = operator.page
     search(page, STOPPED)
     rows = page.locator("tbody tr")

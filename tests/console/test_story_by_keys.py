@@ -50,7 +50,7 @@ def go(page: Page, letter: str, heading: str) -> None:
 
 
 def let_through(page: Page, address: str) -> None:
-    """From the address to the reason, to the entity, to the audit."""
+    """Go from the address to the reason, to the entity, to the audit."""
     search(page, address)
     expect(page.locator("tbody tr").first).to_contain_text(address)
     page.keyboard.press("j")
@@ -64,7 +64,7 @@ def let_through(page: Page, address: str) -> None:
 
 
 def narrow(page: Page, makes: str) -> None:
-    """From recorded traffic to a form that has its expression."""
+    """Go from recorded traffic to a form that has its expression."""
     go(page, "t", "Traffic")
     expect(page.get_by_text("events match")).to_be_visible()
     fill(page.get_by_role("textbox", name="Expression"), NARROW)

@@ -38,7 +38,7 @@ def document(tenant: str, one: str | None, two: str | None) -> dict[str, Any]:
 
 
 def status(known: dict[str, Any], path: str) -> int:
-    """How a request is answered without the service: 200, 403 of the policy, or 503."""
+    """The status of an answer without the service: 200, 403 of the policy, or 503."""
     engine = Engine(read_document(fail_document(known) or known).compiled.source)
     action = engine.decide({"request": {"path": path}}).action
     return action.status_code if isinstance(action, Block) else 200
@@ -46,7 +46,7 @@ def status(known: dict[str, Any], path: str) -> int:
 
 @pytest.mark.parametrize("modes", list(itertools.product(MODES[:3], MODES, MODES)))
 def test_the_strictest_mode_of_the_matched_actions_counts(modes: tuple[str, Any, Any]) -> None:
-    """Without a mode of a matched action, that of the tenant counts."""
+    """Without a mode of a matched action, the tenant's mode counts."""
     known, (tenant, one, two) = document(*modes), modes
     wanted = {"last-known": 403, "open": 200, "closed": 503}
     for path, matched in (("/", ()), ("/one", (one,)), ("/two", (two,)), ("/one-two", (one, two))):

@@ -100,7 +100,7 @@ def init(folder: str, monkeypatch: pytest.MonkeyPatch) -> Result:
 
 
 def modes(folder: Path) -> dict[str, int]:
-    """What each path in a folder may be opened for, and the folder itself."""
+    """The modes of each path in a folder, and of the folder itself."""
     return {each.name: each.stat().st_mode & 0o777 for each in (folder, *folder.rglob("*"))}
 
 
@@ -125,7 +125,7 @@ def test_a_folder_is_made_whatever_the_umask_and_its_name(
 
 
 def test_a_relative_home_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is under the folder of the moment, and the command says where."""
+    """A relative home is under the current folder, and the command says where."""
     monkeypatch.chdir(tmp_path)
     result = init("here", monkeypatch)
     assert str(tmp_path / "here") in result.output.replace("\n", "")

@@ -11,12 +11,12 @@ from pathlib import Path
 from tests.deploy.test_deploy import DEPLOY
 
 WHEEL = "tidegate-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
-"""As `make wheels` names it."""
+"""The name that `make wheels` gives."""
 CONTAINERFILE = re.sub(r"\\\n\s*", "", (DEPLOY / "Containerfile").read_text())
 
 
 def steps(instruction: str) -> list[str]:
-    """What is behind an instruction, each time it is there."""
+    """The text behind an instruction, each time it is there."""
     return re.findall(rf"^{instruction} (.*)$", CONTAINERFILE, re.MULTILINE)
 
 

@@ -35,4 +35,4 @@ def deciding(action: Action, reason: Reason = "policy") -> FixedDecider:
 
 
 PROVEN = Decision(Allow(), "challenge-proof")
-"""What is answered to a valid proof."""
+"""The decision on a valid proof."""

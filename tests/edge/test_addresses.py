@@ -34,7 +34,7 @@ def test_the_rightmost_address_that_is_no_proxy_is_the_client(
 
 
 def test_nobody_is_trusted_by_default() -> None:
-    """Not the machine itself, and no Unix socket."""
+    """By default neither the machine itself nor a Unix socket is trusted."""
     nobody = TrustedProxies.of(())
     assert nobody.client("127.0.0.1", ["203.0.113.9"]) == "127.0.0.1"
     assert nobody.client("", ["203.0.113.9"]) == ""

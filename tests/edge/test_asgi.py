@@ -44,7 +44,7 @@ def test_bodies_stream_in_both_directions() -> None:
 
 @pytest.mark.parametrize("kind", ["websocket", "lifespan"])
 def test_what_is_no_http_request_goes_to_the_application(kind: str) -> None:
-    """With the very objects that the server handed over, and undecided."""
+    """The application gets the server's own objects, without a decision."""
     decider, handed = FixedDecider(), []
 
     async def app(*arguments: object) -> None:
@@ -57,7 +57,7 @@ def test_what_is_no_http_request_goes_to_the_application(kind: str) -> None:
 
 
 def test_a_slow_decision_holds_up_nobody_else() -> None:
-    """Others are answered while one waits."""
+    """Other requests are answered while one waits."""
     asked, answered = threading.Event(), threading.Event()
 
     class Slow:
@@ -80,7 +80,7 @@ def test_a_slow_decision_holds_up_nobody_else() -> None:
 
 
 def test_a_client_for_threads_is_refused() -> None:
-    """It would hold up the loop."""
+    """A client for threads is refused, since it would hold up the loop."""
     client = tidegate.Client("https://tidegate.test", "key")
     with client, pytest.raises(TypeError, match="AsyncClient"):
         AsgiMiddleware(asgi_site, client)

@@ -53,7 +53,7 @@ def test_a_proof_in_the_query_is_asked_about_without_the_cookie(fronted: Fronted
     ids=["allow", "challenge", "block"],
 )
 def test_a_bad_proof_is_refused_whatever_is_decided(fronted: Fronted, decision: Decision) -> None:
-    """With 403, in a sentence or a document."""
+    """A bad proof is refused with 403, in a sentence or a document."""
     with fronted(FixedDecider(decision)) as site:
         shown, read = ask(site, f"/?{QUERY}"), ask(site, f"/?{QUERY}", PROGRAM)
     assert (shown.status, read.status) == (403, 403)
@@ -64,7 +64,7 @@ def test_a_bad_proof_is_refused_whatever_is_decided(fronted: Fronted, decision: 
 
 @pytest.mark.parametrize("proof", ["", "a%0d%0ab", "a;b", "%22", "a" * 3801, "a&" + QUERY])
 def test_what_cannot_be_a_proof_is_asked_about_by_nobody(fronted: Fronted, proof: str) -> None:
-    """It could not be a cookie, or it is there twice."""
+    """A text that could not be a cookie, or that is there twice, is not asked about."""
     decider = FixedDecider(PROVEN)
     with fronted(decider) as site:
         seen = ask(site, f"/?service_challenge_proof={proof}")
@@ -117,7 +117,7 @@ def test_a_visitor_cannot_choose_the_failure(fronted: Fronted, refusal: Exceptio
 
 
 def test_failing_open_keeps_a_proof_for_later(fronted: Fronted) -> None:
-    """It becomes the cookie unread, and the next decision looks at it."""
+    """The proof becomes the cookie unread, and the next decision reads it."""
     with fronted(FixedDecider(UnreachableError("away")), fail_open=True) as site:
         seen = ask(site, f"/a?{QUERY}")
     assert (seen.status, seen.header("location")) == (307, f"{site}/a")
@@ -158,7 +158,7 @@ def test_a_request_without_a_host_is_refused(fronted: Fronted, host: str) -> Non
 
 
 def test_the_origin_may_be_set(fronted: Fronted) -> None:
-    """For a site that cannot see the visitor's."""
+    """The origin may be set for a site that cannot see the visitor's."""
     decider = FixedDecider()
     with fronted(decider, origin="https://shop.example.test") as site:
         ask(site, "/a")
@@ -190,6 +190,6 @@ def test_a_trusted_proxy_says_who_asks(fronted: Fronted) -> None:
     [{"trusted_proxies": ["localhost"]}, {"origin": "shop.example"}, {"origin": "a://b"}],
 )
 def test_settings_that_mean_nothing_are_refused(fronted: Fronted, settings: object) -> None:
-    """When the middleware is made, not when a visitor comes."""
+    """Settings without a meaning are refused when the middleware is made, not at a visit."""
     with pytest.raises(ValueError, match=r"network|origin"), fronted(FixedDecider(), **settings):  # type: ignore[arg-type]
         pass

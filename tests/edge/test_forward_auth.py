@@ -77,7 +77,7 @@ CHALLENGE = Decision(Challenge(redirect_url="https://tidegate.test/c"), "policy"
 
 @pytest.mark.parametrize("proxy", ASKED)
 def test_every_proxy_asks_about_the_same_request(proxy: str) -> None:
-    """As the visitor made it; what the proxy adds for itself is no part of it."""
+    """Every proxy asks about the visitor's own request, without what the proxy adds for itself."""
     method, path, query, headers, dialect = ASKED[proxy]
     inquiry = read_inquiry(method, path, query, headers)
     event = inquiry.event()
@@ -124,13 +124,13 @@ def with_(headers: Headers, **changes: str | None) -> Headers:
     ],
 )
 def test_a_question_that_is_not_clear_is_refused(path: str, headers: Headers) -> None:
-    """So is one that names two addresses: a visitor could have added the other."""
+    """A question that names two addresses is refused: a visitor could have added the other."""
     with pytest.raises(UnclearInquiryError):
         read_inquiry("GET", path, "", headers)
 
 
 def test_behind_envoy_the_headers_of_other_proxies_mean_nothing() -> None:
-    """Its address is in the path, where a visitor cannot put another."""
+    """Envoy puts its address in the path, where a visitor cannot put another."""
     forged = with_(ENVOY, x_original_url="https://evil.test/free", x_forwarded_uri="/free")
     assert read_inquiry("GET", "/authz/judged", "", forged).visit.path == "/judged"
 
@@ -151,12 +151,12 @@ def answered(proxy: str, decision: Decision, query: str = "") -> tuple[int, dict
 
 @pytest.mark.parametrize("proxy", ["nginx", "traefik", "envoy"])
 def test_an_allowed_request_passes(proxy: str) -> None:
-    """With 200, which every proxy knows."""
+    """An allowed request gets 200, which every proxy knows."""
     assert answered(proxy, ALLOW) == (200, {"cache-control": "no-store"})
 
 
 def test_nginx_is_told_in_headers_where_to_send_a_browser() -> None:
-    """It reads 401 and 403 alone, and takes nothing of an answer by itself."""
+    """nginx reads only 401 and 403, and takes nothing else of an answer by itself."""
     status, headers = answered("nginx", CHALLENGE)
     assert (status, headers["x-service-location"]) == (401, "https://tidegate.test/c")
     assert "location" not in headers
@@ -189,13 +189,13 @@ def test_other_proxies_hand_on_what_they_are_answered() -> None:
 
 
 def test_a_block_is_no_failure_to_envoy() -> None:
-    """It would let a failure pass where it is set to fail open."""
+    """Envoy would let a failure pass where it is set to fail open."""
     assert answered("envoy", Decision(Block(503), "policy"))[0] == 403
 
 
 @pytest.mark.parametrize(("proxy", "status"), [("nginx", 401), ("traefik", 307), ("envoy", 307)])
 def test_a_good_proof_gives_every_proxy_the_cookie(proxy: str, status: int) -> None:
-    """And the clean address."""
+    """A good proof gives every proxy the cookie and the clean address."""
     status_seen, headers = answered(proxy, PROVEN, "?service_challenge_proof=P&x=1")
     assert status_seen == status
     assert headers["set-cookie"].startswith("service_challenge=P; Path=/; Secure; HttpOnly;")

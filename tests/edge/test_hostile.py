@@ -65,7 +65,7 @@ def test_a_clean_address_is_on_the_site_itself(proven_site: str) -> None:
 
 
 def test_a_hostile_host_never_becomes_an_address_to_go_to() -> None:
-    """It is refused, or the address is on that very host."""
+    """A hostile host is refused, or the address is on that very host."""
     decider = FixedDecider(PROVEN)
     with serving.asgi(AsgiMiddleware(asgi_site, decider)) as site:
         for line in shared_lines("data/adversarial/url/return_url_verdicts.jsonl"):
@@ -83,7 +83,7 @@ def test_a_hostile_host_never_becomes_an_address_to_go_to() -> None:
 
 
 def test_hostile_cookies_reach_the_decision_and_nothing_else(fronted: Fronted) -> None:
-    """No name but that of the pass is read as it, and no cookie stops a request."""
+    """Only the pass's own name is read as the pass, and no cookie stops a request."""
     proof, decider = "PROOFproof", FixedDecider()
     with fronted(decider) as site:
         for line in shared_lines("data/adversarial/cookies/cookie_header.jsonl"):

@@ -29,7 +29,7 @@ def test_bodies_pass_untouched() -> None:
 
 
 def test_the_answer_of_the_application_is_not_wrapped() -> None:
-    """So that the server can close it, and streams stay streams."""
+    """The answer stays as it is, so that the server can close it, and streams stay streams."""
 
     def parts() -> Iterator[bytes]:
         yield b"a"
@@ -43,7 +43,7 @@ def test_the_answer_of_the_application_is_not_wrapped() -> None:
 
 @pytest.mark.parametrize("name", ["RAW_URI", "REQUEST_URI"])
 def test_the_path_is_as_it_was_written_where_the_server_has_it(name: str) -> None:
-    """Of a server that has it decoded alone, it is encoded again."""
+    """The path of a server that has only the decoded one is encoded again."""
     environ = {
         "REQUEST_METHOD": "GET", "wsgi.url_scheme": "https", "HTTP_HOST": "x",
         "PATH_INFO": "/a b/\xc3\xa9", "QUERY_STRING": "q=%2F",

@@ -25,7 +25,7 @@ def test_evaluators_agree(program: GeneratedProgram) -> None:
 
 @given(strategies.programs())
 def test_evaluators_agree_on_bytes(program: GeneratedProgram) -> None:
-    """The same holds for an event read from JSON."""
+    """Both evaluators agree also on events read from JSON."""
     data = to_json(program.event)
     assume(data is not None)
     assert data is not None

@@ -201,7 +201,8 @@ def test_user_agents_have_families() -> None:
 
 @pytest.mark.parametrize("known", KNOWN_AGENTS, ids=lambda known: known.family)
 def test_known_agents_are_robots_in_every_form(known: KnownAgent) -> None:
-    """By themselves, among the words of a browser, and on a phone; in either case of letters."""
+    """Known agents are robots alone, among a browser's words, on a phone, and in any case of
+    letters."""
     for form in (
         "{}/1.0",
         "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) "
@@ -261,7 +262,7 @@ def test_addresses_are_looked_up_where_databases_are_given() -> None:
     ],
 )
 def test_misplaced_values_are_refused_with_their_place(event: Any, pointer: str) -> None:
-    """The same from a dict and from bytes, which also tells the byte."""
+    """A dict and bytes are refused alike, and bytes also give the offset."""
     for form in (event, json.dumps(event).encode()):
         with pytest.raises(EventError) as raised:
             encode(form, ["source"], variables=FIELD_MODEL)

@@ -106,7 +106,7 @@ def test_real_traffic_has_equal_fields() -> None:
 
 
 def test_published_json_is_judged_alike() -> None:
-    """Each text of the suite as it is, and as a member that nothing reads."""
+    """Each text of the suite is judged alike, as it is and as a member that nothing reads."""
     for case in shared_lines("data/adversarial/json/jsontestsuite.jsonl"):
         repeat = case.get("repeat")
         if repeat:
@@ -132,7 +132,7 @@ def test_generated_dicts_have_equal_fields(event: dict[str, Any]) -> None:
 
 @given(event_bytes())
 def test_generated_bytes_have_equal_fields(event: bytes) -> None:
-    """The same in JSON, which gives the same fields as the dict it is."""
+    """JSON gives the same fields as the dict with the same content."""
     answer = agreed(event)
     if not isinstance(answer, tuple):
         assert agreed(json.loads(event)) == answer
@@ -245,7 +245,7 @@ def test_edges_are_drawn_alike(event: Any) -> None:
 
 @pytest.mark.parametrize("known", KNOWN_AGENTS, ids=lambda known: known.family)
 def test_known_agents_are_read_alike(known: KnownAgent) -> None:
-    """As words and as parts of words, in either case, beside characters beyond ASCII."""
+    """Words and parts of words are read alike, in either case, beside characters beyond ASCII."""
     family = known.family
     for text in (family, family.upper(), f"x{family}", f"{family}_", f"é{family}é", f"{family}9"):
         for user_agent in (text, f"Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X) ({text}/1.0)"):

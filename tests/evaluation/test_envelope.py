@@ -72,7 +72,7 @@ def test_what_a_decision_would_refuse_is_refused(text: bytes, pointer: str) -> N
     ],
 )
 def test_the_first_unknown_member_is_named(event: object, unknown: str | None) -> None:
-    """At the top of the event; inside ``request`` and ``fields`` anything may be."""
+    """At the top of an event unknown members are named; ``request`` and ``fields`` may have any."""
     assert envelope(event).unknown == unknown  # type: ignore[arg-type]
 
 

@@ -37,7 +37,7 @@ def compiled(texts: dict[str, str], schema: Schema | None = None) -> NativeRules
 
 
 def echo(value: Any) -> Any:
-    """What a value becomes on its way in and out."""
+    """A value after its way in and out."""
     rules = compiled({"": "x"}, Schema.empty().with_variables({"x": "dyn"}))
     return rules.evaluate(0, {"x": value})
 

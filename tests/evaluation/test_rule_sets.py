@@ -175,7 +175,7 @@ SETS = st.dictionaries(IDS, st.sampled_from(TEXTS))
 
 
 def changed(rules: dict[str, str], new: dict[str, str], gone: set[str]) -> dict[str, str]:
-    """What a set of rules is after a change."""
+    """A set of rules after a change."""
     return {name: text for name, text in rules.items() if name not in gone} | new
 
 

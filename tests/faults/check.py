@@ -1,4 +1,4 @@
-"""What must hold of a database after a fault, given what was acknowledged.
+"""Conditions of a database after a fault, given the acknowledged calls.
 
 The log is compared with one engine that decided the same events and never stopped: every record
 and every effect must be the same, so windows and mitigations went on exactly.
@@ -98,13 +98,13 @@ class Checker:
             )
 
     def _compare_state(self, connection: Connection) -> None:
-        """What a start makes of snapshot and log is the state of the engine that never stopped."""
+        """A start makes the state of the engine that never stopped from snapshot and log."""
         compiled = CompiledSet.of(load_compiled(self.document).compiled)
         made = rebuilt(connection, self.tenant_id, compiled, Redactor([], b"k"))
         assert _state(made) == _state(self.reference)
 
     def _compare_index(self, connection: Connection) -> None:
-        """What is derived knows every decision that it says it knows, once; searches know all."""
+        """Derived data has every decision that it claims to have, once; searches have all."""
         indexed = derived.indexed_seq(connection)
         assert indexed <= self.seq
         decided = indexed - sum(seq <= indexed for seq in self.ended)

@@ -48,7 +48,7 @@ REFUSED, REPORTED, WHOLE = "refused", "reported", "whole or mended"
 
 @attrs.frozen
 class Damage:
-    """What is done to one file."""
+    """The damage to one file."""
 
     file: Path
     action: str
@@ -138,7 +138,7 @@ class Case:
     place: Path
 
     def judge(self) -> str:
-        """What the case ended as.
+        """The outcome of the case.
 
         Raises:
             AssertionError: something is lost in silence, changed, or reported by a traceback.

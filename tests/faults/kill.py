@@ -66,7 +66,7 @@ class Run:
     """Number of the last document that was acknowledged."""
     attempted: int = 0
     visits: list[visitors.Visit] = attrs.field(factory=list)
-    """Of visitors who were challenged in this cycle."""
+    """The visits of challenged visitors in this cycle."""
     solved: int = 0
     revoked: int = 0
     ready: list[float] = attrs.field(factory=list)

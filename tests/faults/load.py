@@ -41,7 +41,7 @@ class Acknowledged:
 
 @attrs.define
 class Outcome:
-    """What became of the calls of one load.
+    """The outcomes of the calls of one load.
 
     Attributes:
         unknown: sent, and never answered: they may have been decided or not.

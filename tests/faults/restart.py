@@ -31,7 +31,7 @@ from tests.faults.traffic import Traffic
 CONNECTIONS = 16
 KILL_SHARE = 0.3
 REFUSED_SHARE = 0.25
-"""Of cycles in which a third server, that does not wait, is started and refused."""
+"""The share of cycles in which a third server, that does not wait, is started and refused."""
 RETRY_SECONDS = 0.02
 SNAPSHOT_EVERY = 1_000
 REPLAYED = 50

@@ -82,7 +82,7 @@ class Target:
 
     @property
     def proof_keys(self) -> ProofKeys:
-        """What makes the proofs of challenges of the tenant."""
+        """Keys that make the proofs of challenges of the tenant."""
         return proof_keys_of(UUID(self.tenant_id), load_keys(self.directory / "keys"))
 
     @property

@@ -23,7 +23,7 @@ STAY = 25
 """Events after which one actor gives way to the next."""
 PROBE = "/.env"
 DOOR = "/door"
-"""Who asks for it is challenged."""
+"""A path whose visitors are challenged."""
 
 
 def definitions(tenant_id: str, name: str, number: int) -> dict[str, Any]:

@@ -30,7 +30,7 @@ _numbers, _turns = count(1), count()
 
 @attrs.define
 class Visit:
-    """What a visitor knows of a challenge.
+    """A visitor's data about a challenge.
 
     Attributes:
         path: of the page.
@@ -91,7 +91,7 @@ def check(target: Target, visits: list[Visit]) -> tuple[int, int]:
 
 
 def _check(http: httpx.Client, made: Visit) -> None:
-    """What was answered before is so still; the solution is spent once, then or now."""
+    """Earlier answers stay the same; the solution is spent once, then or now."""
     assert len(made.proofs) <= 1, f"{made.path} was solved {len(made.proofs)} times"
     if not made.solution:
         if made.challenge:
@@ -141,7 +141,7 @@ def page(http: httpx.Client, path: str) -> str:
 
 
 def solved(challenge: str) -> str:
-    """What solves a challenge."""
+    """The solution of a challenge."""
     asked = altcha.Challenge.from_dict(json.loads(challenge))
     solution = altcha.solve_challenge(asked)
     assert solution is not None

@@ -21,7 +21,7 @@ LARGEST = {
 
 
 def survive(text: str, evaluator: str) -> str:
-    """What became of a text: the code of its refusal or of its error, or "value"."""
+    """The outcome for a text: the code of its refusal or of its error, or "value"."""
     try:
         program = tidegate.compile(text, evaluator=evaluator)  # type: ignore[arg-type]
     except tidegate.ExpressionError as refusal:

@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def load_entries(site: Machine) -> dict[str, Any]:
-    """How long it takes to fill the sets."""
+    """The time to fill the sets."""
     code = (
         "import os,time,json\n"
         "from ipaddress import ip_address\n"
@@ -177,7 +177,7 @@ def watch(
 
 
 def processor_seconds(process_id: int) -> float:
-    """What a process has used so far."""
+    """The processor time of a process so far."""
     fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

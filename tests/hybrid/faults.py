@@ -24,7 +24,7 @@ FILES = tuple(
     for ending in ("", ".previous")
 )
 FULL_BYTES = 4_096
-"""What a file may have while the disk counts as full: less than the spool."""
+"""Bytes of a file while the disk counts as full: fewer than the spool's."""
 
 
 @attrs.define
@@ -75,7 +75,7 @@ class Fault:
             wait_for(lambda: decide() and self.site.status()["decided"] > before)
 
     def _replay(self) -> None:
-        """Earlier answers come in place of new ones, and the daemon does not go back to them."""
+        """Earlier answers replace new ones, and the daemon does not go back to them."""
         before = self.site.status()["revision"]
         self.link.replay = self.chosen.choice
         replayed = self.link.replayed

@@ -37,7 +37,7 @@ class Link:
 
     @property
     def url(self) -> str:
-        """What a daemon is to be given as the address of the service."""
+        """The address of the service for a daemon."""
         return f"http://127.0.0.1:{self._listening.getsockname()[1]}"
 
     def cut(self) -> None:
@@ -99,7 +99,7 @@ class _Exchange:
     def __init__(self, link: Link, near: socket.socket, far: socket.socket) -> None:
         self._link, self._near, self._far = link, near, far
         self._path = b""
-        """Of a request of sync whose answer may come again; empty for others."""
+        """The path of a request of sync whose answer may be repeated; empty for others."""
         self._answer = b""
 
     def ask(self) -> None:

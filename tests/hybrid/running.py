@@ -22,7 +22,7 @@ POLICY_PATH = "/three"
 
 
 def wait_for(holds: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """What something gives once it gives anything true.
+    """The first true value of a condition.
 
     Raises:
         AssertionError: it does not in time.
@@ -199,7 +199,7 @@ class Daemon:
             self.process = None
 
     def status(self) -> Any:
-        """What it says of itself."""
+        """The daemon's status."""
         return httpx2.get(f"{self.base_url}/status", timeout=10).json()
 
     def decide(self, path: str, address: str, **more: Any) -> Any:

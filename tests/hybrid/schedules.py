@@ -103,7 +103,7 @@ class Schedule:
         return bool(status["sequence"] == newest["sequence"])
 
     def judge(self, dropped: int) -> None:
-        """What was kept is recorded once, what was not is counted, and windows count once."""
+        """Kept decisions are recorded once, others are counted, and windows count once."""
         paths = ("/counted", "/late", "/refused", "/probe")
         found = {path: self.origin.decisions(f"{path}-{self.number}") for path in paths}
         recorded = [each["decision_id"] for on_path in found.values() for each in on_path]
@@ -123,7 +123,7 @@ class Schedule:
         assert counted + more == THRESHOLD, f"{counted} counted as {THRESHOLD - more}"
 
     def judge_late(self) -> None:
-        """Who has done nothing since is not blocked for what came late."""
+        """A visitor who has done nothing since is not blocked for late events."""
         is_earned = self.is_blocked or self.is_window_full()
         answer = self.origin.decide({"request": self.request("/late")})
         assert is_earned or answer["action"]["type"] == "allow", "a late spool blocks"

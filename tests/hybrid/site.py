@@ -66,7 +66,7 @@ def watch(
     said: dict[str, str],
     started: list[subprocess.Popen[bytes]],
 ) -> dict[str, Any]:
-    """What the site answers while the service changes, and after the link is cut."""
+    """The answers of the site while the service changes, and after the link is cut."""
     base = f"http://{SERVICE}:8080"
     environment = {
         **os.environ,
@@ -152,7 +152,7 @@ def get(site: Machine, path: str, visitor: str) -> int:
 
 
 def decided(site: Machine) -> dict[str, Any]:
-    """What the daemon says of itself; empty when it does not answer."""
+    """The daemon's status; empty when it does not answer."""
     done = site.run("curl", "-s", "-m", "5", "http://127.0.0.1:9411/status")
     return json.loads(done.stdout) if done.stdout else {}
 

@@ -1,4 +1,4 @@
-"""What a daemon answers while its service is away."""
+"""The answers of a daemon while its service is away."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def actions(origin: Service) -> None:
 
 @pytest.mark.usefixtures("actions")
 def test_an_action_has_a_fail_mode_of_its_own(origin: Service, tmp_path: Path) -> None:
-    """It counts while the service is away, also when the definitions on disk are damaged."""
+    """An action's fail mode counts while the service is away, even with damaged definitions on
+    disk."""
     settings = {
         "TIDEGATE_DAEMON_OFFLINE_SECONDS": "3",
         "TIDEGATE_DAEMON_RETRY_SECONDS": "1",

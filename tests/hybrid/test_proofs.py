@@ -39,7 +39,7 @@ def pair(
 
 
 def decided(site: Daemon, address: str, proof: str | None = None, path: str = PATH) -> Any:
-    """What the site answers a visitor, who may show a proof in the cookie."""
+    """The site's answer to a visitor, who may show a proof in the cookie."""
     request: dict[str, Any] = {
         "method": "GET",
         "path": path,

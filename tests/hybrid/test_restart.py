@@ -12,7 +12,7 @@ KEPT = ("items", "sequence", "hash", "previous_hash")
 
 
 def changes(origin: Service, after: int, least: int = 0) -> dict[str, Any]:
-    """What changed after a number, once there are enough changes."""
+    """Changes after a number, once there are enough."""
 
     def found() -> Any:
         answer = origin.sync("GET", f"/changes?after={after}&wait=0")

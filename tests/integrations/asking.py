@@ -15,7 +15,7 @@ BROWSER = {
     "sec-fetch-mode": "navigate",
     "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0",
 }
-"""What a browser sends that is to show a page."""
+"""The headers of a browser that is to show a page."""
 PROGRAM = {"accept": "*/*", "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"}
 
 

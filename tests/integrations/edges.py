@@ -25,7 +25,7 @@ START_SECONDS = 60.0
 _PATH = f"{BIN}:{os.environ['PATH']}:/usr/sbin"
 
 Command: TypeAlias = Callable[[Path, int], list[str]]
-"""What starts an example, by its folder and a port."""
+"""A command that starts an example, by its folder and a port."""
 
 
 @attrs.frozen
@@ -66,7 +66,7 @@ COMMANDS: Mapping[str, Command] = {
     "express": _of_readme("javascript"),
     "worker": lambda *_: ["node", str(Path(__file__).with_name("worker_host.mjs"))],
 }
-"""By name; ``express`` and ``worker`` are both of the folder ``javascript``."""
+"""Examples by name; ``express`` and ``worker`` are both in the folder ``javascript``."""
 _FOLDERS = {"express": "javascript", "worker": "javascript"}
 
 

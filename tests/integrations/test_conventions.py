@@ -21,7 +21,7 @@ def test_an_allowed_request_reaches_the_site(edge: Edge) -> None:
 
 
 def test_a_blocked_request_gets_status_body_and_headers(edge: Edge) -> None:
-    """As the mitigation says; nginx reads of a refusal that it is one."""
+    """A blocked request gets the mitigation's answer; nginx reads only that it is refused."""
     seen = ask(edge.base_url, "/blocked")
     assert PAGE not in seen.body
     if edge.name == "nginx":
@@ -40,7 +40,7 @@ def test_a_block_with_a_server_error_stays_a_block(edge: Edge) -> None:
 
 
 def test_a_browser_is_redirected_to_the_challenge(edge: Edge, shop: Deciding) -> None:
-    """To the service, privately, and without telling it the address by a referrer."""
+    """A browser is redirected to the service, privately, and no referrer gives away the address."""
     seen = ask(edge.base_url, "/challenged")
     assert seen.status == 302
     challenge = f"{shop.service.base_url}/api/v1/challenge/"
@@ -78,7 +78,7 @@ def test_a_browser_that_sends_a_form_is_redirected(edge: Edge) -> None:
     "proof", [BAD_PROOF, "", "%0d%0aset-cookie:a=b", f"{BAD_PROOF}&service_challenge_proof=x", "é"]
 )
 def test_a_bad_proof_in_the_query_is_refused(edge: Edge, proof: str) -> None:
-    """With 403, on a path that everybody may see too; it becomes no cookie."""
+    """A bad proof gets 403, on a path that everybody may see too; it becomes no cookie."""
     target = f"/free?service_challenge_proof={proof}".encode().decode("latin-1")
     if edge.name == "envoy" and not proof.isascii():
         return  # Envoy itself refuses such a target.
@@ -88,7 +88,7 @@ def test_a_bad_proof_in_the_query_is_refused(edge: Edge, proof: str) -> None:
 
 
 def quoted(target: str) -> str:
-    """What ``http.client`` sends: it takes ASCII only."""
+    """The target in a form for ``http.client``, which takes ASCII only."""
     return "".join(each if each.isascii() else f"%{ord(each):02X}" for each in target)
 
 
@@ -154,7 +154,7 @@ def test_without_the_service_a_visitor_gets_502(name: str, tmp_path: Path) -> No
 
 
 def test_a_wrong_key_lets_nothing_pass(edge: Edge, shop: Deciding, tmp_path: Path) -> None:
-    """Its owner is to notice: the visitor is refused."""
+    """A wrong key refuses visitors, so that its owner notices."""
     with running(edge.name, shop.service.base_url, "tg_wrong_key", tmp_path) as wrong:
         seen = ask(wrong.base_url, "/")
         expected = 401 if edge.name in ("caddy", "envoy") else 502

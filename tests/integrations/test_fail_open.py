@@ -41,7 +41,7 @@ def alone(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.mark.parametrize("name", ["nginx", "envoy"])
 def test_without_the_service_a_visitor_passes(name: str, alone: Service, tmp_path: Path) -> None:
-    """But never one whose request cannot be decided on."""
+    """Without the service visitors pass, except those whose request cannot be decided on."""
     key = alone.tenant().key
     with running(name, alone.base_url, key, tmp_path, opened(name, tmp_path)) as edge:
         check_that_nobody_chooses_it(edge)
@@ -64,7 +64,7 @@ def check_that_nobody_chooses_it(edge: Edge) -> None:
 
 @pytest.mark.parametrize("name", ["nginx", "envoy"])
 def test_a_block_stays_one(name: str, shop: Deciding, tmp_path: Path) -> None:
-    """Also with a status that would be a failure to the proxy."""
+    """A block stays one, also with a status that would be a failure to the proxy."""
     folder = opened(name, tmp_path)
     with running(name, shop.service.base_url, shop.key, tmp_path, folder) as edge:
         assert [ask(edge.base_url, path).status for path in ("/closed", "/free")] == [403, 200]

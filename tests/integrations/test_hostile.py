@@ -24,7 +24,8 @@ GATE = "/challenged"
 
 
 def test_no_address_leads_astray(edge: Edge, shop: Deciding) -> None:
-    """In path and query: a visitor goes to the challenge or stays; no header is forged."""
+    """In path and query no address leads astray: a visitor goes to the challenge or stays; no
+    header is forged."""
     proof = Mint(edge, shop).proof()
     challenge = f"{shop.service.base_url}/api/v1/challenge/"
     for text in PAYLOADS:

@@ -54,12 +54,12 @@ class Mint:
 
 @pytest.fixture
 def mint(edge: Edge, shop: Deciding) -> Mint:
-    """For the tenant and a visitor of the integration."""
+    """A mint for the tenant and a visitor of the integration."""
     return Mint(edge, shop)
 
 
 def through(edge: Edge, proof: str) -> tuple[int, int]:
-    """What a visitor is answered at the gate: with a proof in the query, and in the cookie."""
+    """The statuses at the gate: with a proof in the query, and in the cookie."""
     query = ask(edge.base_url, f"{GATE}?service_challenge_proof={proof}")
     assert PAGE not in query.body
     cookie = ask(edge.base_url, GATE, BROWSER | {"cookie": f"service_challenge={proof}"})

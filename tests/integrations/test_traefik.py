@@ -22,7 +22,7 @@ def test_the_settings_hold_together() -> None:
 
 
 def test_the_key_is_set_before_and_taken_away_after_the_question() -> None:
-    """An empty value removes a header; the order is that of the list."""
+    """An empty value removes a header; the order is the list's."""
     before, ask, after = (
         SITE["middlewares"][each] for each in SITE["routers"]["site"]["middlewares"]
     )

@@ -51,7 +51,7 @@ def test_unequal_or_unequal_is_always_true() -> None:
     ],
 )
 def test_an_expression_that_yaml_takes_for_something_else_says_quote_it(expression: str) -> None:
-    """As a plain value it is refused with a hint, and in single quotes it is read."""
+    """A plain value of YAML is refused with a hint, and the same in single quotes is read."""
     document = "apiVersion: tidegate/v1\nactions:\n  - name: A\n    expression: {}\n"
     with pytest.raises(DefinitionsError) as caught:
         read_document(document.format(expression))

@@ -48,7 +48,8 @@ def test_text_of_a_tree_parses_to_the_tree(tree: ast.Node) -> None:
     ],
 )
 def test_canonical_forms(text: str, canonical: str) -> None:
-    """One space around operators, no needless brackets, one way to write each literal."""
+    """The layout has one space around operators, no needless brackets, one way to write each
+    literal."""
     assert format(text) == canonical
 
 

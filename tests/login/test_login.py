@@ -23,7 +23,7 @@ def at_the_provider(page: Page, name: str) -> None:
 
 
 def me(place: Place, token: str) -> httpx2.Response:
-    """Who the service says is calling."""
+    """The caller according to the service."""
     headers = {"authorization": f"Bearer {token}"}
     return httpx2.get(f"{place.base_url}/api/v1/me", headers=headers, timeout=30)
 

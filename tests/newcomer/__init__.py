@@ -1,1 +1,1 @@
-"""What a newcomer does, who types only what the README and the pages say."""
+"""The steps of a newcomer, who types only the lines of the README and the pages."""

@@ -15,7 +15,7 @@ from tests.newcomer.terminal import Terminal
 OURS = ("tidegate", "pip", "__pycache__")
 """How entries begin that a fresh environment has of its own."""
 PROGRAMS = ("gunicorn",)
-"""What a site has already."""
+"""Programs that a site has already."""
 
 
 def build_wheel(directory: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the pages say: lines to type, files to have."""
+"""The lines to type and the files to have, from the pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def lines(page: str, heading: str) -> list[str]:
-    """What a page says under a heading is to be typed into a shell, without its remarks.
+    """The shell lines under a heading of a page, without its remarks.
 
     Raises:
         LookupError: there is nothing to type.

@@ -55,7 +55,7 @@ def test_a_file_open_to_others_stops_the_start(tmp_path: Path, name: str, mode: 
 
 
 def test_an_open_directory_stops_the_start(tmp_path: Path) -> None:
-    """Others could put their own files in it."""
+    """An open directory stops the start: others could put their own files in it."""
     load_keys(tmp_path / "keys")
     (tmp_path / "keys").chmod(0o777)
     with pytest.raises(KeyFileError, match="chmod 700"):

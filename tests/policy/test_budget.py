@@ -27,7 +27,7 @@ SCALE = 2
 GENERATED = 90
 MOST = DEFAULT.decision_work
 OVER_BY = DEFAULT.cost + 300_000
-"""What the expression, and the run of the largest pattern, may add that a budget ends in."""
+"""The most that the last expression, and the run of the largest pattern, may add past a budget."""
 
 HEAVY = 'request.path.lowerAscii() != "x" && request.path.upperAscii() != "x"'
 """Some 15 units and two for each 16 bytes of the path, never an error, always true."""

@@ -1,4 +1,4 @@
-"""Callers that cannot answer a challenge are told from browsers by what they send."""
+"""Callers that cannot answer a challenge differ from browsers by their requests."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ SCRIPTS = 40
 
 @pytest.mark.parametrize("seed", range(SCRIPTS))
 def test_a_changed_engine_decides_as_one_that_is_compiled_anew(seed: int) -> None:
-    """After each edit of a random script: equal records and equal state, in all evaluators."""
+    """After each edit of a random script all evaluators have equal records and equal state."""
     choices = RandomChoices(random.Random(seed))
     first = scenarios.definitions(choices)
     compilation = compile_all(first)

@@ -59,13 +59,13 @@ def test_it_is_the_same_as_one_that_was_read_whole() -> None:
 
 
 def test_a_misspelt_member_is_an_error() -> None:
-    """As of every other object."""
+    """A misspelt member of a decision is an error, as of every other object."""
     with pytest.raises(AttributeError, match="polcy"):
         _ = EngineDecision.from_record(RECORD).polcy  # type: ignore[attr-defined]
 
 
 def test_match_tells_actions_apart(build: Build) -> None:
-    """By class, and by type."""
+    """``match`` distinguishes actions by class, and by type."""
     engine = build(
         entities=[ADDRESS],
         mitigations=[ONCE],

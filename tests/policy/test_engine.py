@@ -80,7 +80,7 @@ FOREIGN = {"remote_addr": "192.0.2.1", "status": 200}
     ],
 )
 def test_an_event_that_says_nothing_is_refused(build: Build, refused: Any, pointer: str) -> None:
-    """By every way to decide, in each form; nothing is remembered of it."""
+    """Every way to decide, in each form, refuses it and remembers nothing of it."""
     engine = build(entities=[ADDRESS])
     body = orjson.dumps(refused)
     for attempt in (

@@ -218,7 +218,7 @@ def test_keys_and_secrets_are_not_shown() -> None:
 def agreed(
     token: str, at: int, client_ip: str | None = None, user_agent: str | None = None
 ) -> ShownProof | None:
-    """What both find of a token that a client shows."""
+    """The result of both for a token that a client shows."""
     request = {"client_ip": client_ip, "user_agent": user_agent}
     shown = {"request": {**request, "query_params": {"service_challenge_proof": token}}}
     found = Engine({"apiVersion": "tidegate/v1"}, "native", proof_keys=KEYS).decide(shown, at).proof
@@ -240,7 +240,7 @@ def test_both_read_a_token_alike(
     tenant: UUID, at: int, issued_at: int, expires_at: int,
     address: str | None, agent: str, cut: int,
 ) -> None:  # fmt: skip
-    """Of any tenant, client and time, whole or cut short."""
+    """Both evaluators read a token of any tenant, client and time alike, whole or cut short."""
     keys = ProofKeys(tenant, KEYS.proof_key, KEYS.sealing_key)
     client = keys.client(address, agent)
     token = keys.mint(UUID(int=7), UUID(int=8), issued_at, expires_at, client)

@@ -236,7 +236,7 @@ def test_effects_and_snapshots_carry_passes(engine: Engine) -> None:
 
 
 def test_changed_definitions_take_passes_over(engine: Engine) -> None:
-    """Those of before, those revoked meanwhile, and those of an engine with nothing in common."""
+    """Earlier passes, passes revoked meanwhile, and those of an unrelated engine are taken over."""
     engine.revoke_pass(PASS, ENDS, START)
     changed = {**SECTIONS, "policies": [policy(EVERYBODY, name="Q")], "entities": []}
     successor = engine.with_definitions(document(**changed))
@@ -279,7 +279,8 @@ def test_another_state_has_the_last_word_on_a_proof_as_read(engine: Engine) -> N
 
 
 def test_an_explanation_says_what_was_found(engine: Engine) -> None:
-    """Of a live event too, by the present state; nothing is remembered."""
+    """An explanation shows what was found, for a live event too, by the present state; nothing is
+    remembered."""
     engine.revoke_pass(PASS, ENDS, START)
     explanation = engine.explain(shown(token()))
     assert of(explanation.decision) == ("challenge", "policy", "revoked")

@@ -39,7 +39,7 @@ max_wal_size = '1GB'
 
 
 def programs() -> Path | None:
-    """Where the newest PostgreSQL of the distribution has its programs; None without one."""
+    """The programs' folder of the distribution's newest PostgreSQL; None without one."""
     found = [
         (int(path.parents[1].name), path.parent)
         for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")

@@ -26,7 +26,7 @@ from tidegate.stores.objects import operators
 
 STOP_SECONDS = 30
 ROLES = ("Owner", "Admin", "Analyst", "Viewer", "Stranger")
-"""Those who come with a service; the stranger is a member of nothing."""
+"""The roles of the people of a service; the stranger is a member of nothing."""
 
 DEFINITIONS: Mapping[str, Any] = {
     "apiVersion": "tidegate/v1",
@@ -107,7 +107,7 @@ class Deciding:
 
     @property
     def path(self) -> str:
-        """Of the tenant, below the prefix."""
+        """The tenant's path, below the prefix."""
         return f"tenants/{self.tenant_id}"
 
     def by(self, role: str) -> Caller:
@@ -115,7 +115,7 @@ class Deciding:
         return self.service.operators[role]
 
     def get(self, place: str, /, role: str = "Owner", **query: Any) -> Any:
-        """What a path below the tenant answers."""
+        """The answer of a path below the tenant."""
         where = f"{self.path}/{place}" if place else self.path
         return made(self.by(role).get(where, params=query))
 

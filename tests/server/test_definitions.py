@@ -302,7 +302,7 @@ def test_a_version_that_no_longer_holds_is_not_restored(
 
 
 def test_entries_are_put_in_and_taken_out(owner: Caller, tenant: str) -> None:
-    """Each once, in order; the answer counts them."""
+    """Each entry is in the list once, in order; the answer counts the changes."""
     path = f"{tenant}/lists/{made(owner, tenant, 'lists', LIST)['list_id']}"
     answer = owner.post(f"{path}/entries", {"add": ["192.0.2.1", "198.51.100.0/24", "192.0.2.1"]})
     assert answer.json()["entry_count"] == 2

@@ -32,7 +32,7 @@ class Scene:
     tenant_id: str
     runtimes: Runtimes
     compiled: list[CompiledSet | CompiledChange]
-    """What was made of the definitions, in order."""
+    """The compilations of the definitions, in order."""
 
     @property
     def tenant(self) -> Tenant:
@@ -41,7 +41,7 @@ class Scene:
         return found
 
     def blocked(self) -> list[str]:
-        """Of some paths those that are blocked."""
+        """The blocked ones of some paths."""
         engine, at = self.tenant.engine, time.time_ns()
         events = {path: orjson.dumps({"request": {"path": path}}) for path in (*PATHS, "/d", "/e")}
         return [

@@ -45,7 +45,7 @@ def changed(old: bytes, new: bytes) -> bytes:
 
 @attrs.define
 class Parsed:
-    """What uvicorn's parser says of bytes."""
+    """The reading of bytes by uvicorn's parser."""
 
     requests: int = 0
     url: bytes = b""

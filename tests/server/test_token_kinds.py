@@ -16,7 +16,7 @@ from tidegate.server.hot.key_ring import ApiKey, KeyRing, make_key
 from tidegate.server.http.cursor import Cursors
 
 KEY = b"0123456789abcdef0123456789abcdef"
-"""One key for all purposes: that kinds are told apart must not rest on their keys alone."""
+"""One key for all purposes: kinds must differ by more than their keys."""
 NOW, SECOND = 1_800_000_000, 10**9
 TENANT, ID = UUID(int=1), UUID(int=2)
 PROOFS, CURSORS = ProofKeys(TENANT, KEY, KEY), Cursors(KEY)

@@ -27,7 +27,7 @@ REPLAY: dict[str, Any] = {
     "until": "2026-01-02T00:00:00Z",
     "definitions": {"apiVersion": "tidegate/v1"},
 }
-"""Of a time without events, so that the job is over when it is made: a tenant has one at a time."""
+"""A replay of a time without events, which ends immediately: a tenant has one job at a time."""
 DAEMON = "0190f1c4-5b7e-7c3a-9d2e-1f4a6b8c0d2e"
 RENAMED: dict[str, Any] = {"description": "{unique}"}
 
@@ -156,12 +156,13 @@ BODIES: dict[str, Any] = {
     "read-docs-library": None,
     "read-docs-library-style": None,
 }
-"""By name of the route.  Texts in braces are filled in: names of ids, and what ``World`` makes."""
+"""Bodies by name of the route.  Texts in braces are filled in: names of ids, and what ``World``
+makes."""
 
 HEADERS: dict[str, dict[str, str]] = {
     "authorize": {"x-original-url": "https://shop.example.test/", "x-original-method": "GET"},
 }
-"""That a good request needs beside the credential, by name of the route."""
+"""Headers that a good request needs beside the credential, by name of the route."""
 
 BLOCKING: tuple[tuple[str, Any], ...] = (
     ("entity-definitions", {**ENTITY, "name": "Blocked", "priority": 1}),
@@ -181,7 +182,7 @@ BLOCKING: tuple[tuple[str, Any], ...] = (
         },
     ),
 )
-"""What every tenant has so that ``BLOCKED`` is blocked."""
+"""Definitions of every tenant that block ``BLOCKED``."""
 
 CHALLENGING: tuple[tuple[str, Any], ...] = (
     ("mitigations", {"name": "Challenged", "mode": "Challenge", "ttl_seconds": 0}),
@@ -205,10 +206,10 @@ OBJECTS: dict[str, tuple[str, Any]] = {
     "api_key_id": ("api-keys", API_KEY),
     "replay_job_id": ("replay-jobs", REPLAY),
 }
-"""What is made with a POST below the tenant, by the name of its id in paths."""
+"""Objects made with a POST below the tenant, by the name of their id in paths."""
 
 DECIDED: dict[str, tuple[str, str]] = {
     "decision_id": ("runtime/mitigation", "decision_id"),
     "entity_id": ("beacon/event", "lookup_entity_id"),
 }
-"""What is made by sending ``BLOCKED``: where to, and the member of the answer with the id."""
+"""Objects made by sending ``BLOCKED``: the path, and the member of the answer with the id."""

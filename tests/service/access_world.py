@@ -43,7 +43,7 @@ IDLE_SECONDS = 5.0
 """The server may have closed a connection that was idle for longer."""
 API_KEY_HEADER = "x-service-api-key"
 NAMES = {"provider": "github"}
-"""What paths name otherwise than by ids: the same for every tenant."""
+"""Names in paths that are not ids: the same for every tenant."""
 PROVIDERS = {
     "github": {"client_id": "x", "issuer": "http://127.0.0.1:9", "api_url": "http://127.0.0.1:9"}
 }
@@ -52,7 +52,7 @@ PROVIDERS = {
 
 @attrs.frozen
 class Reply:
-    """What came back.
+    """An answer.
 
     Attributes:
         sent: the status of the answer; ``status`` is the status of the one event, for a batch of

@@ -54,7 +54,7 @@ def run(directory: Path, examples: int, *options: str) -> subprocess.CompletedPr
 
 @attrs.frozen
 class Run:
-    """What schemathesis did.
+    """The results of schemathesis.
 
     Attributes:
         of: what was called.

@@ -1,4 +1,4 @@
-"""What a fuzzing run of the interface has to know that the document cannot say.
+"""Facts for a fuzzing run of the interface that the document cannot state.
 
 Loaded by schemathesis in the process that ``api_fuzzing`` starts.  Three things: ids and
 expressions that are good are used where the generated ones are well-formed, so that requests get

@@ -1,4 +1,4 @@
-"""What a program does with the generated client: its arguments are address, tenant, key, token.
+"""Calls of a program with the generated client: its arguments are address, tenant, key, token.
 
 A run of its own, since ``tidegate_client`` is there only after it was generated.
 """

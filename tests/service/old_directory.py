@@ -27,7 +27,7 @@ SETTLE_SECONDS = 2.5
 
 
 def answers(target: Target) -> dict[str, Any]:
-    """What a server answers of the decisions it has made."""
+    """The answers of a server about its decisions."""
 
     def get(path: str) -> Any:
         return target.control("GET", f"{target.tenant}/{path}").json()

@@ -24,7 +24,7 @@ from tidegate.server.routing.route import Credential, Method, Route
 from tidegate.server.routing.routes import ROUTES
 
 MISSING = str(new_id())
-"""Of now: the age of an id says that a challenge is over, whether there was one or not."""
+"""An id of now: its age says that a challenge is over, whether there was one or not."""
 SOME = ("nobody", "malformed", "expired token", "Viewer", "Owner")
 """Callers of what looks at no credential; a login takes a while, and is meant to."""
 NO_IDS = ("x", "1", "%00", "%27%20OR%201=1", "..%2f..", MISSING + "0", MISSING.replace("-", ""))
@@ -54,12 +54,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @attrs.frozen
 class Target:
-    """What a call is about: the ids in its path, the tenant in its body."""
+    """The target of a call: the ids in its path, the tenant in its body."""
 
     name: str
     ids: Mapping[str, str]
     tenant: Tenant | None
-    """Whose everything in it is; None where something is missing or of somebody else."""
+    """The owner of everything in it; None where something is missing or of somebody else."""
     named_in_body: str | None = None
 
 
@@ -97,7 +97,7 @@ def expected(route: Route, caller: Caller, target: Target, made: World) -> int:
         case Credential.API_KEY:
             if caller.key_of is None:
                 return 401
-            # What names no tenant is about that of the key.
+            # A call that names no tenant is about the key's tenant.
             is_own = route.body is None or target.tenant is caller.key_of
             return route.status if is_own else 404
         case Credential.SYNC_KEY:
@@ -153,7 +153,7 @@ def outcome(route: Route, answer: Reply) -> Reply:
 
 
 def refusal(route: Route, answer: Reply) -> Any:
-    """What a refusal says, without what differs from request to request."""
+    """The text of a refusal, without the parts that differ from request to request."""
     body = answer.json()
     problem = body[0]["problem"] if isinstance(body, list) else body
     names = sorted(answer.headers)

@@ -38,7 +38,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(place: Path) -> Any:
-    """What the earlier version answered."""
+    """The answers of the earlier version."""
     return json.loads((place / "expected.json").read_text())
 
 
@@ -72,7 +72,7 @@ def ask(place: Path, expected: Any) -> Iterator[Callable[..., Any]]:
 def test_decisions_are_found_and_explained_as_before(
     ask: Callable[..., Any], expected: Any
 ) -> None:
-    """The same search, the same decisions, and each is reproduced."""
+    """The same search finds the same decisions, and each is reproduced."""
     assert [each["decision_id"] for each in ask("GET", "decisions?limit=60")] == expected["search"]
     for decision_id, before in expected["explanations"].items():
         now = ask("GET", f"decisions/{decision_id}/explain")

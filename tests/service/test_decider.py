@@ -177,7 +177,7 @@ def scene(
 
 
 def test_what_no_policy_is_about_is_allowed(scene: Scene) -> None:
-    """With the reason, and the type by which ``match`` tells it apart."""
+    """The allowing decision has a reason, and a type by which ``match`` recognises it."""
     decision = scene.decide("/")
     assert (decision.action, decision.reason) == (Allow(), "no-match")
     assert isinstance(decision, Decision)
@@ -218,7 +218,7 @@ def test_a_window_is_reached_at_exactly_its_threshold(scene: Scene) -> None:
 
 
 def test_a_window_forgets_what_is_older_than_it(scene: Scene) -> None:
-    """By the times of the events."""
+    """A window forgets events by their own times."""
     assert [scene.fail(second).action for second in (0, 1, 61, 122)] == [Allow()] * 4
 
 
@@ -231,7 +231,7 @@ def test_one_actor_is_not_counted_with_another(scene: Scene) -> None:
 
 
 def test_a_mitigation_answers_whatever_the_actor_does_next(scene: Scene) -> None:
-    """As the policy that set it would."""
+    """A mitigation answers as the policy that set it would."""
     for second in range(3):
         scene.fail(second)
     decision = scene.decide("/", 4)
@@ -239,7 +239,7 @@ def test_a_mitigation_answers_whatever_the_actor_does_next(scene: Scene) -> None
 
 
 def test_a_mitigation_ends_in_time(scene: Scene) -> None:
-    """By the time of the event that asks."""
+    """A mitigation ends by the time of the event that asks."""
     for second in range(3):
         scene.fail(second)
     assert scene.decide("/", 121).action.type == "block"
@@ -247,7 +247,7 @@ def test_a_mitigation_ends_in_time(scene: Scene) -> None:
 
 
 def test_a_distinct_window_counts_values(scene: Scene) -> None:
-    """The same account again and again is one."""
+    """An account that comes again and again counts once."""
     accounts = ["ann", "ann", "bob", "ann", "cat"]
     answers = [
         scene.decide("/share", second, fields={"account": account}).action.type

@@ -49,7 +49,7 @@ PATIENCE = 60.0
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder with the page's files; its name is short enough for that of a socket."""
+    """A folder with the page's files; its name is short enough for a socket's path."""
     made = Path(tempfile.mkdtemp(prefix="tg-", dir="/tmp"))
     for name, content in FILE.findall(PAGE.read_text()):
         (made / name).write_text(content)

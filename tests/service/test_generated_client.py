@@ -16,7 +16,7 @@ CALLS = Path(__file__).with_name("generated_client_calls.py")
 
 
 def run(*command: str, path: Path) -> str:
-    """What a program of this interpreter prints."""
+    """The output of a program of this interpreter."""
     done = subprocess.run(
         [sys.executable, *command],
         env={**os.environ, "PYTHONPATH": str(path), "COLUMNS": "200"},

@@ -372,7 +372,7 @@ def test_endless_headers_are_cut(service: Service) -> None:
 
 
 def raw(service: Service, request: bytes, answers: int = 1) -> bytes:
-    """What comes back for bytes as they are."""
+    """The answer to bytes as they are."""
     host, port = service.base_url.removeprefix("http://").split(":")
     received = b""
     with socket.create_connection((host, int(port)), timeout=10) as connection:

@@ -35,7 +35,7 @@ def call(service: Service, path: bytes = HOT, line: bytes = b"HTTP/1.1", *header
 
 
 def said(service: Service, *parts: bytes) -> list[Answer]:
-    """What a connection is answered; the server closes it."""
+    """The answers on a connection; the server closes it."""
     return answers(exchange(service.base_url, parts, silence=5))
 
 

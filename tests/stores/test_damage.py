@@ -56,7 +56,7 @@ def change(path: Path, statement: str) -> None:
 
 
 def found(path: Path, after: int = 0) -> list[Finding]:
-    """What a check finds."""
+    """The findings of a check."""
     links: dict[UUID, int] | None = {} if not after else None
     store = SqliteStore(f"sqlite:///{path}")
     try:

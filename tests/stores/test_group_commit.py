@@ -39,7 +39,7 @@ class Recorder:
 
 @pytest.fixture
 def recorder() -> Recorder:
-    """What is behind the queue."""
+    """The recorder behind the queue."""
     return Recorder()
 
 

@@ -15,7 +15,7 @@ from tidegate.stores.directory.lock import Holder, claim, lock_path, read_holder
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """Where a database would be."""
+    """The path of a database that may not exist."""
     return tmp_path / "tidegate.db"
 
 

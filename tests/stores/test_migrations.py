@@ -43,7 +43,7 @@ LIFT = lifts.Lift(
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where a database is to be made."""
+    """The path of a new database."""
     return tmp_path / "data" / "tidegate.db"
 
 
@@ -68,7 +68,7 @@ def shape(connection: dbapi2.Connection) -> dict[str, Any]:
 
 
 def configuration() -> Config:
-    """What Alembic finds the migrations by."""
+    """The configuration by which Alembic finds the migrations."""
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     return config

@@ -67,7 +67,7 @@ def owner(url: str) -> Iterator[PostgresqlStore]:
 
 
 def begin_epoch(url: str) -> None:
-    """What another owner does first."""
+    """The first step of another owner."""
     with connect(url) as connection:
         connection.execute("UPDATE partitions SET epoch = epoch + 1")
 
@@ -117,7 +117,7 @@ def test_a_write_of_an_earlier_epoch_changes_nothing(owner: PostgresqlStore, url
 
 
 def test_the_end_of_an_ownership_is_told_once(url: str) -> None:
-    """Who runs the store hears of it, and why."""
+    """The end of an ownership is reported once, with the reason."""
     told: list[StoreUnavailableError] = []
     store = PostgresqlStore(url, lock=claim_database(url), ended=told.append)
     try:

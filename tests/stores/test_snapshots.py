@@ -47,7 +47,7 @@ def taken(seq: int) -> snapshots.Snapshot:
 
 
 def save(store: SqliteStore, snapshot: snapshots.Snapshot) -> None:
-    """As the service does it: a write for each part."""
+    """Save a snapshot as the service does: with a write for each part."""
     for step in snapshots.steps(snapshot):
         done(store.write(step))
     while done(store.write(lambda connection: snapshots.tidy(connection, TENANT, 1))):

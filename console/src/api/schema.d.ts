@@ -2396,7 +2396,7 @@ export interface components {
     };
     /**
      * ChallengePassed
-     * @description For callers that are no browser; the address is also in ``Location``.
+     * @description An answer for callers other than browsers; the address is also in ``Location``.
      */
     ChallengePassed: {
       proof: string;
@@ -2413,7 +2413,7 @@ export interface components {
     };
     /**
      * ChallengeSolution
-     * @description What a page sends; the name of the provider is not among it, since the issued one counts.
+     * @description The data that a page sends, without the provider's name: the issued one counts.
      */
     ChallengeSolution: {
       /**
@@ -2474,7 +2474,7 @@ export interface components {
     };
     /**
      * ClauseCount
-     * @description What a clause of a draft did: events for which it fired, and entities it fired for.
+     * @description The effect of a draft's clause: events for which it fired, and entities it fired for.
      */
     ClauseCount: {
       clause: string;
@@ -2639,7 +2639,7 @@ export interface components {
     };
     /**
      * DecisionSearch
-     * @description What is looked for; what is left out does not matter.
+     * @description A search for decisions; members that are left out do not matter.
      */
     DecisionSearch: {
       /**
@@ -3001,7 +3001,7 @@ export interface components {
     };
     /**
      * EntityTraffic
-     * @description What events an entity has among those that were looked at.
+     * @description The events of an entity among those that were read.
      */
     EntityTraffic: {
       /** Format: uuid */
@@ -3023,7 +3023,7 @@ export interface components {
     };
     /**
      * EntityWindow
-     * @description How far a window is filled now.
+     * @description The present count of a window.
      */
     EntityWindow: {
       /** Format: uuid */
@@ -3335,7 +3335,7 @@ export interface components {
     };
     /**
      * KeyBeside
-     * @description How keys of this definition and entities of another one go together in events.
+     * @description Keys of this definition and entities of another one in the same events.
      */
     KeyBeside: {
       /** Format: uuid */
@@ -3359,7 +3359,7 @@ export interface components {
     };
     /**
      * KeyHealth
-     * @description What recorded events say of a key; `matched` are the events that have one.
+     * @description The figures of a key in recorded events; `matched` are the events that have one.
      */
     KeyHealth: {
       /** @description events */
@@ -3423,7 +3423,7 @@ export interface components {
     };
     /**
      * Language
-     * @description What expressions are written with: what the checker itself reads.
+     * @description The parts of expressions, from the tables that the checker itself reads.
      */
     Language: {
       functions: components["schemas"]["LanguageFunction"][];
@@ -3457,7 +3457,7 @@ export interface components {
     };
     /**
      * LanguageMacro
-     * @description What is called like a function, and declares a variable or looks at a name.
+     * @description A macro: it is called like a function, and declares a variable or takes a name.
      */
     LanguageMacro: {
       name: string;
@@ -3597,7 +3597,7 @@ export interface components {
     };
     /**
      * MembershipWrite
-     * @description Who gets the role: the operator of an id, or whoever logs in with an e-mail address.
+     * @description The receiver of a role: the operator of an id, or whoever logs in with an e-mail address.
      */
     MembershipWrite: {
       /** @enum {unknown} */
@@ -3831,7 +3831,7 @@ export interface components {
     };
     /**
      * Pass
-     * @description What a solved challenge bought; the proof itself is not kept.
+     * @description The right that a solved challenge gave; the proof itself is not stored.
      */
     Pass: {
       /** Format: uuid */
@@ -4064,7 +4064,7 @@ export interface components {
     };
     /**
      * ProviderResults
-     * @description What became of the challenges of one provider.
+     * @description Outcomes of the challenges of one provider.
      */
     ProviderResults: {
       provider: string;
@@ -4324,7 +4324,7 @@ export interface components {
     };
     /**
      * Status
-     * @description How the service stands for a tenant.
+     * @description The status of the service for a tenant.
      */
     Status: {
       /** @description decisions can be made and recorded */
@@ -4350,7 +4350,7 @@ export interface components {
     };
     /**
      * StepExplanation
-     * @description One node's value: the text of the node, and what it gave.
+     * @description One node's value: the text of the node, and its result.
      *
      *         ``start`` and ``end`` count code points of the expression's text. ``type`` is of the value; None
      *         where there is none. A node that was not ``reached`` was not evaluated; such nodes come last.
@@ -4390,7 +4390,7 @@ export interface components {
     };
     /**
      * SyncChanges
-     * @description What changed after a number. The header `x-tidegate-signature` signs the body.
+     * @description Changes after a number. The header `x-tidegate-signature` signs the body.
      */
     SyncChanges: {
       version: number;
@@ -4716,7 +4716,7 @@ export interface components {
     };
     /**
      * WindowValue
-     * @description How far a window was filled, with this event counted.
+     * @description The count of a window, with this event.
      */
     WindowValue: {
       value: number;

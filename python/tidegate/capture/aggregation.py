@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 MAX_KINDS = 10_000
-"""Kinds of events that are counted at once; what is none of them is dropped, and counted."""
+"""Kinds of events that are counted together; events of further kinds are dropped and counted."""
 MINUTE = 60.0
 RESERVED = 0.2
-"""Of the limit, for events that stand for many."""
+"""The share of the limit for events that stand for many."""
 COUNT_FIELD = "aggregated"
 
 
 class Aggregation:
-    """Passes events as far as a limit goes, and counts the others by what they have in common.
+    """Passes events up to a limit, and counts the others by their common properties.
 
     Args:
         per_minute: events that may leave.
@@ -53,7 +53,7 @@ class Aggregation:
         return None
 
     def take(self) -> list[dict[str, Any]]:
-        """What was counted, as far as the limit goes: one event a kind, the most frequent first."""
+        """The counted events, up to the limit: one event for each kind, the most frequent first."""
         room = self._many - self._flushed
         if room <= 0 or not self._kinds:
             return []

@@ -1,4 +1,4 @@
-"""From Ethernet frames to TCP segments; whatever is no whole segment is passed over."""
+"""From Ethernet frames to TCP segments; other frames and incomplete segments are skipped."""
 
 from __future__ import annotations
 

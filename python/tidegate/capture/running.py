@@ -76,7 +76,7 @@ class Capture:
         self._flush()
 
     def stats(self) -> dict[str, Any]:
-        """What was seen, and what became of it."""
+        """Counts of the events seen, and of their outcomes."""
         return {
             "requests": self.seen,
             "forwarded": self.forwarded,

@@ -1,4 +1,4 @@
-"""Where requests come from: an interface, a file of packets, or an access log that grows."""
+"""Sources of requests: an interface, a file of packets, or an access log that grows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tidegate.errors import TidegateError
 ALL_FRAMES = 0x0003
 SNAP_BYTES = 65_536
 BUFFER_BYTES = 64 * 1024 * 1024
-"""Of the kernel, for frames that are not read yet."""
+"""The kernel's buffer for frames that are not read yet."""
 IDLE_SECONDS = 0.2
 MAX_LINE = 64 * 1024
 _SO_ATTACH_FILTER, _SO_RCVBUFFORCE = 26, 33

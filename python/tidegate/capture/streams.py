@@ -19,7 +19,7 @@ from tidegate.capture.frames import FIN, RST, SYN, Segment
 
 MAX_STREAMS = 50_000
 MAX_EARLY_BYTES = 256 * 1024
-"""Of one connection, that came before what is missing; past it the gap counts as lost."""
+"""Bytes of one connection that may wait for a missing part; past them the gap counts as lost."""
 MAX_EARLY_SEGMENTS = 64
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 100
@@ -30,7 +30,7 @@ _METHODS = (b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"TRA
 
 @attrs.define
 class Counts:
-    """What was seen, since the start."""
+    """Counts of packets and requests since the start."""
 
     segments: int = 0
     requests: int = 0
@@ -126,7 +126,7 @@ class _Stream:
         return self._reader.feed(payload)
 
     def _skip(self) -> None:
-        """Give up what is missing, and go on with the first that is there."""
+        """Give up the missing part, and go on with the first part that is there."""
         self._counts.gaps += 1
         self._next = min(self._early, key=lambda each: (each - self._next) % _RING)
         self._reader = _Reader(self._client, self._counts)

@@ -1,4 +1,4 @@
-"""Where a visitor may be sent after a challenge: never to an origin that the tenant did not name.
+"""The rules for return URLs: a visitor is never sent to an origin that the tenant did not name.
 
 URLs are read and written by the parser of browsers (WHATWG URL, https://url.spec.whatwg.org), so
 that what was checked is what the browser goes to.

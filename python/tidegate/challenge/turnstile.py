@@ -19,7 +19,7 @@ from tidegate.challenge.provider import ProviderUnavailableError
 
 VERIFY_URL = "https://challenges.cloudflare.com/turnstile/v0/siteverify"
 ACTION = "tidegate"
-"""What the widget is used for; the answer of the call repeats it."""
+"""The purpose of the widget; the answer of the call repeats it."""
 MAX_TOKEN = 2_048
 """Characters, by its documentation."""
 SECONDS = 5.0

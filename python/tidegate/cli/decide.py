@@ -50,7 +50,7 @@ def decide(
 
 
 def need_one_input(definitions: str, events: Source) -> None:
-    """Standard input is one or the other.
+    """Refuse standard input for both the document and the events.
 
     Raises:
         click.UsageError: both are to be read from it.

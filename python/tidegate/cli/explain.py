@@ -1,4 +1,4 @@
-"""``tidegate explain``: why a decision is what it is."""
+"""``tidegate explain``: the reasons of a decision."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Commands(click.Group):
 
 
 class _Unavailable(click.Command):
-    """Stands for a command whose libraries are not installed, whatever it is called with."""
+    """Stands for a command whose libraries are not installed, and accepts all its arguments."""
 
     def __init__(self, name: str, missing: str) -> None:
         self.hint = f"`tidegate {name}` needs `{missing}`: pip install 'tidegate[server]'"
@@ -102,7 +102,7 @@ class _Unavailable(click.Command):
         )
 
     def invoke(self, ctx: click.Context) -> None:
-        """Say what is missing.
+        """Report the missing libraries.
 
         Raises:
             click.UsageError: always.

@@ -1,4 +1,4 @@
-"""What every command prints the same way."""
+"""Output that all commands share."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Run(Generic[T]):
     _is_reading: bool = False
 
     def over(self, source: Source, *, progress: bool = False) -> Iterator[tuple[Line, T]]:
-        """Each event that is not refused, with what was made of it, in order."""
+        """Each event that is not refused, with its result, in order."""
         # Whoever writes to standard input may wait for each answer.
         size = 1 if source.is_standard_input and not progress else BATCH
         with self._interruptible():
@@ -93,8 +93,8 @@ class Run(Generic[T]):
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C ends the run behind a batch, so that what was done is counted; a wait for input
-        ends at once."""
+        """Ctrl-C ends the run after a batch, so that its decisions are counted; a wait for input
+        ends immediately."""
 
         def interrupt(*_: object) -> None:
             self.is_interrupted = True

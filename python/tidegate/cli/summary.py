@@ -36,9 +36,9 @@ class Summary:
     """(place, code) to events."""
     refused: Counter[str] = attrs.field(factory=Counter)
     seconds: float = 0.0
-    """From the first line to the last, reading and counting included."""
+    """Time from the first line to the last, with reading and counting."""
     engine_seconds: float = 0.0
-    """Of deciding alone."""
+    """Time for decisions alone."""
 
     def add(self, decision: EngineDecision) -> None:
         self.outcomes[decision.action.type] += 1

@@ -123,7 +123,7 @@ class AsyncClient:
         timeout: float | None = None,
         fail_mode: FailMode | None = None,
     ) -> RuntimeDecision:
-        """What to do with one request.
+        """Decide on one request.
 
         Args:
             event: the whole event, in the shape of docs/fields.md; members that are given by
@@ -131,7 +131,7 @@ class AsyncClient:
             request: of the visitor; forward query parameters and cookies, where proofs are.
             fields: anything else that rules are to see.
             return_url: where a visitor who passes a challenge goes back to.
-            source: origin label; by default that of the client.
+            source: origin label; by default the client's.
             observed_at: when the request came; by default its arrival at the service.
             idempotency_key: unique for the request; made when None.
             timeout: seconds, instead of the client's.
@@ -227,7 +227,7 @@ class AsyncClient:
 
     @property
     def counts(self) -> DeliveryCounts:
-        """How the events given to ``send`` stand."""
+        """The counts of events given to ``send``."""
         return self.batcher.counts()
 
     async def __aenter__(self) -> Self:

@@ -40,7 +40,7 @@ OnDelivered: TypeAlias = Callable[["EncodedEvent", BeaconResponse], object]
 
 @attrs.frozen(kw_only=True)
 class Batching:
-    """How events are gathered and sent.
+    """The settings for collecting and sending events.
 
     Args:
         max_events: of a batch; the service takes 1,000.
@@ -137,7 +137,7 @@ class Batcher:
             self._task = self._loop.create_task(self._run())
 
     def counts(self) -> DeliveryCounts:
-        """How the events stand."""
+        """The counts of the events."""
         with self._lock:
             return DeliveryCounts(
                 accepted=self._accepted,
@@ -201,7 +201,7 @@ class Batcher:
         return self.counts()
 
     async def close(self, timeout: float) -> DeliveryCounts:
-        """Take no more events, flush, and give up what is left when time is up."""
+        """Accept no more events, flush, and give up the rest when the time is over."""
         with self._lock:
             self._is_closed = True
         async with self._settled:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class _Process:
-    """What belongs to one process: connections and threads do not outlive a fork."""
+    """The parts of one process: connections and threads do not outlive a fork."""
 
     pid: int
     calls: AsyncClient
@@ -122,7 +122,7 @@ class Client:
         timeout: float | None = None,
         fail_mode: FailMode | None = None,
     ) -> RuntimeDecision:
-        """What to do with one request; see :meth:`AsyncClient.decide`."""
+        """Decide on one request; see :meth:`AsyncClient.decide`."""
         process = self._current()
         return process.thread.run(
             process.calls.decide(
@@ -201,7 +201,7 @@ class Client:
 
     @property
     def counts(self) -> DeliveryCounts:
-        """How the events given to ``send`` stand."""
+        """The counts of events given to ``send``."""
         return self._process.calls.counts
 
     def __enter__(self) -> Self:

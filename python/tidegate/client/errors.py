@@ -1,4 +1,4 @@
-"""What a call of the client can end in instead of an answer.
+"""Errors that a call of the client can end in.
 
 ClientError
 ├── UnreachableError        no answer came: refused, cut, name not found, TLS not valid
@@ -130,7 +130,7 @@ class ForbiddenError(ServiceError):
 
 
 class NotFoundError(ServiceError):
-    """There is no such object, or it is not yours."""
+    """The object does not exist, or it is another tenant's."""
 
 
 class ConflictError(ServiceError):

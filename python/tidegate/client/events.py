@@ -1,4 +1,4 @@
-"""What is sent, as it is written."""
+"""Events as the client sends them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class LoopThread:
 
     @property
     def is_started(self) -> bool:
-        """Whether anything was run."""
+        """Whether a thread was started."""
         return self._thread is not None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -52,7 +52,7 @@ class LoopThread:
             raise
 
     def stop(self) -> None:
-        """Cancel what runs, and end the thread."""
+        """Cancel running tasks, and end the thread."""
         with self._lock:
             self._is_stopped = True
         if self._loop is None or self._thread is None:

@@ -1,4 +1,4 @@
-"""What the service answers, as objects."""
+"""Answers of the service, as objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FailMode: TypeAlias = Literal["open", "closed", "raise"]
 
 @attrs.frozen(kw_only=True)
 class RuntimeDecision(Decision):
-    """What to do with one request.
+    """The decision on one request.
 
     ``is_fallback`` tells that the service did not decide: the fail mode did, because of
     ``error``.  Then there is no ``decision_id``, and ``reason`` is ``fail-open`` or
@@ -28,14 +28,14 @@ class RuntimeDecision(Decision):
 
     idempotency_key: str
     is_replayed: bool = False
-    """Whether it is the first answer of its idempotency key once more."""
+    """Whether the service repeats an earlier answer of the idempotency key."""
     is_fallback: bool = False
     error: ClientError | None = None
 
 
 @attrs.frozen(kw_only=True)
 class BeaconResponse:
-    """What became of one event."""
+    """The outcome of one event."""
 
     item_id: str
     lookup_entity_id: str | None

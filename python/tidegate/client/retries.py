@@ -1,4 +1,4 @@
-"""When to try again."""
+"""Times of retries."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Backoff:
 
 
 CALLS = Backoff()
-"""Of single calls, somebody waiting for them."""
+"""Backoff of single calls: a caller waits for them."""
 BATCHES = Backoff(attempts=10, base=0.5, cap=30.0)
-"""Of batches: about a minute before an event is given up."""
+"""Backoff of batches: an event is given up after about a minute."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -21,7 +21,7 @@ from tidegate.client.errors import UnexpectedAnswerError, UnreachableError
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 """The answers of a whole batch have room in it several times over."""
 _KEEP_ALIVE_SECONDS = 4.0
-"""Less than servers commonly keep an idle connection, so that it is not met as it closes."""
+"""Shorter than servers commonly keep an idle connection, so that no call meets one that closes."""
 SILENCE_SECONDS = 10.0
 """Longest pause within an answer: one with a damaged length would be waited for to no end."""
 _KEY = re.compile(r"[\x21-\x7e]{1,512}")

@@ -22,7 +22,7 @@ def _new_key() -> str:
 
 @attrs.frozen(kw_only=True)
 class World:
-    """Handed to a client to replace what it would take from outside, in tests above all."""
+    """Clock, sleep and chance of a client; tests replace them."""
 
     now: Callable[[], datetime] = _now
     """The time an event is stamped with."""
@@ -30,7 +30,7 @@ class World:
     """Seconds, never going back; for ages and deadlines."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     chance: Callable[[], float] = random.random
-    """From 0 to 1; spreads retries."""
+    """A number from 0 to 1 that spreads retries."""
     new_key: Callable[[], str] = _new_key
     """Makes an idempotency key."""
 

@@ -1,4 +1,4 @@
-"""What a daemon answers beside decisions: health, readiness, figures, and how it stands."""
+"""Answers of a daemon beside decisions: health, readiness, figures, and its status."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in DATA
 
 
 class DaemonApplication:
-    """Answers what is no decision.
+    """Answers everything but decisions.
 
     Args:
         daemon: the daemon.
@@ -54,7 +54,7 @@ class DaemonApplication:
         return problem_answer(problem, path, "")
 
     def status(self) -> dict[str, Any]:
-        """How the daemon stands."""
+        """The status of the daemon."""
         daemon = self._daemon
         cursor, known = daemon.following.cursor, daemon.local.definitions
         return {

@@ -23,7 +23,7 @@ class FailOpenBudget:
         self.total = 0
         """Since the start."""
         self.alarm = False
-        """Whether more were let through in the last hour than may."""
+        """Whether more than allowed were let through in the last hour."""
 
     def count(self, decisions: int, now: float) -> None:
         """Count decisions at a time, in seconds of a clock that never jumps."""

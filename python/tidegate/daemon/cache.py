@@ -1,4 +1,4 @@
-"""What is known of the service, on disk: each file is whole and of this folder, or not used.
+"""The service's data on disk: a file that is not whole, or not of this folder, is not used.
 
 A file begins with a keyed hash of the rest; its key is made of the API key, which nobody else on
 the machine can read.  The file before the present one is kept beside it.

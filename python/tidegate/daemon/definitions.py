@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["actions", "entities", "policies", "mitigations"]
 KINDS: tuple[Kind, ...] = ("actions", "entities", "policies", "mitigations")
-"""What can be synced alone; each is a member of the document of the same name."""
+"""Parts that can be synced alone; each is a member of the document of the same name."""
 _NAME, _FAIL_NAME = "definitions.json", "fail-mode.json"
 
 
 @attrs.frozen
 class DefinitionSet:
-    """Definitions, and what else of a tenant a decision needs.
+    """Definitions, and the tenant's other data that a decision needs.
 
     Args:
         revision: the newest of its parts.
@@ -48,7 +48,7 @@ class DefinitionSet:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> DefinitionSet:
-        """That of a snapshot.
+        """The definition set of a snapshot.
 
         Raises:
             ValueError: it holds no JSON object.
@@ -81,7 +81,7 @@ class Definitions:
 
     @classmethod
     def of(cls, home: Home) -> Definitions:
-        """Those of a folder."""
+        """The definitions in a folder."""
         return cls(Cache.of(home.data, home.api_key), Cache.of(home.cache, home.api_key))
 
     def in_use(self) -> DefinitionSet | None:
@@ -109,8 +109,8 @@ class Definitions:
         self.cache.write(_FAIL_NAME, orjson.dumps(fail_part(definitions.document)))
 
     def fail_part(self) -> dict[str, Any] | None:
-        """What the fail mode needs of the set in use, which has a file of its own: it is read
-        when the set itself cannot be."""
+        """The data that the fail mode needs of the set in use. It has a file of its own, which can
+        be read when the set itself cannot."""
         found = self.cache.read(_FAIL_NAME)
         return None if found is None else dict(orjson.loads(found))
 

@@ -1,4 +1,4 @@
-"""What a daemon decides by without its service, or without definitions: the fail mode.
+"""The fail mode: decisions of a daemon without its service, or without definitions.
 
 It is a set of definitions like any other, so a decision under it is made, recorded and forwarded
 like any other: under revision 0.  One policy stands before all others and ends the walk for what
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.model import FailMode
 
 SLUG = "tidegate-fail-mode"
-"""Of the policy that answers, and of its mitigation."""
+"""The slug of the policy that answers, and of its mitigation."""
 _REFUSAL = {
     "slug": SLUG,
     "name": "Fail mode",
@@ -39,7 +39,7 @@ def unknown_document(tenant_id: UUID, mode: FailMode) -> dict[str, Any]:
 
 
 def fail_part(known: Mapping[str, Any]) -> dict[str, Any]:
-    """What the fail mode needs of a document: settings, actions with a mode, and lists."""
+    """The parts of a document for the fail mode: settings, actions with a mode, and lists."""
     part = {name: known[name] for name in ("apiVersion", "tenant", "settings") if name in known}
     actions = [each for each in known.get("actions", ()) if each.get("fail_mode") is not None]
     return {**part, "lists": known.get("lists", []), "actions": actions} if actions else part
@@ -55,7 +55,7 @@ def fail_document(known: Mapping[str, Any]) -> dict[str, Any] | None:
     """The document that a daemon decides by without its service.
 
     Of the modes of the actions that an event matches, the strictest counts: ``closed``, then
-    ``last-known``, then ``open``.  Where none of them has a mode, that of the tenant counts.
+    ``last-known``, then ``open``.  Where none of them has a mode, the tenant's counts.
 
     Args:
         known: the last known document, or the part of it that the fail mode needs.
@@ -101,7 +101,7 @@ def _is_open(fired: Mapping[str, Any]) -> bool:
 
 
 def _clauses(known: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What ends the walk, in order."""
+    """The clauses that end the walk, in order."""
     actions = [each for each in known.get("actions", ()) if each.get("enabled", True)]
     closed, last_known, opened = (
         " || ".join(f"actions.{each['slug']}" for each in actions if each.get("fail_mode") == mode)

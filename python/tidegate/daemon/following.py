@@ -1,4 +1,4 @@
-"""Follows the changes of the service: a snapshot first, then what changes, for as long as it runs.
+"""Follows the changes of the service as long as it runs: first a snapshot, then changes.
 
 Whatever cannot be trusted is dropped and fetched again.  While the service is away the daemon tries
 again at growing distances, with jitter, so that many daemons do not come back at once.
@@ -44,15 +44,15 @@ _PIECE = 1_000
 
 @attrs.frozen
 class Cursor:
-    """How far the changes are known."""
+    """The last change that is known."""
 
     sequence: int
     chain: str
     """The hash after that change, in hexadecimal."""
     revision: int
-    """Of the definitions then."""
+    """The revision of the definitions then."""
     created_at: int = 0
-    """When the service said so, in nanoseconds since 1970 by its clock."""
+    """The time of the service's answer, in nanoseconds since 1970 by its clock."""
 
 
 @attrs.define
@@ -88,7 +88,7 @@ class Following:
     """The newest that was ever known, also when a snapshot is needed; an answer before it is an
     old one that came again."""
     contact_at: float | None = None
-    """When the service last answered, by a clock that never jumps."""
+    """The time of the service's last answer, by a clock that never jumps."""
     refused: str = ""
     """Why the newest definitions are not used; empty when they are."""
     untrusted: int = 0
@@ -97,7 +97,7 @@ class Following:
     """Set when something was taken over."""
 
     def resume(self, cursor: Cursor | None) -> None:
-        """Go on from where the changes are known, if the definitions on disk are those of then."""
+        """Continue after the last known change, if the definitions on disk are of its revision."""
         self.newest = cursor
         known = self.local.definitions
         if cursor is not None and (known is None or known.revision != cursor.revision):
@@ -130,7 +130,7 @@ class Following:
             retry = min(2 * retry, self.most_retry)
 
     async def step(self) -> None:
-        """Take over a snapshot, or what changed.
+        """Apply a snapshot, or changes.
 
         Raises:
             OriginError: there is none.

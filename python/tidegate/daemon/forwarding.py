@@ -1,4 +1,4 @@
-"""Forwards what was decided, in batches, in order; each decision reaches the service once.
+"""Forwards decisions in batches, in order; each decision reaches the service once.
 
 A batch that got no answer is sent again as it was: the service knows how far it came.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 0.25
 FIRST_RETRY_SECONDS = 0.5
 MOST_BYTES = 3 * 1024 * 1024
-"""Of the lines of a batch."""
+"""Bytes of the lines of a batch."""
 
 
 class _Refused(msgspec.Struct):

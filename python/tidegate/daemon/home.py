@@ -45,7 +45,7 @@ class Home:
 
     @property
     def cache(self) -> Path:
-        """What is known of the service; it can be fetched again."""
+        """The folder of the service's data, which can be fetched again."""
         return self.path / "cache"
 
     @property
@@ -70,7 +70,7 @@ class Home:
 
 
 def make(path: Path, api_base: str, api_key: str, tenant_id: UUID) -> Home:
-    """Make a folder, or point the one that is there at another service; its spool stays.
+    """Make a folder, or give an existing one another service; its spool stays.
 
     Args:
         path: of the folder.

@@ -35,7 +35,7 @@ PAGE = 10_000
 
 
 class LocalTenant:
-    """What decides here; but for the making of engines, on the event loop's thread.
+    """The engines of this machine. Except for making engines, it runs on the event loop's thread.
 
     To the hot path it is all runtimes there are.
 
@@ -49,7 +49,7 @@ class LocalTenant:
         self.definitions: DefinitionSet | None = None
         """The last known ones."""
         self.known: Tenant | None = None
-        """By the last known definitions, or by those of their fail mode; has the state."""
+        """The engine of the last known definitions, or of their fail mode; it has the state."""
         self.is_away = False
         """Whether the service has been away for longer than it may."""
         self._is_failing = False
@@ -57,7 +57,7 @@ class LocalTenant:
         self._unknown = self._by_fail_mode(unknown_document(tenant_id, default_mode))
 
     def find(self, tenant_id: UUID) -> Tenant | None:
-        """What decides now, for the hot path."""
+        """The tenant that decides now, for the hot path."""
         return self.deciding if tenant_id == self.tenant_id else None
 
     def all(self) -> Iterable[Tenant]:
@@ -66,24 +66,24 @@ class LocalTenant:
 
     @property
     def deciding(self) -> Tenant:
-        """What decides now."""
+        """The tenant that decides now."""
         return self._unknown if self.known is None else self.known
 
     @property
     def mode(self) -> str:
-        """How it stands: ``online``, ``offline``, ``fail-open`` or ``fail-closed``."""
+        """The mode: ``online``, ``offline``, ``fail-open`` or ``fail-closed``."""
         if self.known is None or (self.is_away and self.fail_mode != "last-known"):
             return "fail-closed" if self.fail_mode == "closed" else "fail-open"
         return "offline" if self.is_away else "online"
 
     @property
     def fail_mode(self) -> FailMode:
-        """Of the tenant, as far as it is known."""
+        """The fail mode of the tenant, as far as it is known."""
         return self.deciding.settings.fail_mode
 
     @property
     def proof_keys(self) -> ProofKeys | None:
-        """What seals the tickets of challenges; None while nothing is known."""
+        """Keys that seal the tickets of challenges; None while the definitions are not known."""
         known = self.definitions
         return None if known is None else _proof_keys(self.tenant_id, known.secrets)
 
@@ -151,7 +151,7 @@ class LocalTenant:
         return True
 
     def apply(self, effects: Iterable[bytes]) -> None:
-        """Repeat what decisions, or changes of the service, did to the state."""
+        """Repeat the effects of decisions, or of changes by the service, on the state."""
         if self.known is None:
             return
         for each in effects:

@@ -84,7 +84,7 @@ class Origin:
         return found
 
     async def changes(self, after: int, chain: str, wait: int) -> messages.Changes:
-        """What changed after a number.
+        """The changes after a number.
 
         Args:
             after: the number.
@@ -108,7 +108,7 @@ class Origin:
         return found
 
     async def acknowledge(self, said: messages.Ack) -> None:
-        """Say what this daemon holds.
+        """Report the data that this daemon holds.
 
         Raises:
             OriginError: it was not taken.

@@ -27,7 +27,7 @@ class PrivateFileError(TidegateError):
 
 
 def make_directory(path: Path) -> None:
-    """Make a folder for its owner alone, or check the one that is there.
+    """Make a folder for its owner alone, or check an existing one.
 
     Raises:
         PrivateFileError: it is no folder, another user's, or open to others.
@@ -93,7 +93,7 @@ def opened(path: Path) -> BinaryIO | None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Put a file in place of what is there: after a crash it is the old one or the new one.
+    """Replace a file: after a crash it is the old one or the new one.
 
     Raises:
         OSError: it cannot be written; the old one stays.
@@ -134,7 +134,7 @@ def sync_directory(path: Path) -> None:
 
 
 def remove_leftovers(directory: Path) -> None:
-    """Remove what an interrupted :func:`write` left in a folder."""
+    """Remove the remains of an interrupted :func:`write` in a folder."""
     for each in directory.glob(".*-[0-9a-f]*"):
         with suppress(OSError):
             each.unlink()

@@ -20,7 +20,7 @@ _NAME = "state.json"
 
 @attrs.frozen
 class Saved:
-    """What a saved state holds.
+    """The content of a saved state.
 
     Args:
         spool_id: of the spool that its number belongs to.
@@ -58,7 +58,7 @@ def read(cache: Cache, local: LocalTenant) -> Saved | None:
 
 
 def restore(cache: Cache, spool: Spool, local: LocalTenant) -> Cursor | None:
-    """Make the state again: what was saved, then what came after, in order.
+    """Restore the state: the saved one, then later decisions and changes, in order.
 
     Returns:
         How far the changes of the service are known; None where nothing is.

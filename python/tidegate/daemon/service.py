@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 SAVE_SECONDS = 30.0
 ACK_SECONDS = 20.0
 SETTLE_SECONDS = 0.5
-"""After a change, until it is acknowledged: several at once are one."""
+"""Time from a change to its acknowledgement, which several changes share."""
 HOUSEKEEPING_SECONDS = 0.5
 _NO_ID = UUID(int=0)
 
@@ -125,7 +125,7 @@ class Daemon:
         self._started = time.monotonic()
 
     async def start(self) -> HotPath:
-        """Start from what is on disk, whether the service is there or not."""
+        """Start with the data on disk, with or without the service."""
         await asyncio.to_thread(self._load)
         await asyncio.to_thread(give_back_memory)
         self.recorder = Recorder(
@@ -163,7 +163,7 @@ class Daemon:
         )
 
     async def stop(self) -> None:
-        """Finish what was accepted, forward what can be, save the state, close."""
+        """Finish accepted calls, forward decisions if possible, save the state, close."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -190,7 +190,7 @@ class Daemon:
         return bool(self.following.refused)
 
     async def save(self) -> None:
-        """Save the state as of the last decision, and let the spool forget what it holds.
+        """Save the state as of the last decision, and let the spool drop the decisions in it.
 
         Raises:
             OSError: it cannot be written.
@@ -273,7 +273,7 @@ class Daemon:
         self._tasks.append(asyncio.create_task(work))
 
     async def _acknowledge(self) -> None:
-        """Say what this daemon holds: soon after a change, and now and then."""
+        """Report the data that this daemon holds: soon after a change, and from time to time."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(ACK_SECONDS):

@@ -68,7 +68,7 @@ class Row:
     first: int
     lines: Sequence[bytes]
     entries: Sequence[Any]
-    """What each is found by."""
+    """The index entry of each decision."""
 
 
 @attrs.frozen
@@ -81,7 +81,7 @@ class Change:
     after: int
     """The last decision that was made before they came."""
     revision: int
-    """Of the definitions then."""
+    """The revision of the definitions then."""
     effects: bytes
 
 
@@ -105,7 +105,7 @@ class Spool:
         self.path = directory / NAME
         self._most_bytes = most_bytes
         self.damaged: Path | None = None
-        """Where a spool was put that could not be read."""
+        """The new place of a spool that could not be read."""
         self.spool_id = UUID(int=0)
         self.dropped = self.acknowledged = self._last = 0
         self._connection = self._opened()
@@ -132,7 +132,7 @@ class Spool:
 
     @property
     def is_accepting(self) -> bool:
-        """Whether blocks are taken."""
+        """Whether the spool accepts blocks."""
         return self._queue.is_accepting
 
     def statistics(self) -> StoreStatistics:
@@ -168,11 +168,11 @@ class Spool:
         return self._ask(work)
 
     def effects(self, after: int) -> list[tuple[int, bytes]]:
-        """Of each decision after a number, its number and what it did to the state."""
+        """The number and the effects of each decision after a number."""
         return self._ask(lambda: list(self._effects(after)))
 
     def changes(self) -> list[Change]:
-        """What came from the service since the state was saved."""
+        """Changes that came from the service since the state was saved."""
 
         def work() -> list[Change]:
             rows = self._connection.execute("SELECT * FROM changes ORDER BY sequence")
@@ -181,7 +181,7 @@ class Spool:
         return self._ask(work)
 
     def add_change(self, change: Change) -> None:
-        """Keep what came from the service.
+        """Store a change from the service.
 
         Raises:
             StoreUnavailableError: it cannot be written.
@@ -201,7 +201,7 @@ class Spool:
         return self._ask(work)
 
     def keys(self) -> list[tuple[bytes, int]]:
-        """Every idempotency key that is known, and when it was used."""
+        """Every known idempotency key, and the time of its use."""
 
         def work() -> list[tuple[bytes, int]]:
             found: list[tuple[bytes, int]] = self._connection.execute(
@@ -230,7 +230,7 @@ class Spool:
         return self._queue.command(work)
 
     def close(self) -> None:
-        """Finish what was accepted, and close."""
+        """Write accepted blocks, and close."""
         self._queue.close()
 
     # The functions below run on the writing thread, or before it starts.

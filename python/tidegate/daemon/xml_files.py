@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 * 1024
 MAX_CHARACTERS = 4_096
-"""Of one text."""
+"""Characters of one text."""
 _VISIBLE = re.compile(r"[\x20-\x7e]*")
 _DECLARATION = re.compile(r'<\?xml version="1\.0"(?: encoding="(?i:utf-8)")?\s*\?>')
 

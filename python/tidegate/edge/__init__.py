@@ -1,4 +1,4 @@
-"""Integrations at the boundary of a site: middleware, and what a proxy asks.
+"""Integrations at the boundary of a site: middleware, and answers to a proxy's questions.
 
 ``conventions`` says what becomes of a decision, for all of them; ``forward_auth`` translates
 between proxies and decisions.

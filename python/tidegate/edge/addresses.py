@@ -1,4 +1,4 @@
-"""Who sent a request: the other end of the connection, or whom a trusted proxy names."""
+"""The sender of a request: the connection's other end, or an address that a proxy names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the boundary does with a decision: the conventions that every integration keeps.
+"""The conventions of every integration: how the boundary carries out a decision.
 
 A proof in the query comes first, then the cookie, then the decision.  One call does all three: the
 service looks at the proofs of an event before it decides.
@@ -34,7 +34,7 @@ class OddDecisionError(ValueError):
 
 
 def carry_out(visit: Visit, decision: Decision) -> Reply | None:
-    """What the visitor is answered; None when the application answers.
+    """The answer to the visitor; None when the application answers.
 
     Args:
         visit: what was asked for; a proof in its query is one that can be a proof.
@@ -70,7 +70,7 @@ def early(visit: Visit) -> Reply | None:
 
 @attrs.define
 class Boundary:
-    """Carries out decisions, and what was set for those that fail.
+    """Carries out decisions, and the configured mode when a decision fails.
 
     Args:
         fail_open: whether a visitor passes when there is no decision.
@@ -80,7 +80,7 @@ class Boundary:
     _failures: int = attrs.field(default=0, init=False)
 
     def decided(self, visit: Visit, decision: Decision) -> Reply | None:
-        """What the visitor is answered; None when the application answers."""
+        """The answer to the visitor; None when the application answers."""
         try:
             reply = carry_out(visit, decision)
         except OddDecisionError as error:

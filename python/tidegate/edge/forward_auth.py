@@ -1,4 +1,4 @@
-"""What proxies ask before they let a request through, and what each of them can understand.
+"""Questions of proxies about requests, and answers that each kind of proxy can understand.
 
 Pure: headers in, an event out; a decision in, an answer out.  Three dialects are known:
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 PATH = "/authz"
 LOCATION = "x-service-location"
-"""Where nginx is to redirect the visitor."""
+"""The header with the URL to which nginx redirects the visitor."""
 PROBLEM = "x-service-problem"
 """The document that nginx is to answer instead."""
 _URL = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#]*)(?P<path>/[^?]*)?(?:\?(?P<query>.*))?")
@@ -49,7 +49,7 @@ _ALLOWED = Reply(200, (("cache-control", "no-store"),))
 
 
 class Dialect(Enum):
-    """How a proxy asks."""
+    """The form of a proxy's question."""
 
     AUTH_REQUEST = "auth_request"
     FORWARD_AUTH = "forward_auth"
@@ -57,7 +57,7 @@ class Dialect(Enum):
 
 
 class UnclearInquiryError(ValueError):
-    """It cannot be said which request a proxy asks about."""
+    """The question does not say clearly which request it is about."""
 
 
 @attrs.frozen
@@ -185,7 +185,7 @@ def _only(headers: Iterable[tuple[str, str]], name: str) -> str:
 
 
 def _for_auth_request(reply: Reply) -> Reply:
-    """nginx reads 401 and 403 alone: what it cannot hand on stands in headers."""
+    """nginx understands only 401 and 403: headers hold the rest of the answer."""
     more: Mapping[str, str | None] = {
         LOCATION: reply.header("location") if reply.status < 400 else None,
         PROBLEM: reply.body.decode() if reply.code == "challenge-required" else None,

@@ -30,7 +30,7 @@ CODES: Mapping[str, tuple[int, str]] = {
     "request-refused": (403, "The request cannot be read, so nothing could be decided on it."),
     "no-decision": (502, "It could not be decided whether the request may pass."),
 }
-"""Every code of such an answer, with its status and what it says."""
+"""Every code of such an answer, with its status and text."""
 
 
 @attrs.frozen
@@ -39,10 +39,10 @@ class Reply:
 
     status: int
     headers: tuple[tuple[str, str], ...]
-    """Names in lower case; that of the length is not among them."""
+    """Names are in lower case, without the header of the length."""
     body: bytes = b""
     code: str | None = None
-    """Of ``CODES``, where it is a refusal of the boundary's own."""
+    """One of ``CODES``, for a refusal of the boundary's own."""
 
     def header(self, name: str) -> str | None:
         """The value of a header."""
@@ -107,7 +107,7 @@ def blocked(action: Block) -> Reply:
 
 
 def is_navigation(visit: Visit) -> bool:
-    """Whether somebody looks at a page that is to come, by what the browser says of the request.
+    """Whether a person waits for a page, by the headers of the browser.
 
     Without fetch metadata (W3C, ``Sec-Fetch-Mode``) it is a GET that wants HTML.
     """

@@ -1,4 +1,4 @@
-"""How an application sees the requests that come to it: settings that every middleware has."""
+"""An application's view of its requests: settings that every middleware has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.policy.document.forms import origin_problem
 
 @attrs.frozen
 class Sight:
-    """Makes a visit of what a server hands over.
+    """Makes a visit from a server's request.
 
     Attributes:
         proxies: whose ``x-forwarded-for`` and ``x-forwarded-proto`` are believed.

@@ -11,13 +11,13 @@ from urllib.parse import quote, unquote_plus
 import attrs
 
 PARAMETER = "service_challenge_proof"
-"""Of the query: the proof that a challenge has just bought."""
+"""The query parameter with the proof that a challenge has just given."""
 COOKIE = "service_challenge"
 """Carries the proof from then on."""
 KEY_HEADER = "x-service-api-key"
 
 _PROOF = re.compile(r"[!#-+\--:<-\[\]-~]{1,3800}")
-"""What a cookie can carry (RFC 6265, 4.1.1); with its attributes it has less than 4,096 bytes."""
+"""A text that fits a cookie (RFC 6265, 4.1.1); with its attributes it has less than 4,096 bytes."""
 _AS_WRITTEN = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "#")
 _HOST = re.compile(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
@@ -99,7 +99,7 @@ class Visit:
 
     @property
     def url(self) -> str:
-        """What the visitor asked for, exactly, without the proof."""
+        """The target of the visitor's request, exactly, without the proof."""
         path = self.path if self.path.startswith("/") else "/"
         query = self.clean_query
         return f"{self.scheme}://{self.host}{path}" + (f"?{query}" if query else "")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tidegate.edge.visit import Visit
 
 _TARGETS = ("RAW_URI", "REQUEST_URI")
-"""Where servers keep the path as it was written; PEP 3333 has it decoded only."""
+"""Members in which servers keep the path as it was written; PEP 3333 has only the decoded path."""
 
 
 class WsgiMiddleware:

@@ -1,4 +1,4 @@
-"""Which addresses the active mitigations block, and until when.
+"""The addresses that active mitigations block, and the ends of the blocks.
 
 Only an entity definition whose key is the client address alone names an address; only a mitigation
 of the mode Block blocks it.  Challenge and Monitor are for whoever answers the request.
@@ -20,7 +20,7 @@ BY_ADDRESS = ["request.client_ip"]
 
 @attrs.frozen
 class Change:
-    """What is to be done about an address: blocked until a time, or, when that is None, no more."""
+    """A change for an address: blocked until a time, or no longer blocked if that is None."""
 
     address: Address
     until: int | None
@@ -40,7 +40,7 @@ class Blocks:
         self.define(document)
 
     def define(self, document: Mapping[str, Any]) -> None:
-        """Go by other definitions, for what comes from now on."""
+        """Use other definitions for later mitigations."""
         self._entities = {
             each["slug"]
             for each in document.get("entities", [])
@@ -59,14 +59,14 @@ class Blocks:
         }
 
     def replace(self, effects: bytes, now: int) -> list[Change]:
-        """Have exactly the mitigations of a snapshot be active; what changes by that."""
+        """Replace the active mitigations by a snapshot's. Returns the changes."""
         before, self._by_clause = self._by_clause, {}
         changes = list(self.apply(effects, now))
         gone = before.keys() - self._by_clause.keys()
         return [*(Change(address, None) for address in gone), *changes]
 
     def apply(self, effects: bytes, now: int) -> Iterator[Change]:
-        """Take over effects; what changes by that.
+        """Apply effects. Returns the changes.
 
         Args:
             effects: that set or lift mitigations (docs/decision.md, "Effects").
@@ -85,7 +85,7 @@ class Blocks:
             yield from self._change(address, definition, kind == "lift", rest[-1], now)
 
     def active(self, now: int) -> Iterator[Change]:
-        """Every blocked address, and until when."""
+        """Every blocked address, and the end of its block."""
         for address in list(self._by_clause):
             until = self._until(address, now)
             if until is not None:

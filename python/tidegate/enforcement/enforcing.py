@@ -1,4 +1,4 @@
-"""Keeps the firewall's sets level with the active mitigations, whatever else happens."""
+"""Keeps the firewall's sets equal to the active mitigations, whatever else happens."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Enforcing:
             retry = min(2 * retry, MOST_RETRY_SECONDS)
 
     async def step(self) -> None:
-        """Take over a snapshot, or what changed.
+        """Apply a snapshot, or changes.
 
         Raises:
             FirewallError: the sets could not be changed.

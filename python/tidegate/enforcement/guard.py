@@ -15,7 +15,7 @@ ENOUGH = 20
 """Requests of an address before it is judged."""
 MAX_ADDRESSES = 100_000
 MAX_ACTORS = 50
-"""Browsers of an address that are told apart."""
+"""Browsers that are distinguished for an address."""
 
 
 @attrs.define

@@ -44,7 +44,7 @@ class Firewall:
         self._command = [*command, "-j", "-f", "-"]
 
     def set_up(self) -> None:
-        """Make the table, its sets and chains; what is there stays.
+        """Make the table, its sets and chains; existing ones stay.
 
         Raises:
             FirewallError: it cannot be made.

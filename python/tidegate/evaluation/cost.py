@@ -1,4 +1,4 @@
-"""What a call costs, by section "Cost" of docs/canonical-tree.md."""
+"""The cost of a call, by section "Cost" of docs/canonical-tree.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BY_AFFIX = frozenset({"startsWith", "endsWith"})
 
 
 def of_arguments(node: checked.Call, arguments: list[Any]) -> int:
-    """What is charged before the function runs (rules 4, 6 and 8)."""
+    """The charge before the function runs (rules 4, 6 and 8)."""
     literal = [isinstance(argument, checked.Literal) for argument in node.arguments]
     if node.function == "in":
         return int(isinstance(arguments[1], Map) or literal[1])
@@ -38,7 +38,7 @@ def of_arguments(node: checked.Call, arguments: list[Any]) -> int:
 
 
 def of_comparisons(node: checked.Call, charge: Charge) -> Charge:
-    """Where the function reports the cost of its comparisons (rules 3, 4 and 9).
+    """The charge function for comparisons (rules 3, 4 and 9).
 
     Membership of a literal list is one unit however long it is, already charged.
     """
@@ -48,7 +48,7 @@ def of_comparisons(node: checked.Call, charge: Charge) -> Charge:
 
 
 def of_result(node: checked.Call, result: Any) -> int:
-    """What is charged after the function has run (rules 5 and 8)."""
+    """The charge after the function has run (rules 5 and 8)."""
     if node.function in _FREE:
         return 0
     return len(result) if isinstance(result, (list, Map)) else size_in_bytes(result) // 16

@@ -27,7 +27,7 @@ class Compiled:
 
     @cached_property
     def head(self) -> Mapping[str, Any]:
-        """All but the programs."""
+        """All members except the programs."""
         return {name: part for name, part in self._read().items() if name != "programs"}
 
     def programs(self) -> list[Program]:

@@ -30,7 +30,7 @@ _SUBNET_BITS = {4: 24, 6: 48}
 
 
 class AddressLookup(Protocol):
-    """What address databases answer; see ``geography.AddressDatabases``."""
+    """The answers of address databases; see ``geography.AddressDatabases``."""
 
     def country(self, address: Address) -> str: ...
     def asn(self, address: Address) -> int: ...
@@ -107,7 +107,7 @@ class _Request:
         return Map(self.raw.maps[name], total=True)
 
     def headers(self) -> dict[str, str]:
-        """Names in lower case; those that become equal are joined at the place of the first."""
+        """Names in lower case; values of equal names are joined at the place of the first."""
         folded: dict[str, list[str]] = {}
         for name, value in self.raw.maps["headers"]:
             folded.setdefault(lower(name), []).append(value)

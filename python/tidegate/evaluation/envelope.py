@@ -1,4 +1,4 @@
-"""What is asked of an event before it is decided on: the definition of the native one."""
+"""Checks of an event before its decision: the definition of the native ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.evaluation.event import EVENT_TEXTS, read_event
 from tidegate.evaluation.json_text import pointer
 
 Strictness: TypeAlias = Literal["strict", "lenient", "any"]
-"""Which events are decided on.
+"""The events that are decided on.
 
 ``strict``: those with something in ``request`` or ``fields`` and without unknown members at their
 top; ``lenient``: unknown members are kept out quietly; ``any``: all, as a service recorded them.

@@ -1,4 +1,4 @@
-"""What address databases (MaxMind DB) say of a client address."""
+"""The data of address databases (MaxMind DB) on a client address."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AddressDatabases:
         return int(self._find(int, address, "autonomous_system_number") or 0)
 
     def as_organization(self, address: Address) -> str:
-        """Who runs the autonomous system, ``""`` when it is not known."""
+        """The organisation of the autonomous system, ``""`` when it is not known."""
         return str(self._find(str, address, "autonomous_system_organization") or "")
 
     def _find(self, wanted: type, address: Address, *keys: str) -> Any:

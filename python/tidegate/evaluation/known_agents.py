@@ -27,7 +27,7 @@ class KnownAgent:
 
     @property
     def word(self) -> str:
-        """What its user agent has, in either case of letters: the name itself, as a word."""
+        """A word of its user agent, in either case of letters: the name itself."""
         return self.family.lower()
 
 

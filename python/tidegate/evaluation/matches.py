@@ -1,4 +1,4 @@
-"""What matching a set against an event ends in."""
+"""The results of matching a set against an event."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tidegate import notebook
 
 
 class Matches(NamedTuple):
-    """Which rules hold for one event."""
+    """The rules that hold for one event."""
 
     # A tuple, since every call makes one: an attrs class takes several times as long.
 

@@ -1,4 +1,4 @@
-"""What the native evaluator offers; the only importer of the extension."""
+"""The native evaluator; this module alone imports the extension."""
 
 from __future__ import annotations
 

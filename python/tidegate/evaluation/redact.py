@@ -1,4 +1,4 @@
-"""What may be kept or shown of an event: the definition of the native redactor
+"""Redaction of events that are kept or shown: the definition of the native redactor
 (docs/fields.md, "What is kept of an event")."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _NAME_STOPS = " \t\n\r\"'`,(){}<>|/\\:="
 
 
 class Names:
-    """Patterns of names; one that begins with ``!`` names what is no secret."""
+    """Patterns of names; one that begins with ``!`` names values that are not secret."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         texts = list(patterns)
@@ -231,7 +231,7 @@ class Redactor:
         return piece
 
     def _named_inside(self, piece: str, separators: str) -> tuple[int, str] | None:
-        """Where a value begins that follows a secret name and a separator; and the name."""
+        """The start of a value after a secret name and a separator, and the name."""
         before = 0
         for at, character in enumerate(piece):
             if character in separators:

@@ -44,7 +44,7 @@ def evaluate(
 
 
 class Evaluator:
-    """One evaluation: what it may see, and what it has spent."""
+    """One evaluation: the data it may see, and the cost it has spent."""
 
     def __init__(
         self, record: Mapping[str, Any], lists: Mapping[str, NamedList], limits: Limits
@@ -155,7 +155,7 @@ class Evaluator:
         return Map(entries)
 
     def _given(self, value: Any, optional: bool) -> list[Any]:
-        """What an element or entry contributes: nothing if it is an empty optional one."""
+        """The value of an element or entry; nothing if it is an empty optional one."""
         if not optional:
             return [value]
         if not isinstance(value, OptionalValue):
@@ -215,7 +215,7 @@ class Evaluator:
                 yield scope, self.value(node.body, scope)
 
     def _merged(self, maps: Iterable[Any]) -> Map:
-        """One map of all entries; a repeated key ends it at once, so that it cannot pile up."""
+        """One map of all entries; a repeated key ends it immediately, so that it cannot pile up."""
         entries: dict[object, tuple[Any, Any]] = {}
         for each in maps:
             if not isinstance(each, Map):
@@ -302,7 +302,7 @@ def _element(operand: Any, key: Any, optional: bool) -> OptionalValue:
 
 
 def _elements(range_: Any, variables: int) -> list[tuple[Any, ...]]:
-    """What the variables of a comprehension stand for, element by element."""
+    """The values of a comprehension's variables, element by element."""
     if isinstance(range_, Map):
         pairs: list[tuple[Any, ...]] = list(range_.items())
         return pairs if variables == 2 else [(key,) for key, _ in pairs]

@@ -21,7 +21,7 @@ ROBOT_DEVICE = "Spider"
 
 @attrs.frozen
 class Families:
-    """What a user agent says of its sender; ``Other`` for what nothing fits."""
+    """Browser, system and device of a user agent; ``Other`` for unknown ones."""
 
     browser: str
     system: str

@@ -1,4 +1,4 @@
-"""Declared variables: their values from what an event holds, by their types."""
+"""Declared variables: their values in an event, by their types."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ _FROM_TEXT: Mapping[str, Callable[[str], Any]] = {
 
 
 def _converted_key(declared: Type, key: Any) -> Any:
-    """The key of a map: JSON has only text for those that are numbers or bools."""
+    """The key of a map: JSON has only text for numbers and bools."""
     if isinstance(key, str) and str(declared) in {"int", "uint"}:
         digits = key.removeprefix("-") if str(declared) == "int" else key
         if not (digits.isascii() and digits.isdigit() and len(digits) <= 20):

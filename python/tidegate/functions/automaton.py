@@ -41,7 +41,7 @@ Span: TypeAlias = tuple[int, int]
 
 @attrs.frozen
 class Match:
-    """Where a pattern matched: the whole match in ``span``, then each group.
+    """The place of a match: the whole match in ``span``, then each group.
 
     A group that took no part is ``None``.  Offsets count characters.
     """
@@ -111,7 +111,7 @@ _Instruction: TypeAlias = _Read | _Require | _Mark | _Fork | _Accept
 
 
 class _Compiler:
-    """Builds the program from its end, so that each part knows what follows it."""
+    """Builds the program from its end, so that each part knows the next one."""
 
     def __init__(self) -> None:
         self.program: list[_Instruction] = []
@@ -192,7 +192,7 @@ def _preferred(enter: int, leave: int, *, greedy: bool) -> list[int]:
 
 _Slots: TypeAlias = tuple[int, ...]
 _Threads: TypeAlias = list[tuple[int, _Slots]]
-"""Where each thread waits and what it has noted, most preferred first."""
+"""The place of each thread and its notes, most preferred first."""
 
 
 _EDGE = -1
@@ -283,7 +283,7 @@ class Automaton:
         return self._states.setdefault(places, _State(places, {}))
 
     def _step(self, places: tuple[int, ...], subject: str, at: int, after: int) -> _State | None:
-        """Where the threads get to by reading one character; None when one accepts."""
+        """The places of the threads after reading one character; None when one accepts."""
         threads: _Threads = [(place, ()) for place in (*places, self._start)]
         following = []
         for place, _ in self._settle(threads, subject, at, marks=False):
@@ -341,7 +341,7 @@ class Automaton:
 
 
 _LOOKED_AT: Ranges = (*sets.NEWLINE, *sets.WORD)
-"""What positions tell apart."""
+"""Properties of a character that positions distinguish."""
 
 
 def _holds(position: Position, subject: str, at: int) -> bool:
@@ -368,7 +368,7 @@ def _is_word(subject: str, at: int) -> bool:
 
 
 def _class_bounds(program: list[_Instruction]) -> list[int]:
-    """Where the code points divide into classes that every set and position treats alike."""
+    """The limits of classes of code points that every set and position treats alike."""
     bounds: set[int] = set()
     for instruction in program:
         if isinstance(instruction, _Read):

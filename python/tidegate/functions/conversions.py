@@ -251,7 +251,7 @@ def string_from_double(value: float) -> str:
 
 @overload("string(bytes) -> string")
 def string_from_bytes(data: bytes) -> str:
-    """``string(b"abc") == "abc"``; ``invalid_utf8`` for what is no UTF-8."""
+    """``string(b"abc") == "abc"``; ``invalid_utf8`` for bytes that are not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

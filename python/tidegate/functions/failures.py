@@ -55,5 +55,5 @@ def cost_exceeded(message: str = "the evaluation costs more than its limit") -> 
 
 
 def too_long(limit: int) -> EvaluationError:
-    """For a string or bytes value that would grow past ``limit`` bytes."""
+    """Raised for a string or bytes value that would grow past ``limit`` bytes."""
     return cost_exceeded(f"the result is longer than {limit} bytes")

@@ -205,7 +205,7 @@ def bit_not_uint(value: UInt) -> UInt:
 
 
 def _shift(bits: int, places: int) -> int:
-    """64 bits moved up (or down, for negative places); what leaves is lost."""
+    """64 bits moved up (or down, for negative places); bits that leave are lost."""
     if abs(places) >= 64:
         return 0
     return (bits << places if places >= 0 else bits >> -places) & UINT_MAX
@@ -226,7 +226,7 @@ def shift_left_int(value: int, places: int) -> int:
 
 @overload("math.bitShiftLeft(uint, int) -> uint")
 def shift_left_uint(value: UInt, places: int) -> UInt:
-    """As for int."""
+    """The same as for int."""
     return UInt(_shift(int(value), _places(places)))
 
 

@@ -105,7 +105,7 @@ def later(moment: Timestamp, length: Duration) -> Timestamp:
 
 @overload("+(duration, timestamp) -> timestamp")
 def later_than(length: Duration, moment: Timestamp) -> Timestamp:
-    """As ``timestamp + duration``."""
+    """The same as ``timestamp + duration``."""
     return later(moment, length)
 
 

@@ -1,4 +1,4 @@
-"""How a function is declared: one signature for each overload, beside its meaning.
+"""The declaration of functions: one signature for each overload, beside its meaning.
 
 A meaning is a plain Python function over the values of ``tidegate.values``.  It
 raises an ``EvaluationError`` without a span when it fails.  It may ask for what it

@@ -277,7 +277,7 @@ def duration_seconds(length: Duration) -> int:
 
 @overload("duration.getMilliseconds() -> int")
 def duration_milliseconds(length: Duration) -> int:
-    """What is left below a second, in milliseconds: ``duration("1.5s").getMilliseconds() == 500``.
+    """The part below a second, in milliseconds: ``duration("1.5s").getMilliseconds() == 500``.
 
     Of a negative duration it is negative or 0.
     """

@@ -1,1 +1,1 @@
-"""Who may operate a tenant: tokens, passwords, roles, and the keys behind them."""
+"""Access of operators: tokens, passwords, roles, and the keys behind them."""

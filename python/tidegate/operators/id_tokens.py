@@ -33,7 +33,7 @@ ALGORITHMS: tuple[str, ...] = get_args(Algorithm)
 IdKey: TypeAlias = RSAKey | ECKey | OKPKey
 
 LEEWAY_SECONDS = 30
-"""How far the clocks of issuer and server may differ."""
+"""The most that the clocks of issuer and server may differ."""
 MAX_SUBJECT = 255
 MIN_RSA_BITS = 2_048
 _HEADER = frozenset({"alg", "kid", "typ", "x5t", "x5t#S256"})
@@ -52,7 +52,7 @@ _PUBLIC = ("kty", "crv", "n", "e", "x", "y")
 
 @attrs.frozen(kw_only=True)
 class Expected:
-    """What the token of one login must say.
+    """Claims that the token of one login must have.
 
     Attributes:
         nonce: that the login was begun with.
@@ -68,7 +68,7 @@ class Expected:
 
 @attrs.frozen(kw_only=True)
 class IdClaims:
-    """What a good ID token says.  ``email`` is one that the issuer has verified."""
+    """Claims of a valid ID token.  ``email`` is one that the issuer has verified."""
 
     subject: str
     email: str | None

@@ -27,7 +27,7 @@ _FILE_MODE = 0o600
 _MARK = "identity"
 _MARK_FORM = "tidegate-keys-v1:"
 _MAX_FILE_BYTES = 1_024
-"""No key file is as long."""
+"""Every key file is shorter."""
 
 
 class KeyFileError(TidegateError):
@@ -47,32 +47,32 @@ class Keys:
     signing: bytes = _purpose("token-signing")
     """Seed of the Ed25519 key that signs operator tokens."""
     pepper: bytes = _purpose("api-key-pepper")
-    """API keys and other secrets are kept as hashes under it; what seals kept answers is derived
-    from it."""
+    """API keys and other secrets are stored as hashes under it; keys that seal kept answers are
+    derived from it."""
     cursors: bytes = _purpose("cursor")
-    """Under which the cursors of lists are sealed."""
+    """The key that seals the cursors of lists."""
     redaction: bytes = _purpose("redaction")
     """Redacted values are hashed under keys that are derived from it, for each tenant its own."""
     proofs: bytes = _purpose("challenge-proof")
-    """From which the keys of challenge proofs are derived, for each tenant its own."""
+    """The source of each tenant's keys of challenge proofs."""
     sealing: bytes = _purpose("challenge-sealing")
-    """From which the keys are derived that seal the return URL of a challenge."""
+    """The source of the keys that seal the return URL of a challenge."""
     sync: bytes = _purpose("sync-signing")
-    """Seed of the Ed25519 key that signs what daemons are sent."""
+    """Seed of the Ed25519 key that signs answers to daemons."""
 
     def redaction_of(self, tenant_id: UUID) -> bytes:
-        """What redacted values of a tenant are hashed under, 32 bytes.
+        """The key of a tenant's redaction hashes, 32 bytes.
 
         Daemons of the tenant know this and the two below: they say nothing of other tenants' keys.
         """
         return _of_tenant(self.redaction, tenant_id)
 
     def proofs_of(self, tenant_id: UUID) -> bytes:
-        """From which the keys of a tenant's challenge proofs are derived, 32 bytes."""
+        """The source of a tenant's keys of challenge proofs, 32 bytes."""
         return _of_tenant(self.proofs, tenant_id)
 
     def sealing_of(self, tenant_id: UUID) -> bytes:
-        """From which the keys are derived that seal a tenant's challenges, 32 bytes."""
+        """The source of the keys that seal a tenant's challenges, 32 bytes."""
         return _of_tenant(self.sealing, tenant_id)
 
 
@@ -176,7 +176,7 @@ def _lacking(directory: Path) -> list[str]:
 
 
 def _known_marks(directory: Path) -> str:
-    """What is written down beside the keys; nothing before it was."""
+    """The marks written beside the keys; empty before they were written."""
     path = directory / _MARK
     if not path.exists():
         return ""
@@ -219,7 +219,7 @@ def _text(purpose: str, key: bytes) -> str:
 
 
 def _make(directory: Path) -> None:
-    """All keys at once: the directory appears whole or not at all."""
+    """All keys together: the directory appears whole or not at all."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=directory.parent, prefix=".keys-"))
     try:
@@ -237,7 +237,7 @@ def _make(directory: Path) -> None:
 
 
 def _put(path: Path, text: str) -> None:
-    """Put a file in place of what is there; a crash leaves the one or the other."""
+    """Replace a file; a crash leaves the old one or the new one."""
     made = path.with_name(f".{path.name}-{os.getpid()}")
     made.unlink(missing_ok=True)
     _write(made, text)

@@ -9,8 +9,7 @@ from tidegate.errors import TidegateError
 
 MIN_CHARACTERS = 12
 MAX_BYTES = 1_024
-"""More than anyone types; the server hashes it before it knows the caller, so it must be
-bounded."""
+"""More than anyone types. A bound is needed: it is hashed before the caller is known."""
 
 _HASHER = PasswordHasher()
 _NOBODYS = (

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What an operator is in a tenant, lowest first."""
+    """The roles of operators in a tenant, lowest first."""
 
     VIEWER = "Viewer"
     ANALYST = "Analyst"
@@ -15,7 +15,7 @@ class Role(StrEnum):
 
 
 class Permission(StrEnum):
-    """What a route asks for."""
+    """The permission that a route needs."""
 
     READ_DEFINITIONS = "read definitions, results and the field catalog"
     READ_RECORDS = "read decisions, events, entities and audit; simulate and replay"

@@ -36,7 +36,7 @@ _HEADER = frozenset({"alg", "kid", "typ"})
 
 @attrs.frozen
 class Claims:
-    """What a good token says.  Times are seconds since 1970."""
+    """Claims of a valid token.  Times are seconds since 1970."""
 
     operator_id: UUID
     token_id: UUID

@@ -1,4 +1,4 @@
-"""What an engine needs of an evaluator, the reference or the native one."""
+"""The interface between an engine and its evaluator, the reference or the native one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Frozen(Protocol):
     """The state of an engine at one moment."""
 
     def snapshot(self) -> bytes:
-        """It as JSON, as ``Engine.snapshot`` gives it."""
+        """The state as JSON, as ``Engine.snapshot`` gives it."""
 
     def write(self, take: Callable[[bytes], object], /) -> None:
         """Hand over what :meth:`snapshot` gives in pieces: a large one is never held whole.
@@ -27,7 +27,7 @@ class Frozen(Protocol):
 
 
 class Backend(Protocol):
-    """What an evaluator offers an engine; answers are JSON."""
+    """The evaluator's interface for an engine; answers are JSON."""
 
     def decide_record(
         self,

@@ -1,4 +1,4 @@
-"""Where the budget of a decision ended, and the answer past it (docs/decision.md, "Budget")."""
+"""The end of a decision's budget, and the answer past it (docs/decision.md, "Budget")."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.model import OnBudgetExceeded
 
 _PROVIDER, _DIFFICULTY = "pow", 4
-"""Of the challenge past the budget: what a mitigation has that does not say."""
+"""The difficulty of the challenge past the budget, which is a mitigation's default."""
 
 
 class Ends:
-    """Where the budget is known to have ended: in actions and policies, and in entities.
+    """The known ends of the budget: in actions and policies, and in entities.
 
     Args:
         compiled: the definitions.

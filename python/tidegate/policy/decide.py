@@ -91,7 +91,7 @@ class Decided:
     path: str | None
     """``request.path`` as received, but for secrets."""
     return_url: str | None
-    """That of the event, as received: the decision has it without secrets."""
+    """The event's URL as received; the decision has it without secrets."""
 
     def to_wire(self) -> dict[str, Any]:
         """The answer to the caller."""
@@ -344,7 +344,7 @@ class _Walk:
     def _active_until(
         self, policy: CompiledPolicy, clause: CompiledClause, entity: AppliedEntity | None
     ) -> int | None:
-        """When the mitigation this clause set earlier ends, if it has not ended yet."""
+        """The end of the mitigation that this clause set earlier, if it has not ended yet."""
         if entity is None or entity.block is None:
             return None
         expires_at = entity.block.mitigations.get((policy.slug, clause.name))

@@ -1,4 +1,4 @@
-"""What was decided on one event, and why; the same from both evaluators."""
+"""The decision on one event and its reasons; the same from both evaluators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Entity:
 
 @attrs.frozen
 class WindowValue:
-    """How far a window is filled, this event counted."""
+    """The count of a window, with this event."""
 
     value: int
     threshold: int
@@ -47,7 +47,7 @@ class FiredClause:
 
 @attrs.frozen
 class EngineDecision(Decision):
-    """One decision, with its record; what is not asked for is not read of the record.
+    """One decision and its record; parts of the record are read on first use.
 
     Attributes:
         action: what to do with the request.
@@ -127,7 +127,7 @@ class EngineDecision(Decision):
 
     @property
     def proofs(self) -> tuple[ShownProof, ...]:
-        """What is to be known of proofs to repeat the decision."""
+        """Facts about proofs that are needed to repeat the decision."""
         return () if self.proof is None else (self.proof,)
 
     def to_record(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Proofs of challenges: the token a solved challenge buys, and what a challenge is sealed with.
+"""Proofs of challenges: the tokens of solved challenges, and the sealed contexts of open ones.
 
 The definition; ``rust/proof`` does the same natively and is held to it.  The form of the token,
 and why it is so, is in docs/decision.md, "Proofs of challenges", and docs/decisions.
@@ -27,9 +27,9 @@ VERSION = b"\x01"
 MAX_TOKEN_LENGTH = 256
 """Characters; a longer text is no token, and nothing of it is looked at."""
 AGENT_BYTES = 16
-"""Of the hash that stands for a user agent."""
+"""Bytes of the hash that stands for a user agent."""
 READ_AGENT_BYTES = 1_024
-"""Of a user agent: what comes after them does not count."""
+"""Bytes of a user agent that are read: the rest does not count."""
 
 _TAG_BYTES = 32
 _KEY_LABELS = {
@@ -44,13 +44,13 @@ _NONCE = bytes(12)
 """Each key seals one message, so no nonce is used twice."""
 
 Status: TypeAlias = Literal["valid", "expired", "invalid", "foreign"]
-"""What a token is: ``invalid`` is no token of this version, or not as it was made; ``foreign``
-names another tenant."""
+"""The status of a token: ``invalid`` is no token of this version, or was changed; ``foreign`` names
+another tenant."""
 
 
 @attrs.frozen
 class Client:
-    """Who solved a challenge, as far as the proof is bound to it.
+    """The client that solved a challenge, as far as the proof is bound to it.
 
     Args:
         network: the /24 or /48 of the address, as text; None without one.
@@ -63,7 +63,7 @@ class Client:
 
 @attrs.frozen
 class Finding:
-    """What the keys say of a token; all but the status is None unless it is valid or expired.
+    """The result of reading a token; all but the status is None unless it is valid or expired.
 
     Times are nanoseconds since 1970.
     """
@@ -78,7 +78,7 @@ class Finding:
 
 @attrs.frozen
 class ChallengeContext:
-    """What a challenge needs of the request it answers, and nobody else may read.
+    """The parts of the request that a challenge needs, and that nobody else may read.
 
     Args:
         return_url: the exact text, secrets included; None without one.
@@ -95,7 +95,7 @@ FOREIGN = Finding("foreign")
 
 @attrs.frozen
 class ProofKeys:
-    """What makes and reads the proofs of one tenant.
+    """Keys that make and read the proofs of one tenant.
 
     Args:
         tenant: whose.
@@ -108,7 +108,7 @@ class ProofKeys:
     sealing_key: bytes = attrs.field(repr=False)
 
     def client(self, client_ip: str | None, user_agent: str | None) -> Client:
-        """Who sends a request.
+        """The client that sends a request.
 
         Args:
             client_ip: the address as text; None, or what is no address, for none.
@@ -141,7 +141,7 @@ class ProofKeys:
         return urlsafe_b64encode(body + _mac(self._key("proof"), body)).rstrip(b"=").decode()
 
     def read(self, token: str, at: int) -> Finding:
-        """What a token is at a time, for whoever shows it.
+        """The status of a token at a time, for the client that shows it.
 
         Args:
             token: any text.
@@ -254,7 +254,7 @@ def network_of(client_ip: str | None) -> str | None:
 
 @attrs.frozen
 class _Claims:
-    """What a well-formed token says, verified or not."""
+    """The content of a well-formed token, verified or not."""
 
     tenant: UUID
     pass_id: UUID

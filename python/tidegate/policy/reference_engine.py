@@ -187,7 +187,7 @@ class ReferenceEngine:
     def lift(
         self, definition: str, key: bytes, policy: str, clause: str | None, at: int
     ) -> bytes | None:
-        """End what a policy, or one of its clauses, has set; the effects, or None."""
+        """End mitigations of a policy, or of one of its clauses; the effects, or None."""
         with self._turn:
             entity = self._key(definition, key)
             block = self._state.get(entity)
@@ -208,7 +208,7 @@ class ReferenceEngine:
             return written
 
     def revoke_pass(self, pass_id: bytes, expires_at: int, at: int) -> bytes | None:
-        """Revoke a pass that has not expired; the effects, or None when it is already."""
+        """Revoke a pass that has not expired; the effects, or None if it is revoked already."""
         with self._turn:
             if expires_at <= at or self.is_revoked(pass_id):
                 return None
@@ -224,7 +224,7 @@ class ReferenceEngine:
         return known is not None and known.is_revoked
 
     def entity_state(self, definition: str, key: bytes, at: int) -> bytes | None:
-        """How an entity stands, or None when nothing is known of it."""
+        """The state of an entity, or None when nothing is known of it."""
         entity = self._key(definition, key)
         block = self._state.get(entity)
         return None if block is None else standing.state(self._compiled, entity, block, at)
@@ -300,7 +300,7 @@ class FrozenState:
     _passes: tuple[tuple[UUID, Pass], ...]
 
     def snapshot(self) -> bytes:
-        """It as JSON."""
+        """The state as JSON."""
         return save_keys(self._compiled, self._evictions, self._keys, self._passes)
 
     def write(self, take: Callable[[bytes], object]) -> None:

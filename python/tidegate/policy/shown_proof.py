@@ -20,9 +20,9 @@ PLACES = (
     ("request.query_params", "service_challenge_proof"),
     ("request.cookies", PROOF_COOKIE),
 )
-"""Where proofs stand, in the order in which they are looked at."""
+"""The places of proofs, in the order in which they are read."""
 MAX_OF_A_PLACE = 2
-"""More proofs of one text are not looked at, so that no visitor can have many verified."""
+"""Proofs of one text that are read at most, so that no visitor can have many verified."""
 FIELDS = frozenset({*(name for name, _ in PLACES), "request.client_ip", "request.user_agent"})
 """The fields of an event that a proof is read from and bound to."""
 
@@ -34,7 +34,7 @@ Part: TypeAlias = Literal["network", "agent"]
 
 @attrs.frozen
 class Claim:
-    """What a verified proof says, and who shows it.
+    """The claim of a verified proof, and the client that shows it.
 
     Args:
         pass_id: of the pass.
@@ -75,7 +75,7 @@ class ShownProof:
         return cls(record["status"], claim)
 
     def to_record(self) -> dict[str, Any]:
-        """It as JSON data."""
+        """The proof as JSON data."""
         if self.claim is None:
             return {"status": self.status}
         return {
@@ -87,14 +87,14 @@ class ShownProof:
         }
 
     def as_read(self) -> ShownProof:
-        """It without what the state knew: for another state to say."""
+        """The proof without facts of the state, which another state has to add."""
         if self.claim is None:
             return self
         is_other = "agent" in self.claim.differs
         return attrs.evolve(self, status="other-client" if is_other else "valid")
 
     def settled(self, passes: Passes) -> ShownProof:
-        """It with what the state knows of its pass; one that is no more valid stays as it is."""
+        """The proof with the state of its pass; one that is no longer valid stays as it is."""
         known = None if self.claim is None else passes.get(self.claim.pass_id)
         if self.status != "valid" or self.claim is None or known is None:
             return self
@@ -107,7 +107,7 @@ class ShownProof:
         return attrs.evolve(self, status="other-client") if is_elsewhere else self
 
     def changes(self, passes: Passes, at: int, *, blocks: bool) -> tuple[Move | Revoke, ...]:
-        """What becomes of the pass of a proof that counts.
+        """The changes of the pass of a proof that counts.
 
         Args:
             passes: as they were before the event.

@@ -1,4 +1,4 @@
-"""How much more work it is to find matches and groups than to find whether there is one.
+"""The extra work of finding matches and groups, compared with finding whether there is a match.
 
 The native evaluator runs its automaton over the subject twice; then one thread goes
 through the pattern as a program and takes what is preferred among what leads to a match

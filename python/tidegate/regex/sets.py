@@ -101,7 +101,7 @@ def _of(*spellings: str) -> Ranges:
 
 DIGIT = _of("09")
 SPACE = _of("\t\n", "\f\r", " ")
-"""What ``\\s`` means: as in RE2 and Perl 5.8, without the vertical tab."""
+r"""The meaning of ``\s``: as in RE2 and Perl 5.8, without the vertical tab."""
 WORD = _of("09", "AZ", "_", "az")
 NEWLINE = _of("\n")
 

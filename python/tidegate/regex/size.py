@@ -1,4 +1,4 @@
-"""How large a regex tree becomes when compiled: one measure of acceptance.
+"""The size of a compiled regex tree: one measure of acceptance.
 
 The estimate follows what a byte automaton takes (the Rust crate ``regex`` 1.13 with
 its ``size_limit``, the larger of its forward and reverse programs: measured over some
@@ -93,7 +93,7 @@ def _utf8_sequences(low: int, high: int) -> Iterator[_Sequence]:
 
 
 def _split(low: int, high: int) -> int | None:
-    """Where to divide a range that is not yet one sequence: the last of the first part."""
+    """The place to divide a range that is not yet one sequence: the last of the first part."""
     for bound in _LENGTH_BOUNDS:
         if low <= bound < high:
             return bound

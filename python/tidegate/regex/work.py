@@ -1,4 +1,4 @@
-"""How much work a pattern is for each character of its subject, whatever the subject.
+"""The work of a pattern for each character of its subject, whatever the subject.
 
 The native evaluator runs a pattern as an automaton over its positions, the places that
 read a character, 64 of them in a word (``rust/regex/src/machine.rs``). This counts
@@ -223,6 +223,6 @@ def _united(parts: Iterable[tuple[_Ends, _Needs]]) -> _Ends:
 
 
 def _least(every: Iterable[_Needs]) -> frozenset[_Needs]:
-    """The sets without those that ask for more than another set does."""
+    """The sets without those that another set contains."""
     found = set(every)
     return frozenset(one for one in found if not any(other < one for other in found))

@@ -1,4 +1,4 @@
-"""How ``traffic.jsonl.gz`` was made: 1,000 requests to an invented shop.
+"""The generator of ``traffic.jsonl.gz``: 1,000 requests to an invented shop.
 
 ``python -m tidegate.samples.generate FILE`` writes them again, byte for byte.
 Addresses are from the documentation ranges of RFC 5737 and RFC 3849.

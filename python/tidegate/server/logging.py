@@ -27,7 +27,7 @@ _SECRET_TEXTS = re.compile(r"tg_[a-z2-7]{16}_[a-z2-7]{8,}|eyJ[\w-]{8,}\.[\w-]+\.
 def conceal(
     _logger: object, _method: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Remove what names or looks like a secret, and cut long texts."""
+    """Remove values that are or look like secrets, and cut long texts."""
     for name, value in event.items():
         if _SECRET_NAMES.search(name):
             event[name] = "concealed"
@@ -37,7 +37,7 @@ def conceal(
 
 
 def is_text(settings: LogSettings) -> bool:
-    """Whether lines are for people to read, and not JSON."""
+    """Whether lines are for people, instead of JSON."""
     return settings.format == "text" or (settings.format == "auto" and sys.stderr.isatty())
 
 

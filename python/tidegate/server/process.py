@@ -49,7 +49,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As uvicorn's, which raises the signal again afterwards: that would end the process
+        """Replaces uvicorn's, which raises the signal again afterwards: that would end the process
         before the states are saved."""
         with super().capture_signals():
             yield
@@ -97,7 +97,7 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
 
 
 def _behind(settings: Settings, service: Service) -> ASGIApp:
-    """What answers everything but the hot calls."""
+    """The application for everything except hot calls."""
     from tidegate.server.console.assets import built, load
     from tidegate.server.console.pages import Console
     from tidegate.server.routing.dispatch import control_plane
@@ -140,7 +140,7 @@ def bounds_of(settings: ServerSettings) -> Bounds:
 
 
 def configuration(settings: ServerSettings, application: Any) -> uvicorn.Config:
-    """How uvicorn is set up."""
+    """The settings of uvicorn."""
     return uvicorn.Config(
         application,
         http=Protocol,

@@ -82,7 +82,7 @@ TAKE_OVER_SECONDS = 5.0
 RETRY_SECONDS = 2.0
 HOUSEKEEPING_SECONDS = 0.5
 GATHER_SECONDS = 1.0
-"""How old the figures of engines and store are at most."""
+"""The greatest age of the figures of engines and store."""
 NOTE_USES_SECONDS = 10.0
 """How often the last use of API keys is written."""
 SAVING_SHARE = 0.05
@@ -253,7 +253,7 @@ class Service:
             )
 
     def _secrets_of(self, tenant_id: UUID) -> Secrets:
-        """What daemons of a tenant need of the keys."""
+        """The secrets of a tenant for its daemons."""
         keys = self.keys
         made = (keys.redaction_of, keys.proofs_of, keys.sealing_of)
         return Secrets(*(key(tenant_id).hex() for key in made))
@@ -267,7 +267,7 @@ class Service:
         self._tasks.append(asyncio.create_task(work))
 
     async def stop(self) -> None:
-        """Finish what was accepted, save the states, close."""
+        """Finish accepted calls, save the states, close."""
         self.live.is_ready = False
         for task in self._tasks:
             task.cancel()
@@ -335,7 +335,7 @@ class Service:
         self.feed.committed(blocks, last_seq)
 
     async def _rebuild(self) -> None:
-        """Make the states anew from the log; daemons may know what is not in it."""
+        """Rebuild the states from the log; daemons may know effects that it lacks."""
         await self.runtimes.load()
         self.feed.reset()
 

@@ -1,4 +1,4 @@
-"""Where the service keeps everything: the port, its two forms, and one file for each noun.
+"""The service's store: the port, its two forms, and one file for each noun.
 
 A form is imported when it is asked for: a daemon needs the port alone.
 """

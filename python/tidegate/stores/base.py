@@ -81,7 +81,8 @@ class DamagedDatabaseError(StoreUnavailableError):
 
 
 class ConflictError(StoreError):
-    """A write meets another object; ``referrers`` names those that refer to it, if that is why."""
+    """A write meets another object; ``referrers`` names the objects that refer to it, if that is
+    why."""
 
     code = "conflict"
 
@@ -91,7 +92,7 @@ class ConflictError(StoreError):
 
 
 class NotFoundError(StoreError):
-    """There is no such object, or it is another tenant's."""
+    """The object does not exist, or it is another tenant's."""
 
     code = "not-found"
 
@@ -223,7 +224,8 @@ class Store(Protocol):
 
     @property
     def is_accepting(self) -> bool:
-        """Whether work is taken: no commit has failed since the start or the last recovery."""
+        """Whether the store accepts work: no commit has failed since the start or the last
+        recovery."""
 
     def index_now(self) -> None:
         """Return when counts and idempotency know every decision appended before.
@@ -234,7 +236,7 @@ class Store(Protocol):
         """
 
     def learn_now(self) -> None:
-        """As :meth:`index_now`, and the field catalog knows these decisions too.
+        """As :meth:`index_now`, and the field catalog includes these decisions too.
 
         A catalog that is far behind learns from a part of them: nobody waits long.
 
@@ -244,8 +246,8 @@ class Store(Protocol):
         """
 
     def derive(self, work: Callable[[Connection], T]) -> Future[T]:
-        """Run ``work`` in a transaction on what is derived from the log, in the tables that have
-        the schema ``derived``; as :meth:`write` otherwise, but commits never wait for it.
+        """Run ``work`` in a transaction on data derived from the log, in the tables that have the
+        schema ``derived``; as :meth:`write` otherwise, but commits never wait for it.
 
         An error undoes all of it and is raised by the future.
 
@@ -265,7 +267,7 @@ class Store(Protocol):
         """
 
     def changed(self) -> bool:
-        """Whether this or another process committed anything but decisions since the last call.
+        """Whether any process has committed anything but decisions since the last call.
 
         It may answer yes when nobody did.
         """
@@ -282,4 +284,4 @@ class Store(Protocol):
         """Commits of anything but decisions that the opening found lost, at least."""
 
     def close(self) -> None:
-        """Finish what was accepted, and close.  Anything later is refused."""
+        """Finish accepted work, and close.  Later work is refused."""

@@ -161,7 +161,7 @@ class CommittingStore(ABC):
 
     @abstractmethod
     def _failed(self, error: Exception) -> StoreUnavailableError:
-        """What a commit that failed means for those who wait for it."""
+        """The error of a failed commit for callers that wait for it."""
 
     @abstractmethod
     def _begun(self, writer: Connection) -> None:
@@ -248,7 +248,7 @@ class CommittingStore(ABC):
         return seq
 
     def _run_in_savepoint(self, writer: Connection, work: Write) -> None:
-        """Run a function so that what it raises undoes its own changes alone.
+        """Run a function so that an error undoes only its own changes.
 
         Raises:
             StoreUnavailableError: the whole transaction is lost.
@@ -285,7 +285,7 @@ class CommittingStore(ABC):
 
 
 def add_rows(writer: Connection, block: LogBlock) -> None:
-    """Write what goes with a block into other tables."""
+    """Write a block's rows in other tables."""
     if block.audit is not None:
         audit.add(writer, block.audit)
     if block.forwarded is not None:

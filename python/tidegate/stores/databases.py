@@ -1,4 +1,4 @@
-"""Which database a URL names, and everything that is opened by URL."""
+"""Databases by URL, and everything that is opened by URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Group commit: one thread takes whatever waits and commits it together.
+"""Group commit: one thread takes all waiting work and commits it together.
 
 A commit costs one flush to the disk however much it holds, so work that arrives while
 one commit runs shares the next.  This module knows queues and futures; the store defines a commit.
@@ -58,7 +58,7 @@ class Write:
 
 @attrs.define(eq=False)
 class Command:
-    """Something the thread does between commits, also when commits fail."""
+    """A command that the thread runs between commits, also when commits fail."""
 
     run: Callable[[], None]
     future: Future[None]
@@ -192,7 +192,7 @@ class GroupCommit:
         self._finish()
 
     def _take(self) -> list[Work] | Command | None:
-        """What to do next: a group, a command, or the end."""
+        """The next work: a group, a command, or the end."""
         with self._changed:
             while not self._waiting:
                 if self._is_closing:
@@ -251,7 +251,7 @@ class GroupCommit:
                 _settle(work.future, work.outcome)
 
     def _fail(self, group: list[Work], error: Exception) -> None:
-        """Nothing of the group was kept, so the work behind it rests on lost decisions."""
+        """Nothing of the group was stored, so the work behind it depends on lost decisions."""
         reason = f"the last commit failed: {error}"
         with self._changed:
             self._refusal = reason
@@ -268,7 +268,7 @@ class GroupCommit:
 
 
 def _settle(future: Future[Any], outcome: Callable[[], Any]) -> None:
-    """Give a future what a function returns or raises."""
+    """Set a future to a function's result or error."""
     if not future.running() and not future.set_running_or_notify_cancel():
         return
     try:

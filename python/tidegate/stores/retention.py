@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MAX_STEP = 2_000
-"""Rows, or decisions of the log, deleted at once: a few milliseconds."""
+"""Rows, or decisions of the log, deleted in one step: a few milliseconds."""
 STEP_ROWS = 200
 END_OF_TIME_NS = 2**63 - 1
 _LARGE = (
@@ -48,7 +48,7 @@ _LARGE = (
     challenge_sessions,
     passes,
 )
-"""Tables whose rows are not deleted with their tenant at once, since there may be many."""
+"""Tables whose rows are not deleted together with their tenant, since there may be many."""
 
 
 def prune(

@@ -170,7 +170,7 @@ class SqliteStore(CommittingStore):
         self._committed_seq = max(known)
 
     def _keep_mark(self) -> None:
-        """From now on note how far the log goes."""
+        """From now on note the end of the log."""
         writer = self._connection()
         self._log_id = counter(writer, LOG_ID)
         writer.rollback()

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 EVALUATORS: tuple[Evaluator, Evaluator] = ("reference", "native")
 UNPRICED = attrs.evolve(DEFAULT, cost=10**15)
-"""For the check: expressions that may cost too much are compared too, up to the point where they
-stop."""
+"""Bounds of the check: expressions that may cost too much are compared too, up to the point where
+they stop."""
 BATCH = 32
 """Programs that share a schema and a compiled set, which halves the time a program takes."""
 

@@ -44,7 +44,7 @@ EVENTS = 12
 BUDGETS = (1, 2, 4, 8, 12, 20, 32, 48, 80, 120, 200, 400, 1_000_000)
 SETTINGS: tuple[OnBudgetExceeded, ...] = ("allow", "challenge", "block")
 EXPLAIN_EVERY = 5
-"""Every this many decisions one is explained too, which takes as long as everything else."""
+"""One in this many decisions is explained too, which takes as long as everything else."""
 
 
 def with_budget(choices: Choices, compiled: CompiledDefinitions) -> CompiledDefinitions:
@@ -69,7 +69,7 @@ class Difference:
 
 
 class Trio:
-    """One set of definitions: an engine that counts, and two that repeat what it decides."""
+    """One set of definitions: an engine that counts, and two that repeat its decisions."""
 
     def __init__(self, seed: int, compiled: CompiledDefinitions, sample: list[bytes]) -> None:
         self._seed = seed
@@ -82,7 +82,7 @@ class Trio:
         self.decisions = 0
 
     def decide(self, arrival: Arrival) -> Iterator[Difference]:
-        """Decide and repeat; what differs."""
+        """Decide and repeat; returns the differences."""
         body, at = arrival.body, arrival.received_at
         record = orjson.loads(self._counting.decide_record(body, at))
         ends = record.get("budget_ended_at", [])

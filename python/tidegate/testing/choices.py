@@ -1,4 +1,4 @@
-"""Where generated programs and events take their choices from.
+"""The source of choices for generated programs and events.
 
 The generators are written against one small interface and so run from two sources:
 Hypothesis, which shrinks what it finds, and a seeded ``random.Random``, which is some

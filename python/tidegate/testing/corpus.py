@@ -30,7 +30,7 @@ _MEMBERS = frozenset(
 
 @attrs.frozen
 class CorpusCase:
-    """One case: an expression, what it may read, and the expected result."""
+    """One case: an expression, the data it may read, and the expected result."""
 
     topic: str
     name: str
@@ -45,13 +45,13 @@ class CorpusCase:
         return f"{self.topic}/{self.name}"
 
     def run(self, evaluator: Evaluator) -> Observed:
-        """What an evaluator makes of the case."""
+        """An evaluator's result for the case."""
         checked = {"": check(self.text, self.schema, limits=UNPRICED)}
         rules = read_rules(bundle(checked, self.schema, self.limits), evaluator)
         return observe(rules, 0, self.event)
 
     def differences(self, found: Observed) -> list[str]:
-        """How ``found`` differs from what the case expects; empty when it is right."""
+        """The difference of ``found`` from the expected result; empty if there is none."""
         members = attrs.asdict(found, recurse=False)
         return [
             f"{name}: expected {wanted!r}, found {members[name]!r}"

@@ -1,4 +1,4 @@
-"""Generated schemas and events: what an expression may read, and values to read.
+"""Generated schemas and events: fields of an expression, and values for them.
 
 Parts are left out at random, and values are often ones that the expression mentions, so
 that both the missing cases and the hits are met.

@@ -143,7 +143,7 @@ def answer_of(around: Surroundings, call: LoggedCall, served: Served) -> bytes:
 
 
 def sealed_of(around: Surroundings, call: LoggedCall, served: Served) -> bytes | None:
-    """What a challenge needs of the exact event, sealed; None for any other decision."""
+    """The sealed context for a challenge; None for any other decision."""
     keys = around.proof_keys
     if keys is None or served.action != "challenge":
         return None

@@ -289,7 +289,7 @@ def _window(choices: Choices) -> Window:
 
 
 def _pause(choices: Choices) -> int:
-    """To the next arrival: nothing, part of a second, exactly a second, several."""
+    """The time to the next arrival: nothing, part of a second, exactly a second, several."""
     return pick(
         choices, (0, 1, 250_000_000, 999_999_999, SECOND, SECOND, 2_500_000_000, 6 * SECOND)
     )

@@ -18,14 +18,14 @@ const VERSION: u8 = 1;
 const PROOF: &[u8] = b"tidegate challenge proof v1\0";
 const AGENT: &[u8] = b"tidegate challenge agent v1\0";
 const SEAL: &[u8] = b"tidegate challenge seal v1\0";
-/// Of the hash that stands for a user agent.
+/// Bytes of the hash that stands for a user agent.
 const AGENT_BYTES: usize = 16;
-/// Of a user agent: what comes after them does not count.
+/// Bytes of a user agent that are read: the rest does not count.
 const READ_AGENT_BYTES: usize = 1024;
 
 type HmacSha256 = Hmac<Sha256>;
 
-/// Who solved a challenge, as far as the proof is bound to it.
+/// The client that solved a challenge, as far as the proof is bound to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
     pub network: Network,
@@ -33,7 +33,7 @@ pub struct Client {
     pub agent: [u8; AGENT_BYTES],
 }
 
-/// What reads the proofs of one tenant. Each key is kept as it is after its first block.
+/// Keys that read the proofs of one tenant. Each key is kept as it is after its first block.
 #[derive(Clone)]
 pub struct Keys {
     tenant: Uuid,
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// The keys of a tenant, derived from those of the service.
+    /// The keys of a tenant, derived from the service's.
     pub fn new(tenant: Uuid, proof_key: &[u8; 32], sealing_key: &[u8; 32]) -> Self {
         let derived = |key: &[u8; 32], label: &[u8]| {
             let key = mac(&keyed(key), &[label, tenant.as_bytes()]);
@@ -63,8 +63,8 @@ impl Keys {
         }
     }
 
-    /// Who sends a request, by the address as text; one that is none counts as none. No user agent
-    /// is the same as an empty one.
+    /// The client that sends a request, by the address as text; other text counts as no address. No
+    /// user agent is the same as an empty one.
     pub fn client(&self, client_ip: Option<&str>, user_agent: Option<&str>) -> Client {
         let text = user_agent.unwrap_or_default().as_bytes();
         let text = text.get(..READ_AGENT_BYTES).unwrap_or(text);
@@ -73,7 +73,7 @@ impl Keys {
         Client { network: Network::of(client_ip.unwrap_or_default()), agent }
     }
 
-    /// What a token is at a time, in nanoseconds since 1970, for whoever shows it.
+    /// The status of a token at a time, in nanoseconds since 1970, for the client that shows it.
     pub fn read(&self, token: &str, at: i64) -> Finding {
         token::read(self.tenant, &self.proof, token, at)
     }

@@ -1,4 +1,5 @@
-//! What the definition in Python made (`tidegate/policy/proofs.py`) is read, and made again.
+//! The Rust reader reads and makes the same tokens as the definition in Python
+//! (`tidegate/policy/proofs.py`).
 
 use uuid::Uuid;
 

@@ -15,7 +15,7 @@ const TAG_BYTES: usize = 32;
 /// Nanoseconds that clocks may differ by.
 const CLOCK_TOLERANCE: i64 = 300 * 1_000_000_000;
 
-/// What a verified token says; times are nanoseconds since 1970.
+/// The content of a verified token; times are nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claims {
     pub pass_id: Uuid,
@@ -25,14 +25,14 @@ pub struct Claims {
     pub client: Client,
 }
 
-/// What a token is.
+/// The status of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
     Valid(Claims),
     Expired(Claims),
     /// No token of this version, or not as it was made.
     Invalid,
-    /// It names another tenant.
+    /// The token names another tenant.
     Foreign,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn read(tenant: Uuid, key: &HmacSha256, token: &str, at: i64) -> Find
     }
 }
 
-/// What a token says that has the one form that tokens have, and which tenant it names.
+/// The content of a token in the one form that tokens have, and the tenant it names.
 fn claims(body: &[u8]) -> Option<(Uuid, Claims)> {
     let (&version, mut rest) = body.split_first()?;
     let mut field = || {

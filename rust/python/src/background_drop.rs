@@ -2,7 +2,7 @@
 
 use std::thread::Builder;
 
-/// Lets go of something on a thread of its own, or here where there is none.
+/// Drops a value on a thread of its own, or here if no thread can start.
 pub(crate) fn drop_aside(large: impl Send + 'static) {
     _ = Builder::new().spawn(move || drop(large));
 }

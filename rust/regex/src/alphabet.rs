@@ -12,7 +12,7 @@ use super::positions::COMMON_SETS;
 pub(super) type Ranges = SmallVec<[(u32, u32); 3]>;
 
 const ASCII: usize = 128;
-/// Stands for the classes that no byte has room for.
+/// A byte that stands for all classes that it cannot hold.
 const FAR: u8 = u8::MAX;
 
 /// Maps each character to a class; all characters of a class are in the same sets.
@@ -20,11 +20,11 @@ const FAR: u8 = u8::MAX;
 pub(super) struct Alphabet {
     /// The class of each, or [`FAR`].
     ascii: [u8; ASCII],
-    /// Where each interval of code points starts, and its class; of those that are all in
-    /// `ascii` the last alone.
+    /// The start of each interval of code points, and its class; only the last of those that are
+    /// all in `ascii`.
     starts: Box<[u32]>,
     classes: Box<[u16]>,
-    /// What the characters of a class are to an assertion.
+    /// The side of a class's characters for assertions.
     sides: Box<[Side]>,
 }
 
@@ -92,14 +92,14 @@ impl Alphabet {
         Some((alphabet, members))
     }
 
-    /// Drops the intervals before the one that has the first character past ASCII.
+    /// Drops the intervals before the one with the first character past ASCII.
     fn forget_ascii(&mut self) {
         let kept = self.interval(ASCII as u32);
         self.starts = self.starts.get(kept..).unwrap_or_default().into();
         self.classes = self.classes.get(kept..).unwrap_or_default().into();
     }
 
-    /// How many classes there are.
+    /// The number of classes.
     pub(super) const fn len(&self) -> usize {
         self.sides.len()
     }

@@ -1,4 +1,4 @@
-//! Where a pattern matches, and what its groups take.
+//! The places where a pattern matches, and the ranges of its groups.
 //!
 //! First the machine runs over the text backwards and finds at each place the positions
 //! that lead to a match. A single thread then goes forwards and always takes what is
@@ -12,8 +12,8 @@ use super::looks::{Looks, Side};
 use super::machine::{Bits, Machine, Set, has};
 use super::program::{Choice, Instruction, Place, Program, Repeat};
 
-/// The positions that lead to a match are kept once in this number of characters, and found
-/// again from there.
+/// Distance in characters between places whose sets are kept; the sets between are computed again
+/// from there.
 const BLOCK: usize = 64;
 
 /// A pattern that knows where it matches.
@@ -34,7 +34,7 @@ pub struct Captures {
 }
 
 impl Captures {
-    /// What a group took, the whole match for 0; None when it took no part.
+    /// The range of a group, the whole match for 0; None if the group took no part.
     pub fn get(&self, group: usize) -> Option<Range<usize>> {
         let slot = group.saturating_mul(2);
         let start = self.slots.get(slot).copied().flatten()?;
@@ -56,7 +56,7 @@ pub(super) struct Matches<'p> {
     block: Vec<u64>,
     block_number: usize,
     thread: Thread,
-    /// Where the next may begin, and where the one before ended.
+    /// The place where the next match may begin, and the place where the one before ended.
     start: usize,
     last_end: Option<usize>,
 }
@@ -83,7 +83,7 @@ impl<'p> Reading<'p> {
         class.map_or(Side::Edge, |class| self.alphabet.side(*class))
     }
 
-    /// What holds before the character at a place.
+    /// The assertions that hold before the character at a place.
     fn looks(&self, at: usize) -> Looks {
         Looks::between(self.side(at.checked_sub(1)), self.side(Some(at)))
     }
@@ -218,12 +218,12 @@ impl Iterator for Matches<'_> {
     }
 }
 
-/// The one thread, and what it would do next if this fails.
+/// The one thread, and its next steps if this one fails.
 #[derive(Debug, Default)]
 struct Thread {
     slots: Vec<Option<usize>>,
     stack: Vec<Task>,
-    /// When each place was last entered.
+    /// The time at which each place was last entered.
     entered: Vec<u32>,
     now: u32,
 }
@@ -249,13 +249,13 @@ impl Thread {
         std::mem::replace(place, at)
     }
 
-    /// What is to be done next, the last of it first.
+    /// Adds the next places, the last of them first.
     fn enter(&mut self, places: impl IntoIterator<Item = Place>) {
         self.stack.extend(places.into_iter().map(Task::Enter));
     }
 
-    /// Goes on to the preferred character that leads to a match, and reads it: the place
-    /// behind. None where the match ends.
+    /// Goes on to the preferred character that leads to a match, and reads it. Gives the place
+    /// behind, or None at the end of the match.
     fn settle(
         &mut self,
         finder: &Finder,

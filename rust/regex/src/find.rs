@@ -1,9 +1,9 @@
-//! Searching short texts for a constant one.
+//! Search of short texts for a constant one.
 
 use memchr::{memchr_iter, memmem};
 use smallvec::SmallVec;
 
-/// Constants up to this length lie beside what else a search needs.
+/// Constants up to this length are stored inline.
 const INLINE_BYTES: usize = 24;
 
 /// Places that are tried before a search with a bound on its time takes over.
@@ -42,7 +42,7 @@ impl Part {
         Self { text: text.as_bytes().into(), rare: rarest(text) }
     }
 
-    /// Whether a text has this one somewhere.
+    /// Whether a text contains this one.
     #[inline]
     pub fn is_in(&self, text: &str) -> bool {
         has_part(text, &self.text, self.rare)
@@ -56,7 +56,7 @@ pub fn rarest(text: &str) -> usize {
     rarest.map_or(0, |(place, _)| place)
 }
 
-/// Whether a text has a part somewhere, whose rarest byte is at `place`.
+/// Whether a text contains a part whose rarest byte is at `place`.
 #[inline]
 pub fn has_part(text: &str, part: &[u8], place: usize) -> bool {
     let text = text.as_bytes();

@@ -1,30 +1,29 @@
-//! What threads found out by running a pattern, for each of some threads.
+//! The steps that threads found by running a pattern, for each of some threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use super::lazy::Lazy;
 
-/// Threads whose findings are kept apart; more of them share places.
+/// Number of threads with findings of their own; more threads share places.
 const PLACES: usize = 4;
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// Where this thread looks first.
+    /// The first place for this thread.
     static FIRST: usize = NEXT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Made when the pattern is first run.
+/// Allocated when the pattern is first run.
 #[derive(Debug, Default)]
 pub(super) struct Lazies(OnceLock<Box<[Place; PLACES]>>);
 
-/// Each is an allocation of its own, so that threads write no cache line of one another.
+/// An allocation for each, so that threads never write the same cache line.
 type Place = OnceLock<Box<Mutex<Lazy>>>;
 
 impl Lazies {
-    /// Runs something on what this thread found out before, as far as no other has it at
-    /// that moment.
+    /// Runs something on the findings of this thread, or on new ones if another thread has them.
     pub(super) fn with<T>(&self, run: impl FnOnce(&mut Lazy) -> T) -> T {
         let places = self.0.get_or_init(Box::default);
         let first = FIRST.with(|first| *first);

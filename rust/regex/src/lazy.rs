@@ -17,25 +17,25 @@ const MAX_BYTES: usize = 512 * 1024;
 /// Most steps that one search may add.
 const MAX_STEPS: u32 = 512;
 
-/// What it takes to look a step up for a byte of text, and to keep one that is new, beside a step
-/// of the machine: in the units of [`Machine::step_work`].
+/// The work of a step's lookup for a byte of text, and of adding a new step, beside a step of the
+/// machine: in the units of [`Machine::step_work`].
 const BYTE_WORK: u64 = 12;
 const NEW_STEP_WORK: u64 = 1_500;
-/// The number of those that make one unit of cost, some 20 ns.
+/// Units of work in one unit of cost, some 20 ns.
 const A_UNIT: u64 = 100;
 
-/// What a step leads to, beside the start of a state's steps.
+/// The targets of a step, other than the start of a state's steps.
 const UNKNOWN: u32 = u32::MAX;
 const MATCH: u32 = UNKNOWN - 1;
-/// No text that follows can match.
+/// A state from which no text matches.
 const DEAD: u32 = UNKNOWN - 2;
 
 /// The states found so far; one for each thread that searches.
 #[derive(Debug, Default)]
 pub(super) struct Lazy {
-    /// By state and class; the class behind the last is the end of the text.
+    /// Steps by state and class; the class behind the last is the end of the text.
     steps: Vec<u32>,
-    /// The set of each state, then what the last character was.
+    /// The set of each state, then the side of the last character.
     sets: Vec<u64>,
     sides: Vec<Side>,
     by_set: HashTable<u32>,
@@ -51,7 +51,7 @@ pub(super) struct Automaton<'p> {
     pub(super) machine: &'p Machine,
 }
 
-/// What was not looked at, and the state before it.
+/// The part of the text that was not read, and the state before it.
 pub(super) struct Rest<'t> {
     text: &'t str,
     state: u32,
@@ -66,7 +66,7 @@ impl Automaton<'_> {
         })
     }
 
-    /// The same, as long as that is quick.
+    /// The same, as far as it is quick.
     ///
     /// # Errors
     /// The text makes too many new states.
@@ -127,7 +127,7 @@ impl Automaton<'_> {
         }
     }
 
-    /// Whether the pattern matches in the rest of a text, with nothing kept.
+    /// Whether the pattern matches in the rest of a text, without keeping steps.
     fn run(self, rest: Rest<'_>, lazy: &mut Lazy) -> bool {
         let number = lazy.number(self, rest.state);
         let mut before = lazy.load(self.machine.words(), number);
@@ -166,7 +166,7 @@ impl Lazy {
         (state as usize).checked_div(automaton.stride()).unwrap_or(0)
     }
 
-    /// Puts the set of a state where it can be worked on.
+    /// Copies the set of a state to where it can be changed.
     fn load(&mut self, words: usize, number: usize) -> Side {
         let start = number.saturating_mul(words);
         let set = self.sets.get(start..start.saturating_add(words)).unwrap_or_default();
@@ -176,7 +176,7 @@ impl Lazy {
         self.sides.get(number).copied().unwrap_or(Side::Edge)
     }
 
-    /// Finds out where a step leads, and keeps it.
+    /// Computes the target of a step, and keeps it.
     #[cold]
     fn add(&mut self, automaton: Automaton<'_>, state: u32, class: usize) -> u32 {
         let Automaton { alphabet, machine } = automaton;
@@ -252,7 +252,7 @@ impl Lazy {
         number
     }
 
-    /// Forgets all but the state before the text, which is the first.
+    /// Drops all states but the first, which is before the text.
     fn clear(&mut self, automaton: Automaton<'_>) {
         self.steps.clear();
         self.sets.clear();

@@ -45,15 +45,15 @@ pub use work::{Unlimited, Work};
 /// parser's: group, alternation, concatenation, repetition.
 const NESTING: u32 = 400;
 
-/// What it takes to look for a text in a byte, and to find a match there beside the steps of the
-/// machine, in the units of [`Machine::step_work`].
+/// The work of a search for a text in a byte, and of a match there beside the steps of the machine,
+/// in the units of [`Machine::step_work`].
 const PART_WORK: u64 = 2;
 const FIND_WORK: u64 = 200;
 
 /// Shorter texts are in too many others to be worth a search of their own.
 const MIN_PART: usize = 2;
 
-/// Why a pattern is not compiled.
+/// The reason why a pattern is refused.
 #[derive(Debug)]
 pub enum Refused {
     Syntax(Box<regex_syntax::Error>),
@@ -71,7 +71,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// What every match of a pattern has, to be looked for before the pattern is run.
+/// Texts in every match of a pattern, to be searched for before the pattern is run.
 #[derive(Debug, Default)]
 pub struct Required {
     /// Texts of which every match has one, the best to look for first.
@@ -92,15 +92,15 @@ pub struct Regex(Arc<Compiled>);
 
 struct Compiled {
     text: Box<str>,
-    /// A text that every match has; None where the start of a subject tells as soon.
+    /// A text that every match has; None if the start of a subject decides as soon.
     part: Option<Part>,
     alphabet: Alphabet,
     machine: Machine,
     groups: usize,
-    /// For the first that asks: most are asked for once, and soon.
+    /// Kept for the first call: most patterns get only one, early.
     required: Mutex<Option<Box<Required>>>,
     lazies: Lazies,
-    /// Made where matches are asked for.
+    /// Made by the first search for matches.
     finder: OnceLock<Box<Finder>>,
 }
 
@@ -131,26 +131,25 @@ impl Regex {
         })))
     }
 
-    /// A text of the pattern: the same for those compiled from the same.
+    /// A text of the pattern, the same for equal patterns.
     pub fn as_str(&self) -> &str {
         &self.0.text
     }
 
-    /// What every match has. The first call takes the stored value; later calls take as long as to read
-    /// the pattern again.
+    /// The texts that every match has. The first call takes the stored value; later calls parse the
+    /// pattern again.
     pub fn required(&self) -> Required {
         let known = self.0.required.lock().unwrap_or_else(PoisonError::into_inner).take();
         let read = || parse(&self.0.text).map(|hir| Required::new(&hir)).unwrap_or_default();
         known.map_or_else(read, |known| *known)
     }
 
-    /// How many capturing groups the pattern has.
+    /// The number of capturing groups.
     pub fn groups(&self) -> usize {
         self.0.groups
     }
 
-    /// Whether the pattern is found anywhere in a text; true as well where the work is over
-    /// before.
+    /// Whether the pattern is found anywhere in a text; true also if the work is over before.
     pub fn is_match(&self, text: &str, work: &mut impl Work) -> bool {
         let Compiled { alphabet, machine, lazies, .. } = &*self.0;
         let automaton = Automaton { alphabet, machine };
@@ -158,7 +157,7 @@ impl Regex {
             || self.has_part(text, work) && lazies.with(|lazy| automaton.is_match(text, lazy, work))
     }
 
-    /// Whether the pattern may be found in a text, as far as that is known quickly.
+    /// Whether the pattern may be found in a text, as far as that is quickly known.
     fn may_match(&self, text: &str, work: &mut impl Work) -> bool {
         let Compiled { alphabet, machine, lazies, .. } = &*self.0;
         let automaton = Automaton { alphabet, machine };
@@ -173,7 +172,7 @@ impl Regex {
         })
     }
 
-    /// Makes ready for [`Regex::matches`], which finds nothing before.
+    /// Prepares [`Regex::matches`], which finds nothing before.
     ///
     /// # Errors
     /// As [`Regex::new`].
@@ -185,8 +184,8 @@ impl Regex {
         Ok(())
     }
 
-    /// The matches in a text from left to right, the preferred one at each place; none where the
-    /// work is over before.
+    /// The matches in a text from left to right, the preferred one at each place; none if the work
+    /// is over before.
     pub fn matches<'t, W: Work>(
         &'t self,
         text: &'t str,
@@ -217,7 +216,7 @@ impl Compiled {
     }
 }
 
-/// Patterns are equal that were compiled from the same text.
+/// Patterns that were compiled from the same text are equal.
 impl PartialEq for Regex {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str()

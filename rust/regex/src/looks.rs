@@ -1,8 +1,8 @@
-//! What a pattern may ask of a place between two characters.
+//! Assertions on a place between two characters.
 
 use regex_syntax::hir::Look;
 
-/// What stands on one side of a place.
+/// The character on one side of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Side {
     /// The start or the end of the text.
@@ -86,7 +86,7 @@ impl Looks {
         .fold(Self::NONE, |all, (_, look)| all.union(look))
     }
 
-    /// Whether all assertions that are needed are in the set.
+    /// Whether all needed assertions are in the set.
     pub(super) const fn allow(self, needed: Self) -> bool {
         needed.0 & !self.0 == 0
     }

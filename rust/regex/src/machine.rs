@@ -8,8 +8,8 @@ use super::alphabet::{Members, ones};
 use super::looks::Looks;
 use super::positions::{Ends, Positions, Product};
 
-/// A set of positions: a word of nothing, the words of the set, a word of nothing, so
-/// that what is shifted in at either end is there to read.
+/// A set of positions: an empty word, the words of the set, an empty word, so that shifts can read
+/// past either end.
 pub(super) type Set = [u64];
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Machine {
     last: Box<[(Looks, Run)]>,
     empty: Box<[Looks]>,
     follow: Box<[(Looks, Follow)]>,
-    /// What a step does at most.
+    /// The most work of a step.
     step_work: u64,
 }
 
@@ -35,22 +35,22 @@ struct Run {
     words: Box<[u64]>,
 }
 
-/// What follows what, under the same assertions.
+/// Which positions follow which, under the same assertions.
 #[derive(Debug)]
 struct Follow {
     shifts: Box<[Shift]>,
     /// The words that pieces are read from, in order.
     sources: Box<[Source]>,
-    /// Those of the first source, then those of the next.
+    /// The pieces of the first source, then those of the next.
     pieces: Box<[Piece]>,
     products: Box<[Products]>,
 }
 
-/// The same while it comes together.
+/// The builder of a [`Follow`].
 #[derive(Default)]
 struct FollowBuilder {
     shifts: Vec<Shift>,
-    /// By the word that each is read from.
+    /// Pieces by the word they are read from.
     pieces: BTreeMap<usize, Vec<Piece>>,
     products: Vec<Products>,
 }
@@ -60,9 +60,9 @@ struct FollowBuilder {
 struct Shift {
     /// The word before the first that is read.
     from: usize,
-    /// Bits from there to what is written, beside whole words.
+    /// The shift in bits, beside whole words.
     bits: u32,
-    /// What is written.
+    /// The words that are written.
     to: Run,
 }
 
@@ -93,7 +93,7 @@ struct Products {
 
 const PRODUCTS: usize = 16;
 
-/// Some of the positions of one word.
+/// Some positions of one word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits {
     word: usize,
@@ -143,7 +143,7 @@ impl Machine {
         self.words
     }
 
-    /// What a step does at most, in the units of `tidegate/regex/work.py`.
+    /// The most work of a step, in the units of `tidegate/regex/work.py`.
     pub(super) const fn step_work(&self) -> u64 {
         self.step_work
     }
@@ -216,7 +216,7 @@ impl FollowBuilder {
         }
     }
 
-    /// What follows what, with no room for more.
+    /// The finished form, without spare capacity.
     fn build(mut self) -> Follow {
         let number = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
         let sources = self.pieces.iter().flat_map(|(word, pieces)| {
@@ -237,7 +237,7 @@ impl FollowBuilder {
 }
 
 impl Follow {
-    /// What all of it does in one step.
+    /// The work of all of it in one step.
     fn work(&self) -> u64 {
         let shifts = self.shifts.iter().map(|shift| shift_cost(shift.to.words.len()));
         let pieces = self.pieces.len().saturating_mul(PIECE_COST);
@@ -317,13 +317,13 @@ impl Bits {
         Self { word: word_of(position), bits: 1 << (position % 64) }
     }
 
-    /// Those of the bits that a set has.
+    /// The bits that a set has.
     #[inline]
     fn within(self, set: &Set) -> u64 {
         set.get(self.word).map_or(0, |word| word & self.bits)
     }
 
-    /// The last of the positions that a set has.
+    /// The last of these positions that a set has.
     pub(super) fn last_in(self, set: &Set) -> Option<u32> {
         let bit = self.within(set).checked_ilog2()?;
         Some((self.word.wrapping_sub(1) as u32).wrapping_mul(64).wrapping_add(bit))
@@ -364,17 +364,17 @@ impl Run {
     }
 }
 
-/// What the two ways of a distance cost, as `tidegate/regex/work.py` has it.
+/// The cost of either way of a distance, as in `tidegate/regex/work.py`.
 const PIECE_COST: usize = 4;
 
 const fn shift_cost(words: usize) -> usize {
     words.saturating_mul(2).saturating_add(28)
 }
 
-/// What a product costs beside its words.
+/// The cost of a product beside its words.
 const PRODUCT_COST: usize = 8;
 
-/// What a step costs by itself and for the words of all positions.
+/// The cost of a step by itself and for the words of all positions.
 const fn step_work(words: usize) -> u64 {
     words.saturating_mul(2).saturating_add(80) as u64
 }

@@ -22,16 +22,17 @@ const MAX_PAIRS: usize = 16;
 const MAX_POSITIONS: usize = 1 << 16;
 const MAX_NAMED: usize = 1 << 20;
 
-/// Most patterns have no more sets.
+/// Sets in most patterns, at most.
 pub(super) const COMMON_SETS: usize = 28;
 
-/// Positions that may come at one end, by what they need there: mostly one, which needs nothing.
+/// Positions that may come at one end, by the assertions they need there: mostly one entry, which
+/// needs none.
 pub(super) type Ends = SmallVec<[(Looks, SmallVec<[u32; 4]>); 1]>;
 
-/// Under what a part may be passed over.
+/// Assertions under which a part may be skipped.
 type Empty = SmallVec<[Looks; 2]>;
 
-/// All of `to` may follow all of `from`.
+/// Every position of `to` may follow every one of `from`.
 #[derive(Debug)]
 pub(super) struct Product {
     pub(super) needs: Looks,
@@ -47,7 +48,7 @@ pub(super) struct Positions {
     pub(super) set_of: Vec<u32>,
     pub(super) first: Ends,
     pub(super) last: Ends,
-    /// Under what the empty text matches.
+    /// Assertions under which the empty text matches.
     pub(super) empty: Empty,
     /// Positions that may follow the one so far before them.
     pub(super) near: BTreeMap<(Looks, i32), Vec<u32>>,
@@ -101,7 +102,7 @@ impl Positions {
     }
 }
 
-/// What is known of a part of the pattern.
+/// Facts about a part of the pattern.
 #[derive(Default)]
 struct Part {
     first: Ends,
@@ -205,8 +206,8 @@ impl Builder {
         Ok(Part { first, last, empty })
     }
 
-    /// Repeats a part. A part that may be empty may be asked for fewer times,
-    /// and then never empty: the copies are chained as those are that may be left out.
+    /// Repeats a part. A part that may be empty gets a lower count and is never empty then: the
+    /// copies are chained like optional ones.
     fn repetition(&mut self, repetition: &Repetition) -> Result<Part, Refused> {
         let copies = repetition.max.unwrap_or(repetition.min.max(1));
         let mut needed = Part::empty(Looks::NONE);
@@ -270,7 +271,7 @@ fn add_ends(ends: &mut Ends, more: Ends, needs: Looks) {
     }
 }
 
-/// Leaves out what asks for more than another does.
+/// Drops alternatives that ask for more than another one does.
 fn simplify(all: &mut Empty) {
     if all.len() < 2 {
         return;

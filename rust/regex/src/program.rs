@@ -1,6 +1,5 @@
-//! A pattern as a program of one thread (Thompson's), in which the order of what may be
-//! done says what is preferred. It is built from its end: each part gets what
-//! follows it.
+//! A pattern as a program of one thread (Thompson's); the order of its alternatives is their
+//! preference. It is built from its end: each part gets the part that follows it.
 
 use regex_syntax::hir::{Hir, HirKind, Repetition};
 
@@ -18,7 +17,7 @@ pub(super) type Place = u32;
 pub(super) enum Instruction {
     /// Read the character of a position.
     Read { position: u32, then: Place },
-    /// Go on where these hold.
+    /// Go on if these hold.
     Require { needs: Looks, then: Place },
     /// Note the place in the text.
     Mark { slot: u32, then: Place },
@@ -30,8 +29,8 @@ pub(super) enum Instruction {
     Accept,
 }
 
-/// Positions, counted from the last of the pattern, of which one has to lead to a match
-/// for a part that reads before all else. None where only trying tells.
+/// Positions, counted from the last of the pattern, one of which must lead to a match for a part
+/// that reads before all else. None if only trying decides.
 pub(super) type Guard = Option<Box<[Bits]>>;
 
 #[derive(Debug)]
@@ -42,8 +41,8 @@ pub(super) struct Repeat {
     pub(super) guard: Guard,
 }
 
-/// Alternatives. Of those that read before all else, the first that leads to a match is
-/// found by its bits.
+/// Alternatives. Among those that read before all else, bits find the first one that leads to a
+/// match.
 #[derive(Debug)]
 pub(super) struct Choice {
     pub(super) places: Box<[Place]>,
@@ -214,7 +213,7 @@ impl Builder {
         Ok(place)
     }
 
-    /// The choice between a part, which is followed by `after`, and what comes then.
+    /// The choice between a part, which is followed by `after`, and leaving it.
     fn repeat(&self, of: &Repetition, enter: Place, after: Place, leave: Place) -> Instruction {
         let guard = self.first(enter, after).map(|first| all_bits(&first));
         Instruction::Repeat(Repeat { enter, leave, greedy: of.greedy, guard })

@@ -15,8 +15,8 @@ const MIN_LENGTH: usize = 3;
 /// The most ways to look for one pattern.
 const MAX_CHOICES: usize = 4;
 
-/// Texts in lower case of which every match has at least one, as many times as that can be
-/// said; the best to look for first, none where none is worth it.
+/// Texts in lower case of which every match has at least one, as several such lists, the best
+/// first; no list if none is worth a search.
 pub(crate) fn required_texts(hir: &Hir) -> Vec<Vec<Box<str>>> {
     let boxed = |texts: Vec<String>| texts.into_iter().map(String::into_boxed_str).collect();
     required(hir).into_iter().map(boxed).collect()
@@ -44,7 +44,7 @@ fn worthwhile(mut texts: Vec<String>) -> Option<Vec<String>> {
     (is_long && !texts.is_empty() && texts.len() <= MAX_TEXTS).then_some(texts)
 }
 
-/// What each of the parts, or parts that are fixed text together, requires.
+/// The required texts of each part, where neighbouring fixed parts are one.
 fn of_concatenation(parts: &[Hir]) -> Vec<Vec<String>> {
     let mut runs = Runs::default();
     for part in parts {
@@ -56,7 +56,7 @@ fn of_concatenation(parts: &[Hir]) -> Vec<Vec<String>> {
     runs.required
 }
 
-/// Fixed text as it comes together, and the texts required so far.
+/// Fixed text that is being collected, and the texts required so far.
 #[derive(Default)]
 struct Runs {
     open: String,

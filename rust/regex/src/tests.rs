@@ -1,4 +1,4 @@
-//! The answers are those of the `regex` crate, for any pattern and any text.
+//! The answers are the same as those of the `regex` crate, for any pattern and any text.
 
 #![allow(clippy::arithmetic_side_effects)]
 

@@ -2,7 +2,7 @@
 
 use regex_syntax::is_meta_character;
 
-/// How `tidegate/regex/translation.py` writes most characters.
+/// The form in which `tidegate/regex/translation.py` writes most characters.
 const CODE_POINT: &str = r"\x{";
 
 /// A pattern that is read as the same: visible characters of ASCII that are given by their
@@ -32,7 +32,7 @@ pub(super) fn shortened(pattern: &str) -> Box<str> {
     short.into()
 }
 
-/// The character that a text begins with the code point of, and what follows.
+/// The character whose code point begins a text, and the rest.
 pub(super) fn code_point(text: &str) -> Option<(char, &str)> {
     let digits = text.strip_prefix(CODE_POINT)?;
     let (mut number, mut rest) = (None, digits.bytes());

@@ -1,4 +1,4 @@
-//! What a search counts for its caller, who may end it.
+//! Work of a search, counted for its caller, who may end it.
 
 /// Counts the work of searches, and says when there has been enough of it.
 ///
@@ -8,7 +8,7 @@ pub trait Work {
     /// Counts units that are about to be done.
     fn add(&mut self, units: u64);
 
-    /// Whether what follows is left undone.
+    /// Whether the rest is left undone.
     fn is_over(&self) -> bool;
 }
 

@@ -88,7 +88,7 @@ def test_a_document_may_come_from_standard_input() -> None:
 
 
 def test_json_has_file_place_and_second_places(bad: Path) -> None:
-    """One document on standard output, by either spelling."""
+    """Either spelling of the option prints one JSON document on standard output."""
     for flags in (["--json"], ["--format", "json"]):
         report = json.loads(run(str(bad), *flags).stdout)
         assert report["ok"] is False

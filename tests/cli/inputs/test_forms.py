@@ -79,7 +79,7 @@ def read(form: str, line: str) -> dict[str, Any]:
 
 
 def value(event: dict[str, Any], expression: str) -> Any:
-    """What the engine reads in an event: it is one, and the encoder takes it."""
+    """An expression's value for an event, which the encoder accepts."""
     return tidegate.compile(expression).evaluate(event)
 
 
@@ -128,7 +128,7 @@ def test_a_request_line_that_is_none_is_the_path() -> None:
 
 
 def test_traefik_in_text_and_in_json() -> None:
-    """The same request in both: client, path, status, router."""
+    """Both forms give the same request: client, path, status, router."""
     text, other = read("traefik", TRAEFIK), read("traefik", TRAEFIK_JSON)
     for event in (text, other):
         assert event["request"]["path"] == "/whoami"

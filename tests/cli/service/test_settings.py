@@ -25,7 +25,7 @@ def run(*arguments: str) -> Result:
 
 
 def refusal(*arguments: str) -> str:
-    """What a command with a wrong setting says; it starts nothing."""
+    """The message of a command with a wrong setting; it starts nothing."""
     result = run(*arguments)
     assert isinstance(result.exception, SettingsError), result.output
     text = str(result.exception)
@@ -55,7 +55,7 @@ def test_a_settings_file_that_is_named_and_absent_is_refused(file: Path) -> None
 def test_a_wrong_value_in_the_file_is_named_with_the_file(
     file: Path, content: str, setting: str, reason: str
 ) -> None:
-    """One line: the setting, its value, the file, and what it may be."""
+    """The message has one line: the setting, its value, the file, and the possible values."""
     file.write_text(content)
     with pytest.raises(SettingsError) as caught:
         load_settings()

@@ -1,1 +1,1 @@
-"""What is run by hand: pictures of every page, and how fast it is."""
+"""Commands to run by hand: pictures of every page, and its speed."""

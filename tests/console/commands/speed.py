@@ -61,7 +61,7 @@ def heap(session: CDPSession) -> int:
 
 
 def growth(page: Page, paths: list[str]) -> float:
-    """What scripts hold after all changes of page, as a multiple of what they held before."""
+    """The memory of scripts after all changes of page, as a multiple of the memory before."""
     session = page.context.new_cdp_session(page)
     visits = cycle(paths)
     for path in islice(visits, WARM_UP):

@@ -37,7 +37,7 @@ def engine_of(build: Build, *policies: dict[str, Any]) -> Engine:
 
 
 def effects(engine: Engine, at: int, path: str = "/1") -> bytes:
-    """What another engine did with an event of the address."""
+    """The effects of another engine for an event of the address."""
     other = Engine(engine.definitions, evaluator=engine.evaluator)
     return bytes(other.serve(orjson.dumps(event(path, *ADDRESSES)), at, "id").effects)
 

@@ -57,7 +57,8 @@ def test_ended_mitigations_are_not_listed(build: Build) -> None:
 
 
 def test_pages_follow_each_other_without_gap(build: Build) -> None:
-    """Each goes on after the last of the one before, though the state changes between."""
+    """Each page continues after the last item of the previous one, though the state changes
+    between."""
     engine, at = engine_of(build), START + 5 * SECOND
     expected = engine.active_mitigations(at)
     found = page = engine.active_mitigations(at, limit=3)

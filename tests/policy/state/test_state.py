@@ -155,7 +155,7 @@ class TestSnapshot:
         assert decision.reason == "active-mitigation"
 
     def test_what_the_definitions_no_longer_have_is_dropped(self, build: Build) -> None:
-        """Other entities, clauses, measures, mitigations."""
+        """Entities, clauses, measures and mitigations that the definitions lack are dropped."""
         snapshot = self.engine(build).snapshot()
 
         def left(**sections: Any) -> list[Any]:

@@ -115,7 +115,7 @@ def test_the_old_engine_does_not_see_the_new_one(build: Build) -> None:
 
 
 def test_a_line_of_successors_keeps_the_state(build: Build) -> None:
-    """Each from the one before, with decisions between."""
+    """Each successor takes over from the one before, with decisions between."""
     engine = build(**sections(guessing(4)))
     for second in range(3):
         assert decide(engine, second) == ["allow"]

@@ -35,7 +35,7 @@ class Log:
     distinct: bool
 
     def values(self, events: list[Seen]) -> Iterator[int]:
-        """What the window holds after each event, at most the threshold."""
+        """The content of the window after each event, at most the threshold."""
         counted: list[Seen] = []
         for each in events:
             newest = max([each.at, *(other.at for other in counted)])

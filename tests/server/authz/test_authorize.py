@@ -27,7 +27,7 @@ def authz(shop: Deciding, target: str = "/", path: str = "/authz", **more: str) 
 
 
 def test_a_question_is_decided_on_and_recorded(fresh: Deciding) -> None:
-    """As a call of the runtime operation is: the third login of an address is blocked."""
+    """A proxy's question is decided on as a call is: the third login of an address is blocked."""
     assert [authz(fresh, "/login").status for _ in range(4)] == [200, 200, 403, 403]
     assert fresh.decide("/login", "203.0.113.9")["action"]["type"] == "block"
     decisions = fresh.get("decisions")
@@ -37,7 +37,7 @@ def test_a_question_is_decided_on_and_recorded(fresh: Deciding) -> None:
 
 @pytest.mark.parametrize("key", ["", "tg_wrong"])
 def test_a_proxy_without_a_key_gets_401(fresh: Deciding, key: str) -> None:
-    """And nothing is decided."""
+    """A proxy without a key gets 401, and nothing is decided."""
     seen = authz(fresh, x_service_api_key=key)
     assert (seen.status, seen.json()["code"]) == (401, "unauthenticated")
     assert fresh.get("decisions") == []
@@ -51,7 +51,7 @@ def test_every_method_asks_the_same(fresh: Deciding, method: str) -> None:
 
 
 def test_a_question_that_is_not_clear_is_refused(fresh: Deciding) -> None:
-    """With 403, which is a refusal to every proxy, and nothing is decided."""
+    """An unclear question gets 403, which is a refusal to every proxy, and nothing is decided."""
     seen = authz(fresh, x_forwarded_uri="/free")
     assert (seen.status, seen.json()["code"]) == (403, "request-refused")
     assert fresh.get("decisions") == []
@@ -76,7 +76,7 @@ def test_past_the_limit_of_the_key_there_is_no_decision(fresh: Deciding) -> None
 
 @pytest.mark.parametrize("path", ["/authz/", "/authz/a", "/authz//a/../b?x=1"])
 def test_the_path_of_the_visitor_may_stand_behind(fresh: Deciding, path: str) -> None:
-    """As Envoy asks."""
+    """The visitor's path may stand behind the prefix, as Envoy asks."""
     headers = {"x-service-api-key": fresh.key, "x-forwarded-proto": "https"}
     assert ask(fresh.service.base_url, path, headers, host="shop.example.test").status == 200
     (decision,) = fresh.get("decisions")

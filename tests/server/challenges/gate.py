@@ -45,7 +45,7 @@ class Gate:
 
     @property
     def base_url(self) -> str:
-        """Of the service."""
+        """The base URL of the service."""
         return self.tenant.service.base_url
 
     @property
@@ -74,7 +74,7 @@ class Gate:
                 return answer
 
     def solution(self, path: str) -> str:
-        """What solves the challenge whose page is at a path, found natively."""
+        """The solution of the challenge whose page is at a path, found natively."""
         page = self.http.get(path, headers={"accept": "text/html"}).text
         found = re.search('challenge="([^"]+)"', page)
         assert found is not None
@@ -94,7 +94,7 @@ class Gate:
         return self.tenant.decide(path, address, request=request)
 
     def is_valid(self, proof: str, **headers: str) -> bool:
-        """What the service says of a proof."""
+        """The service's verdict on a proof."""
         answer = self.http.post(
             "/api/v1/challenge/proof/verify", json={"token": proof}, headers=headers
         )

@@ -1,4 +1,4 @@
-"""What stands in for Turnstile: its verification call on a socket, and its widget in a page."""
+"""A substitute for Turnstile: its verification call on a socket, and its widget in a page."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Siteverify:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Of a service that asks here."""
+        """The settings of a service that asks here."""
         return {"challenge_turnstile_verify_url": self.url}
 
     def answer(self, form: dict[str, str]) -> bytes:
-        """What the call answers; the token says it."""
+        """The answer of the call; the token determines it."""
         self.asked.append(form)
         if form.get("secret") != SECRET:
             return json.dumps({"success": False, "error-codes": ["invalid-input-secret"]}).encode()

@@ -169,7 +169,7 @@ def past(tmp_path: Path) -> Iterator[Past]:
 
 
 def code(sent: Sent) -> str:
-    """Of a problem."""
+    """The code of a problem."""
     found: str = orjson.loads(sent.body)["code"]
     return found
 
@@ -221,7 +221,7 @@ def test_nobody_waits_where_the_tenant_does_not_let_them(past: Past) -> None:
 
 
 def offered(page: Sent) -> str:
-    """What a page offers."""
+    """The offer of a page."""
     text = page.body.decode()
     if "altcha-widget" in text:
         return "check"
@@ -229,11 +229,11 @@ def offered(page: Sent) -> str:
 
 
 LOOPED = ["check"] * ROUNDS + ["wait"] * (MOST_ROUNDS - ROUNDS) + ["nothing"]
-"""What somebody is offered who solves challenge after challenge."""
+"""The offers to somebody who solves challenge after challenge."""
 
 
 def kept(page: Sent) -> str:
-    """What a browser shows that keeps the cookies of a page."""
+    """The cookies that a browser keeps of a page."""
     cookie, _, attributes = page.headers["set-cookie"].partition("; ")
     assert attributes == "Max-Age=600; HttpOnly; SameSite=Lax"
     return cookie
@@ -302,7 +302,7 @@ def test_an_actor_may_still_start_the_check_by_hand(past: Past) -> None:
 
 
 def test_a_page_that_is_loaded_again_asks_the_same(past: Past) -> None:
-    """One session for each decision, whoever asks for it how often."""
+    """Each decision has one session, whoever opens its page and however often."""
     made = past.decided()
     pages = {past.get(made, START_NS + number * SECOND_NS).body for number in range(3)}
     assert len(pages) == 1
@@ -318,7 +318,7 @@ def test_what_is_no_challenge_is_not_there(past: Past) -> None:
 
 
 def test_a_decision_of_an_earlier_version_has_its_page(past: Past) -> None:
-    """It sealed nothing, and its event has the address in clear."""
+    """A decision of an earlier version sealed nothing, and its event has the address in clear."""
     made = past.decided(is_sealed=False)
     past.get(made)
     sent = past.wait(made, START_NS + MINUTE_NS)

@@ -72,7 +72,7 @@ def comes_back(page: Page, shop: Shop, path: str) -> None:
 
 
 def test_a_visitor_is_checked_and_comes_back(browser: Browser, gate: Gate, shop: Shop) -> None:
-    """By itself, with nothing asked for elsewhere, and nothing in the console."""
+    """The check runs by itself, with no request elsewhere and nothing in the console."""
     context = context_for(browser, "checking")
     watched = Watched.of(context, gate.base_url)
     path = gate.challenged(new_address(), f"{shop.origin}/list?a=b%20c&d=%2F")

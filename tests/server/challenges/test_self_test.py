@@ -65,7 +65,7 @@ def test_it_is_red_when_keys_are_missing(public: Service) -> None:
 
 
 def test_a_template_of_no_origin_cannot_be_stored(public: Service) -> None:
-    """It is refused where it is written, so the self-test stays green."""
+    """A template of no origin is refused where it is written, so the self-test stays green."""
     tenant = shop(public, {**GREEN, "default_return_url_template": f"{ORIGIN}/back"})
     owner = tenant.by("Owner")
     made(owner.patch(tenant.path, {"settings": {"return_url_origins": [ORIGIN]}}))

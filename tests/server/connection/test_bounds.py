@@ -28,7 +28,7 @@ def test_an_address_has_its_share() -> None:
 
 
 def test_an_address_holds_its_share_of_the_memory() -> None:
-    """Others are not refused for it, until all together hold too much."""
+    """Other addresses are refused only when all together hold too much."""
     bounds = Bounds()
     bounds.hold("a", MAX_SHARE_BYTES + 1)
     assert (bounds.is_full("a"), bounds.is_full("b"), bounds.is_full(None)) == (True, False, False)

@@ -24,7 +24,7 @@ from tidegate.server.process import configuration
 
 
 def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecided) -> None:
-    """Each is decided once the one before it is answered; nothing else of them is kept."""
+    """A pipelined call is decided once the one before it is answered; no more of it is kept."""
     bodies = [b'"%d"' % number for number in range(50)]
     connection.receive(b"".join(request(body) for body in bodies))
     for body in bodies:

@@ -70,7 +70,7 @@ def test_who_begins_again_waits_for_another_turn(loop: asyncio.AbstractEventLoop
 def test_other_threads_have_the_interpreter_while_somebody_waits(
     loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each turn hands it over but the last: nobody waits then."""
+    """Each turn except the last hands the interpreter over: nobody waits then."""
     handed: list[float] = []
     monkeypatch.setattr(reception_module.time, "sleep", handed.append)
     reception, taken = Reception(), list[str]()

@@ -137,7 +137,8 @@ def test_the_log_of_nothing_warns_of_nothing(shop: Deciding) -> None:
 
 
 def test_a_template_outside_of_the_origins_is_refused(shop: Deciding) -> None:
-    """When the mitigation is saved, when the list changes, and in a document."""
+    """A template outside the origins is refused with a mitigation, a new list of origins, and a
+    document."""
     owner, where = shop.by("Owner"), f"{shop.path}/mitigations"
     listed = {"settings": {"return_url_origins": ["https://shop.example"]}}
     made(owner.patch(shop.path, listed))
@@ -167,7 +168,7 @@ def test_a_template_outside_of_the_origins_is_refused(shop: Deciding) -> None:
 def test_an_address_that_no_visitor_reaches_is_warned_of(
     tmp_path_factory: pytest.TempPathFactory, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """When a policy that challenges is saved, and at the next start."""
+    """A warning comes when a policy that challenges is saved, and at the next start."""
     directory = tmp_path_factory.mktemp("loopback")
     with deciding(directory) as service:
         shop = service.tenant()

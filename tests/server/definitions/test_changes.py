@@ -21,7 +21,7 @@ from tidegate.stores.rows.dialects import driver_connection
 COUNT = 450
 """Policies: more than two steps."""
 ROWS_BESIDE = 8
-"""Of a last step: the tenant, the pending change and their like."""
+"""Rows of a last step: the tenant, the pending change and their like."""
 
 
 def document(count: int, description: str) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class Watched:
 
     def __init__(self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
         self.rows: list[int] = []
-        """What each write changed."""
+        """The rows that each write changed."""
         self.fail_at = -1
         write = store.write
 

@@ -56,7 +56,7 @@ def owned(path: Path) -> SqliteStore:
 
 
 def audited(store: SqliteStore) -> list[list[Any]]:
-    """What the audit of each tenant holds."""
+    """The audit of each tenant."""
     with store.read() as connection:
         return [
             [each.after for each in audit.page(connection, tenant_id, 9)]

@@ -1,4 +1,4 @@
-"""What tenants are brought to work with."""
+"""Engines of tenants at their start: definitions, state, and changes."""
 
 from __future__ import annotations
 

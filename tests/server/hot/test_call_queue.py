@@ -113,7 +113,7 @@ class World:
         self.queue.add(CallBack(BEACON if beacon else RUNTIME, key, body, done, 0))
 
     def codes(self) -> dict[int, str | int]:
-        """Of each outcome: the code of a refusal, else the status."""
+        """The code of each refusal, or the status of each other outcome."""
         return {
             number: outcome.status if isinstance(outcome, Answer) else cast("Any", outcome).code
             for number, outcome in sorted(self.outcomes.items())
@@ -372,7 +372,7 @@ def test_who_had_no_step_lately_is_next() -> None:
 
 
 def test_a_tenant_waits_while_the_log_has_enough_of_it() -> None:
-    """Others go on; its calls are decided when the log takes more, in order."""
+    """Other tenants go on; the tenant's calls are decided in order when the log takes more."""
 
     async def scene(world: World) -> None:
         world.log.full = {ONE}

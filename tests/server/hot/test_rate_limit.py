@@ -76,7 +76,7 @@ def test_the_verdict_agrees_with_what_follows(limit: int, gaps: list[int]) -> No
 def test_events_together_count_as_one_after_the_other(
     limit: int, bursts: list[tuple[int, int]]
 ) -> None:
-    """Of some that came together the first conform, as many as would have alone."""
+    """If events come together the first conform, as many as would have alone."""
     together, alone, now = RateLimits(), RateLimits(), 0
     for gap, events in bursts:
         now += gap

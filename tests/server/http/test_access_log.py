@@ -23,7 +23,7 @@ from tidegate.stores.decision_log.lines import LogBlock
 
 
 class Lines:
-    """What was logged, as members of the JSON objects."""
+    """The log lines, as members of the JSON objects."""
 
     def __init__(self, stream: io.StringIO) -> None:
         self._stream = stream
@@ -105,7 +105,7 @@ def test_refusals_have_a_bound_and_those_without_a_line_are_counted(lines: Lines
 
 
 def test_decisions_are_sampled(lines: Lines) -> None:
-    """One line in the time that is set, with how many there were; none with 0."""
+    """In each span of time one decision has a line, with the number of all; with 0 none has."""
     now = [0.0]
     access, silent = (AccessLog(seconds, monotonic=lambda: now[0]) for seconds in (10.0, 0.0))
     tenant = UUID(int=5)
@@ -131,7 +131,7 @@ class Terminal(io.StringIO):
 def test_logs_are_text_on_a_terminal_and_json_elsewhere(
     monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, is_json: bool
 ) -> None:
-    """Without a setting; people and programs get what they can read."""
+    """Without a setting people and programs each get the form that they can read."""
     root = logging.getLogger()
     before = (root.handlers, root.level)
     monkeypatch.setattr(sys, "stderr", stream)

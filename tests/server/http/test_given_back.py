@@ -126,7 +126,7 @@ def test_a_membership_is_written_back_too(served: Served, owner: Caller, tenant:
 
 
 def test_a_revision_that_comes_back_is_a_precondition(owner: Caller, tenant: str) -> None:
-    """As ``If-Match``: what was read before another change does not overwrite it."""
+    """A revision counts as ``If-Match``: it prevents that another change is overwritten."""
     path, shown = made(owner, tenant, "actions")
     owner.patch(path, {"description": "from somebody else"})
     stale = owner.patch(path, {**shown, "description": "from before"})

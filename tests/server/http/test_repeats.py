@@ -30,7 +30,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "lists": {"kind": "ip", "entries": ["192.0.2.0/24"]},
     "api-keys": {},
 }
-"""By resource; each also needs a name."""
+"""Bodies by resource; each also needs a name."""
 
 
 def post(caller: Caller, path: str, body: Any, key: str, **headers: str) -> httpx2.Response:
@@ -39,7 +39,7 @@ def post(caller: Caller, path: str, body: Any, key: str, **headers: str) -> http
 
 
 def parts(answer: httpx2.Response) -> tuple[Any, ...]:
-    """What of an answer is the same again."""
+    """The parts of an answer that a repetition has too."""
     headers = tuple(answer.headers.get(name) for name in SAME)
     return (answer.status_code, answer.content, *headers)
 
@@ -50,7 +50,7 @@ def named(resource: str) -> dict[str, Any]:
 
 
 class TestTheSameRequest:
-    """It gets the same answer, and has one effect."""
+    """A repeated request gets the same answer, and has one effect."""
 
     @pytest.mark.parametrize("resource", BODIES)
     def test_an_object_is_made_once(self, shop: Deciding, resource: str) -> None:
@@ -110,7 +110,7 @@ class TestTheSameRequest:
 
 
 class TestAnotherRequest:
-    """It is no repetition."""
+    """Another request is no repetition."""
 
     @pytest.mark.parametrize("resource", ["actions", "api-keys"])
     def test_another_body_is_refused(self, shop: Deciding, resource: str) -> None:
@@ -147,7 +147,7 @@ class TestAnotherRequest:
 
 
 class TestTheDirectory:
-    """What is kept survives, and shows nothing."""
+    """Kept answers survive, and show nothing."""
 
     @pytest.mark.parametrize("resource", ["api-keys", "policies"])
     def test_a_killed_service_answers_once(self, tmp_path: Path, resource: str) -> None:

@@ -55,6 +55,6 @@ class Browser:
 
 
 def me(served: Served, token: str) -> httpx2.Response:
-    """Who the server says is calling with a token."""
+    """The caller with a token, according to the server."""
     headers = {"authorization": f"Bearer {token}"}
     return httpx2.get(f"{served.base_url}/api/v1/me", headers=headers, timeout=30)

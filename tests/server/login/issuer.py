@@ -27,7 +27,7 @@ OTHER_KEY = RSAKey.generate_key(2048, parameters={"kid": "other"})
 
 @attrs.define
 class Reply:
-    """What the issuer sends."""
+    """The issuer's answer."""
 
     body: bytes
     status: int = 200
@@ -60,7 +60,7 @@ class Issuer:
     sent: list[dict[str, str]] = attrs.field(factory=list)
     """The forms that the token endpoint was sent."""
     _subject: Any = "ann"
-    """Of the last ID token."""
+    """The subject of the last ID token."""
     _codes: dict[str, dict[str, str]] = attrs.field(factory=dict)
 
     def reset(self) -> None:
@@ -70,7 +70,7 @@ class Issuer:
         self.sent.clear()
 
     def authorize(self, url: str) -> dict[str, str]:
-        """What the browser of somebody who logs in here brings back."""
+        """The parameters that the browser of somebody who logs in here brings back."""
         asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
         code = f"code-{len(self._codes)}-{time.monotonic_ns()}"
         self._codes[code] = asked

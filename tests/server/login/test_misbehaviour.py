@@ -171,7 +171,7 @@ def test_the_fault_is_what_is_refused(place: Place, browser: Browser) -> None:
 
 @attrs.frozen
 class Between:
-    """What the browser brings, in place of what the issuer sent."""
+    """The browser's parameters, which replace the issuer's."""
 
     change: Callable[[dict[str, str], Place], dict[str, str]]
     error: str = "refused"

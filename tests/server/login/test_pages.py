@@ -38,7 +38,7 @@ def test_a_page_runs_our_own_script_and_no_other(place: Place, path: str) -> Non
 
 
 def test_the_ways_to_log_in_are_listed(place: Place) -> None:
-    """Each with the address where a browser begins."""
+    """Each way to log in is listed with the address where a browser begins."""
     found = place.served.http.get("/api/v1/auth/providers").json()
     assert [(each["name"], each["login_url"]) for each in found] == [
         ("company", "/auth/company/login"),
@@ -48,7 +48,7 @@ def test_the_ways_to_log_in_are_listed(place: Place) -> None:
 
 
 def test_passwords_can_be_turned_off(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Then neither the form nor the call for a token is there."""
+    """Without passwords neither the form nor the call for a token is there."""
     with serving(tmp_path_factory.mktemp("no-passwords"), Logins(local=False)) as served:
         assert served.http.get("/api/v1/auth/providers").json() == []
         body = {"email": "a@example.test", "password": "x"}

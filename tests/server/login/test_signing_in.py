@@ -34,7 +34,7 @@ def served(issuer: Issuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def log_in(served: Served, issuer: Issuer, name: str, **claims: Any) -> dict[str, str]:
-    """A login of a person whose address is that of the name."""
+    """A login of a person whose address has the name."""
     issuer.claims = {"sub": name, "email": f"{name}@example.test", "name": name.title(), **claims}
     return Browser(served).log_in(issuer)
 

@@ -21,7 +21,7 @@ def kept(sizes: list[int]) -> list[int]:
 
 
 def test_a_few_small_sets_are_kept() -> None:
-    """Those that were used last."""
+    """The sets that were used last are kept."""
     assert kept([1] * (MAX_SETS + 1)) == [*range(1, MAX_SETS + 1)]
 
 

@@ -12,12 +12,12 @@ KNOWN = languages()
 
 
 def fields(text: str) -> set[str | None]:
-    """What a text wants filled in."""
+    """The places that a text wants filled in."""
     return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 
 def test_there_are_many_languages() -> None:
-    """At least ten, one of them written from right to left."""
+    """There are at least ten languages, one of them written from right to left."""
     assert len(KNOWN) >= 10
     assert {each.direction for each in KNOWN.values()} == {"ltr", "rtl"}
 
@@ -51,5 +51,5 @@ def test_every_language_has_every_text(code: str) -> None:
     ],
 )
 def test_a_browser_gets_the_language_it_likes_best(accepted: str, code: str) -> None:
-    """Of those there are; English where it likes none of them."""
+    """A browser gets the best of the existing languages, or English if it likes none of them."""
     assert language_for(accepted).code == code

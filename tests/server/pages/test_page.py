@@ -49,7 +49,7 @@ def test_a_policy_allows_nothing_inline_and_no_frame() -> None:
 
 @pytest.mark.parametrize("code", KINDS)
 def test_every_problem_has_a_page(code: str) -> None:
-    """With its status, the id under which the log knows it, and nothing of its inside."""
+    """Each problem's page has its status, the id in the log, and no internals."""
     given = Given(
         request_id="r-1",
         now=0,

@@ -22,7 +22,7 @@ def published(path: Path) -> list[dict[str, Any]]:
 
 
 def ids(messages: Iterable[dict[str, Any]]) -> list[str]:
-    """Their ids, in order."""
+    """The ids of messages, in order."""
     return [each["id"] for each in messages]
 
 

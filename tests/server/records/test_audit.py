@@ -30,14 +30,14 @@ def trail(owner: Caller, tenant: str, **query: str) -> list[Any]:
 
 
 def made(owner: Caller, tenant: str, noun: str, body: Any) -> Any:
-    """What is answered for a new object."""
+    """The answer for a new object."""
     answer = owner.post(f"{tenant}/{noun}", body)
     assert answer.status_code == 201, answer.text
     return answer.json()
 
 
 def test_definitions_are_held_as_they_are_answered(owner: Caller, tenant: str) -> None:
-    """One of each kind, with a policy that refers to the others by id, made and deleted."""
+    """The audit holds one object of each kind, with a policy that refers to the others by id."""
     known = {noun: made(owner, tenant, noun, body) for noun, body in OBJECTS.items()}
     clause = {
         "name": "one",

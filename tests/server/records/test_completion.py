@@ -17,7 +17,7 @@ def typed(service: Service) -> Deciding:
 
 
 def complete(shop: Deciding, text: str, **body: Any) -> tuple[str, dict[str, Any]]:
-    """What is replaced, and the completions by the text they insert."""
+    """The replaced range, and the completions by the text they insert."""
     where = f"{shop.path}/expressions/complete"
     asked = {"expression": text, "position": len(text), **body}
     found = made(shop.by("Viewer").post(where, asked))

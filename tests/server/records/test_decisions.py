@@ -170,7 +170,7 @@ def test_what_depended_on_a_secret_is_not_pretended_to_be_repeated(service: Serv
 
 @pytest.mark.parametrize("path", ["decisions/{id}", "decisions/{id}/explain"])
 def test_another_tenants_decision_is_none(service: Service, shop: Deciding, path: str) -> None:
-    """The same answer as for one that never was."""
+    """Another tenant's decision gets the answer of one that never was."""
     decision = shop.decide("/login")
     other = service.tenant()
     foreign, missing = (

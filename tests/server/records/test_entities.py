@@ -70,7 +70,7 @@ def mitigate(shop: Deciding, count: int) -> None:
 
 
 def test_pages_of_active_mitigations_join(shop: Deciding) -> None:
-    """Each is on one page, even when one is lifted on the way."""
+    """Each active mitigation is on one page, even when one is lifted on the way."""
     mitigate(shop, 5)
     whole = shop.get("active-mitigations")
     assert len(whole) == 5

@@ -261,7 +261,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 
 def moment(seconds: int) -> str:
-    """So many seconds after the start, as events say it."""
+    """A number of seconds after the start, as events state times."""
     return datetime.fromtimestamp(START_NS // SECOND_NS + seconds, UTC).isoformat()
 
 

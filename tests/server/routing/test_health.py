@@ -46,7 +46,7 @@ def test_what_cannot_decide_lives_but_is_not_ready(served: Served) -> None:
 
 
 async def compiled_nowhere(_: UUID, __: int | None) -> CompiledSet:
-    """What compiles where nothing is to be compiled."""
+    """A compiler for tests in which nothing is compiled."""
     raise AssertionError
 
 

@@ -21,7 +21,7 @@ CHEAP = 20_000
 SMALL = 200
 """Units of work of a decision that is light."""
 DEAR = LIGHT_WORK + 1
-"""And of one that can be heavy."""
+"""The work of a decision that can be heavy."""
 
 
 def proven(now: int = 0) -> Account:

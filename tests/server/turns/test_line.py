@@ -67,7 +67,7 @@ def test_lanes_that_had_the_same_come_in_the_order_of_arrival() -> None:
 
 
 def test_a_line_says_how_long_its_oldest_has_been_waiting() -> None:
-    """The wait is that of the lane that came first, and none when nobody waits."""
+    """The wait is the first lane's, and none when nobody waits."""
     line = Line(1)
     assert line.waited(7) == 0
     line.add(lane(1), 100)

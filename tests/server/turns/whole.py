@@ -36,7 +36,7 @@ from tidegate.stores.decision_log.log import scan
 T = TypeVar("T")
 
 WAIT_SECONDS = 60
-"""For what should be done at once: only a fault waits this long."""
+"""Time to wait for something that is normally immediate: only a fault waits this long."""
 PATTERN = 'fields["text"].matches("[ab]*a[ab]{500}c")'
 LONG = "ab" * 2_000
 """A text over which the pattern takes long."""
@@ -59,7 +59,7 @@ def definitions(tenant_id: str, name: str, description: str = "") -> dict[str, A
 
 
 class Held:
-    """What is decided beside the loop, held up when it is made and not yet handed to the log."""
+    """Decisions made beside the loop, held up before they reach the log."""
 
     def __init__(self, service: Service) -> None:
         self._run = service.lanes.run
@@ -124,7 +124,7 @@ class Tenant:
         )
 
     def code(self, number: int) -> str | int:
-        """Of an answer: the status of a success, the code of a refusal."""
+        """The code of an answer: the status of a success, the code of a refusal."""
         outcome: Any = self.outcomes[number]
         return outcome.status if isinstance(outcome, Answer) else outcome.code
 
@@ -151,7 +151,7 @@ class Tenant:
         return found.engine
 
     def log(self) -> list[LogLine]:
-        """What the log has of it."""
+        """The tenant's lines in the log."""
         with self.world.store.read() as connection:
             return list(scan(connection, tenant_id=UUID(self.tenant_id)))
 
@@ -258,7 +258,7 @@ async def still_waits(waiting: Sequence[Awaitable[Any]]) -> bool:
 
 
 def state(engine: Engine) -> dict[str, object]:
-    """What an engine remembers."""
+    """The state of an engine."""
     found: dict[str, object] = orjson.loads(engine.snapshot())
     del found["revision"]  # a document that decides alike has another one
     return found

@@ -17,7 +17,7 @@ def own_pid(_: Application) -> int:
 
 
 def niceness(_: Application) -> int:
-    """Of that process."""
+    """The niceness of the worker process."""
     return os.getpriority(os.PRIO_PROCESS, 0)
 
 

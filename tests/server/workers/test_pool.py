@@ -40,7 +40,7 @@ class Knowing(NoRuntime):
 
 @pytest.fixture
 def application(tmp_path: Path) -> Iterator[Application]:
-    """What the desk stands on."""
+    """The application of the desk."""
     url = f"sqlite:///{tmp_path / 'data' / 'tidegate.db'}"
     migrate(url)
     store = SqliteStore(url)

@@ -43,7 +43,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def workers(pid: int) -> set[int]:
-    """Those that were forked, which do the work."""
+    """The forked processes, which do the work."""
     parent_of = parents()
     return {each for each in descendants(pid) if parent_of.get(each, pid) != pid}
 

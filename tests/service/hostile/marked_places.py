@@ -120,7 +120,7 @@ SECRET: Mapping[str, Place] = {
     "member of no meaning": lambda marker: {"session": {"id": marker}},
     "member of a request of no meaning": lambda marker: _request(token=marker),
 }
-"""By what a failure calls them."""
+"""The places by their names in a failure."""
 
 CLEAR: Mapping[str, Place] = {
     "user agent": lambda marker: _request(user_agent=f"agent {marker}"),
@@ -133,4 +133,4 @@ CLEAR: Mapping[str, Place] = {
     "cookie that the tenant wants in clear": _map("cookies", "theme_in_clear"),
     "return URL": _return("https://h/?page={}"),
 }
-"""What is no secret, or what the tenant asked to have in clear."""
+"""Values that are no secret, or that the tenant wants in clear."""

@@ -62,7 +62,7 @@ class Seen:
     texts: list[tuple[str, bytes]]
 
     def places_of(self, marker: str) -> list[str]:
-        """Where a marker is, in either case."""
+        """The places of a marker, in either case."""
         wanted = marker.encode()
         return [where for where, text in self.texts if wanted in text.lower()]
 
@@ -92,7 +92,7 @@ class Asking:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    """What there is to be seen after events with a marker in every place."""
+    """Everything visible after events with a marker in every place."""
     directory = tmp_path_factory.mktemp("secrets")
     alphabet = string.ascii_lowercase
     markers = {name: "zq" + "".join(secrets.choice(alphabet) for _ in range(22)) for name in PLACES}
@@ -213,7 +213,7 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _unpacked(directory: Path) -> list[tuple[str, bytes]]:
-    """What is compressed in the rows of the database files."""
+    """The unpacked rows of the database files."""
     texts = []
     for file in _files(directory):
         if not file.read_bytes().startswith(b"SQLite format 3"):

@@ -5,10 +5,9 @@
 //! cargo run --release -p tidegate-native-benchmarks --bin decide_events -- DIRECTORY/definitions.json DIRECTORY/decided.jsonl DIRECTORY/snapshot.json
 //! ```
 //!
-//! Events are decided once each, in order, by one engine whose state is that of the
-//! snapshot at first, and whose index has learned from the first quarter of them, which only warms
-//! up. Then the same by two engines, one on one thread and one shared
-//! by two, for the ratio of the two.
+//! One engine decides on each event once, in order. It starts with the state of the snapshot, and
+//! the first quarter of the events trains its index and only warms it up. Then two engines do the
+//! same, one on one thread and one shared by two, for the ratio of the two.
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]

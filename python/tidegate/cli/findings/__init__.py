@@ -1,1 +1,1 @@
-"""Findings as commands print them, and what their codes mean."""
+"""Findings as commands print them, and the meaning of their codes."""

@@ -1,4 +1,4 @@
-"""What the codes of findings and refusals mean."""
+"""The meaning of the codes of findings and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tidegate explain-code``: what a code means, and how it is mended."""
+"""``tidegate explain-code``: the meaning of a code, and how to fix what it reports."""
 
 from __future__ import annotations
 

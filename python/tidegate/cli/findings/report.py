@@ -16,7 +16,7 @@ from tidegate.language.tree.diagnostics import Diagnostic, Source
 from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding
 
 EXPRESSION = "<expression>"
-"""What stands for the file of an expression that was given by itself."""
+"""The file name of an expression that was given by itself."""
 STANDARD_INPUT = "<stdin>"
 _COLOURS = {"error": "bold red", "warning": "bold yellow"}
 
@@ -32,7 +32,7 @@ format_option = click.option(
 
 @attrs.frozen
 class Reported:
-    """One finding, and where it is.
+    """One finding and its place.
 
     Attributes:
         file: as the command was given it.

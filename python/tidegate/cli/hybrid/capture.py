@@ -156,7 +156,7 @@ def _client(settings: Settings, folder: Home) -> Client:
 
 
 class _Printing:
-    """Prints what would be forwarded."""
+    """Prints the events that would be forwarded."""
 
     def send(self, event: dict[str, Any]) -> bool:
         print_json(event)

@@ -1,4 +1,4 @@
-"""What a line of a log says about a request, as an event."""
+"""A line of a log as an event."""
 
 from __future__ import annotations
 

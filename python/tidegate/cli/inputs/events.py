@@ -24,7 +24,7 @@ from tidegate.limits import Limits
 F = TypeVar("F", bound=Callable[..., Any])
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_LINE_BYTES = Limits().event_bytes
-"""As an event may have; a longer line is never held whole."""
+"""The limit of an event; a longer line is never held whole."""
 _SNIFFED = 20
 """Lines from which the form of the input is recognised."""
 AUTO = "auto"
@@ -41,7 +41,7 @@ strictness_option = click.option(
 
 @attrs.frozen
 class Source:
-    """Where events come from, and how their lines are read.
+    """The source of events, and the way to read their lines.
 
     Attributes:
         name: of a file; ``-`` is standard input.
@@ -58,7 +58,7 @@ class Source:
 
 @attrs.frozen
 class Line:
-    """One line: the event it holds, or why it holds none."""
+    """One line: its event, or the reason why it has none."""
 
     number: int
     text: bytes

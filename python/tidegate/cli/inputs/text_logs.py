@@ -19,12 +19,12 @@ _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)', re.DOTALL)
 _ESCAPE = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|(["\\bnrtv]))')
 _CONTROLS = {"b": "\b", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ALB_TOKENS = 14
-"""As many are there in a line of any age; newer ones have more."""
+"""A line of any age has at least this many; newer lines have more."""
 _ALB_CREATED = 21
 
 
 def combined(text: str) -> bytes:
-    """Apache's combined and common forms; what follows the user agent is passed over.
+    """Apache's combined and common forms; anything after the user agent is skipped.
 
     Raises:
         UnreadableLineError: the line has another form.

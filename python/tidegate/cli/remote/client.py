@@ -61,7 +61,7 @@ class Remote:
         return self._answer(method, path, body, media)[0]
 
     def pages(self, path: str) -> list[Any]:
-        """All of a list, page by page.
+        """Every item of a list, read page by page.
 
         Raises:
             RemoteError: as :meth:`call`.

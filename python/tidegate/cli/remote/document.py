@@ -28,7 +28,7 @@ class AppliedDocument:
 
     @property
     def media(self) -> str:
-        """Its media type."""
+        """The media type of the document."""
         return "application/json" if self.is_json else "application/yaml"
 
     @property
@@ -63,7 +63,7 @@ class AppliedDocument:
         return AppliedDocument(kept.encode())
 
     def values(self) -> Values:
-        """What it gives each object; nothing where this version cannot read it."""
+        """The ids that it gives each object; none if this version cannot read it."""
         try:
             source = parse_document(self.content).read().compiled.source
         except DefinitionsError:

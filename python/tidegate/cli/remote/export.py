@@ -14,7 +14,7 @@ from tidegate.config import RemoteSettings
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Writes what the document reader takes: no anchors."""
+    """Writes YAML as the document reader accepts it: without anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True

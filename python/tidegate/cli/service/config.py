@@ -1,4 +1,4 @@
-"""``tidegate config``: what the settings are, and what they can be."""
+"""``tidegate config``: the settings and their possible values."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _connection(settings: ServerSettings, url: str, timeout: float) -> http.clie
 
 
 def _listening(settings: ServerSettings) -> str:
-    """Where a server with these settings listens, from the same machine."""
+    """The address of a server with these settings, for a client on the same machine."""
     scheme = "https" if settings.tls_certificate else "http"
     everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing is bound here
     host = everywhere.get(settings.host, settings.host)

@@ -1,4 +1,4 @@
-"""Settings as flags, and what is wrong with them as a message."""
+"""Settings as flags, and messages about faulty settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELDS = {
 
 
 class SettingsCommand(click.Command):
-    """A command whose own options are listed before those of the settings."""
+    """A command that lists its own options before the settings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Own options first, then the settings."""
@@ -52,7 +52,7 @@ def settings_options(command: F) -> F:
 def flags_of(
     settings: type[Any], sources: Sequence[Loader], argname: str | None = None
 ) -> Callable[[F], F]:
-    """What gives a command the flags of a class of settings.
+    """A decorator that gives a command the flags of a class of settings.
 
     Args:
         settings: the class.
@@ -93,7 +93,7 @@ class _Flags(ClickOptionFactory):
     """Makes the flags of a class of settings."""
 
     def get_option_decorator(self) -> Any:
-        """What makes one flag."""
+        """The decorator that makes one flag."""
         return partial(click.option, cls=_Flag)
 
 
@@ -101,7 +101,7 @@ class _Flag(click.Option):
     """A flag that gives a setting; the environment is read where files are."""
 
     def value_from_envvar(self, ctx: click.Context) -> Any | None:
-        """Nothing: the loader of the environment has it."""
+        """None: the loader of the environment reads it."""
         del ctx
         return None
 

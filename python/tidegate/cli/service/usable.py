@@ -1,4 +1,4 @@
-"""Whether what settings name can be used: looked at before anything is started."""
+"""Checks before the start whether the things that settings name can be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tidegate verify``: whether everything in a data directory is what was written."""
+"""``tidegate verify``: checks that everything in a data directory is as it was written."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class InitError(TidegateError):
 
 @attrs.frozen
 class Made:
-    """What was made."""
+    """The things that the command made."""
 
     directory: str
     operator: str
@@ -160,7 +160,7 @@ def _make(service: Remote, settings: Settings, email: str, name: str) -> Made:
 
 
 def next_steps(made: Made, settings: Settings) -> str:
-    """What was made, and how to go on with it."""
+    """The new things, and the next steps."""
     server = settings.server
     event = {"request": {"method": "GET", "path": "/", "client_ip": "192.0.2.7"}}
     address = f"{server.host}:{server.port}"

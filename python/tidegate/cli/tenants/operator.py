@@ -1,4 +1,4 @@
-"""``tidegate operator``: those who operate tenants, in the database of this machine."""
+"""``tidegate operator``: operators of tenants, in the database of this machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 directory_option = click.option(
     "--store-directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Directory of the database; that of the settings when left out.",
+    help="Directory of the database; by default the one in the settings.",
 )
 password_option = click.option(
     "--password-stdin", is_flag=True, help="Read the password from standard input."
@@ -149,7 +149,7 @@ def password(store_directory: Path | None, email: str, password_stdin: bool) -> 
 
 
 def need_address(email: str) -> None:
-    """Refuse what is no email address.
+    """Refuse a text that is not an email address.
 
     Raises:
         click.UsageError: it is none.

@@ -1,4 +1,4 @@
-"""Why a call is refused, and what the author likely meant."""
+"""Reasons why a call is refused, and what the author likely meant."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def unknown_function(
 
 
 def misused_macro(node: Call, qualified: str) -> str | None:
-    """How the macro of this name is written, if it is one."""
+    """The form of the macro of this name, if it is one."""
     return USAGE.get(qualified) or (None if node.target is None else USAGE.get(node.function))
 
 

@@ -305,7 +305,7 @@ class ConstantChecks:
         return [checked.Literal(each, span=node.span) for each in value]
 
     def _span_within(self, literal: checked.Checked, start: int, end: int) -> Span:
-        """Where a part of a string constant stands in the text."""
+        """The place of a part of a string constant in the text."""
         written = self._shown(literal)
         if not written or written[0] not in "\"'rR":
             return literal.span

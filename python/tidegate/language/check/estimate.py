@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 PATTERN_WORK_A_UNIT = 100
 """Work of a pattern that is one unit, as in ``rust/regex/src/lazy.rs``."""
 Measured: TypeAlias = tuple[int, Size]
-"""What a node may cost, and how large its value may be."""
+"""Bounds on the cost of a node and the size of its value."""
 
 
 @attrs.frozen
@@ -70,7 +70,7 @@ class CostEstimate:
 
 
 def estimate(root: checked.Checked, schema: Schema, limits: Limits) -> CostEstimate:
-    """What a checked expression may cost."""
+    """Bounds on the cost of a checked expression."""
     estimator = _Estimator(schema, limits)
     total, _ = estimator.measure(root, 1)
     units, node = estimator.dominant(total, root)
@@ -173,7 +173,7 @@ class _Estimator:
         return units, result
 
     def _charge(self, node: checked.Call, sizes: Sequence[Size], result: Size) -> int:
-        """What the function itself is charged, by rules 3 to 8."""
+        """The charge of the function itself, by rules 3 to 8."""
         name = node.function
         if name in _FREE:
             return 0
@@ -390,4 +390,4 @@ BOUNDS: dict[type, Callable[[_Estimator, Any, int], Measured]] = {
     checked.Bind: _Estimator.bind,
     checked.OptionalMap: _Estimator.optional_map,
 }
-"""What a node may cost by its kind; of any other, what its parts may."""
+"""The cost of a node by its kind; for other kinds, the cost of its parts."""

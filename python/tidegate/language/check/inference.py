@@ -1,4 +1,4 @@
-"""Type inference: which type may stand for which, and what type parameters turn out to be.
+"""Type inference: which type may stand for which, and the values of type parameters.
 
 The rules are those of the published type checker (cel-go's ``checker/types.go``):
 ``dyn`` agrees with everything, a type parameter takes the most general of the
@@ -69,7 +69,7 @@ def rebuilt(kind: Type, parts: Sequence[Type]) -> Type:
 
 
 class Inference:
-    """What is known of the type parameters of one expression."""
+    """Facts about the type parameters of one expression."""
 
     def __init__(self) -> None:
         self._known: dict[TypeParam, Type] = {}

@@ -124,7 +124,7 @@ def tautology(node: Or) -> Iterator[Diagnostic]:
 
 
 def _comparison(node: Checked, operator: str) -> tuple[Checked, object] | None:
-    """What an operator compares with a constant, and the constant."""
+    """The operand that an operator compares with a constant, and the constant."""
     if type(node) is not Call or node.function != operator:
         return None
     left, right = node.arguments
@@ -319,7 +319,7 @@ _PER_REQUEST_NAMES = frozenset(
         "trace_id",
     )
 )
-"""Of fields, parameters and cookies: `-` and the case of letters do not count."""
+"""Names of fields, parameters and cookies; `-` and the case of letters do not count."""
 _PER_REQUEST = frozenset(
     (
         "x-request-id",

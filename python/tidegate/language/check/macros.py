@@ -1,4 +1,4 @@
-"""Which calls are macros.
+"""Recognition of macros.
 
 A call is a macro when its name, its number of arguments and the places where a
 variable is declared all fit; otherwise it is an ordinary call, and most likely
@@ -88,7 +88,7 @@ USAGE: Mapping[str, str] = {
     "optMap": "write `optional.optMap(x, value)`",
     "optFlatMap": "write `optional.optFlatMap(x, optional)`",
 }
-"""How a macro is written, by its name."""
+"""The form of a macro, by its name."""
 
 
 def recognise(call: Call) -> Shape | None:

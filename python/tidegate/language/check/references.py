@@ -39,7 +39,7 @@ class References:
 
 
 def references_of(root: Checked) -> References:
-    """What a checked tree reads."""
+    """The names that a checked tree reads."""
     fields: set[str] = set()
     headers: set[str] = set()
     lists: set[str] = set()

@@ -1,4 +1,4 @@
-"""What a name means: fields, type names and functions, looked up through the container.
+"""Resolution of names: fields, type names and functions, looked up through the container.
 
 CEL's rule: in the container ``a.b`` the name ``x.y`` is ``a.b.x.y``, else
 ``a.x.y``, else ``x.y``; the longest dotted name that is declared wins; a leading

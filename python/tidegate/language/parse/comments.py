@@ -1,4 +1,4 @@
-"""Where the comments of a text belong in its tree.
+"""The places of a text's comments in its tree.
 
 A comment lies between two *items*: operands of a logical chain, elements of a
 list, arguments of a call, parts of a conditional, or before or after the whole

@@ -225,7 +225,7 @@ def _lexer() -> _Lexer:
 
 
 def _require_length(text: str, limits: Limits) -> None:
-    """Refuse before anything is read what is too long, or no text at all.
+    """Refuse a text that is empty or too long before it is read.
 
     Raises:
         ExpressionError: as said.

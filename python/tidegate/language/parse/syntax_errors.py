@@ -1,4 +1,4 @@
-"""Why a text is not an expression, in words: what was found, what was expected, how to mend it."""
+"""Syntax errors in words: what was found, what was expected, and how to fix it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 findings: ContextVar[list[Diagnostic]] = ContextVar("findings")
-"""Where the parse that is going on collects its findings."""
+"""The list to which the current parse adds its findings."""
 
 FOREIGN_WORDS = {"and": "&&", "AND": "&&", "or": "||", "OR": "||"}
 """Operators that other languages spell as words, met where an operator must be."""
@@ -39,7 +39,7 @@ FOREIGN_FIELDS = {
     "remoteAddress": "request.client_ip",
     "userAgent": "request.user_agent",
 }
-"""Fields of other rule languages, and what they are here."""
+"""Fields of other rule languages, and their counterparts here."""
 
 _HINTS = {
     "not": "write `!` before the condition",
@@ -71,7 +71,7 @@ _PUNCTUATION = {
 
 
 def report(code: str, message: str, span: Span, hint: str | None = None) -> None:
-    """Add a finding to those of the parse that is going on."""
+    """Add a finding to the current parse."""
     findings.get().append(Diagnostic(code, message, span, hint=hint))
 
 

@@ -1,4 +1,4 @@
-"""What the parser does when it recognises a construct: makes the syntax tree's nodes.
+"""Builds the nodes of the syntax tree as the parser recognises constructs.
 
 Each method of ``TreeBuilder`` is named after the alias of a rule in
 ``grammar.lark`` and gets the rule's parts: tokens, nodes, or lists of nodes.
@@ -79,7 +79,7 @@ _FOREIGN_OPERATORS = {
     "=": "==", "===": "==", "=~": "==", "<>": "!=", "!==": "!=", "&": "&&", "|": "||", "^": "!=",
 }  # fmt: skip
 _WRITTEN_OTHERWISE = {"=~": 'text.matches("pattern")'}
-"""Of these, those that no operator stands for."""
+"""Nodes among them without an operator."""
 
 
 class Token:

@@ -13,7 +13,7 @@ import attrs
 from tidegate.language.tree.ast import Span
 
 MEMBER = "member"
-"""In the metadata of an attribute: its member in the JSON form, where the names differ."""
+"""Key in the metadata of an attribute: its member in the JSON form, where the names differ."""
 _ARGS = {MEMBER: "args"}
 
 COMPREHENSIONS = frozenset(

@@ -104,7 +104,7 @@ def _is_text(text: str) -> bool:
 
 
 class _Place(NamedTuple):
-    """Where a member is read: how deep the nodes in it are, and which variables they see."""
+    """The place of a member: the depth of its nodes, and the variables they see."""
 
     depth: int
     names: Scope
@@ -181,7 +181,7 @@ _NodesOf: TypeAlias = "Callable[[Any], Sequence[checked.Checked]]"
 
 
 class _Part(NamedTuple):
-    """What stands in a member."""
+    """The content of a member."""
 
     read: Callable[[_Reader, Json, str, _Place], Any]
     write: Callable[[Any], Any]
@@ -259,11 +259,11 @@ _PARTS: dict[str, _Part] = {
     "tuple[ListElement, ...]": _parts_of(checked.ListElement),
     "tuple[MapEntry, ...]": _parts_of(checked.MapEntry),
 }
-"""By the type of an attribute, as ``checked`` writes it."""
+"""The reader of an attribute by its type, as ``checked`` writes it."""
 
 
 def _members_of(owner: type[Any]) -> dict[str, list[tuple[str, _Part]]]:
-    """By the name of a member, the attributes in it; several are the parts of an array.
+    """The attributes in a member, by its name; several are the parts of an array.
 
     What does not count when nodes are compared has no place in the form.
     """

@@ -63,7 +63,7 @@ def bytes_value(text: str) -> bytes:
 
 
 def source_offsets(text: str) -> list[int]:
-    """For each character of a string literal's value, and its end, where it stands in ``text``."""
+    """The place in ``text`` of each character of a string literal's value, and of its end."""
     body, start, raw = _body(text)
     offsets, at = [], 0
     while at < len(body):
@@ -89,7 +89,7 @@ def int_value(text: str) -> int:
 
 
 def _body(text: str) -> tuple[str, int, bool]:
-    """What stands between the quotes, where it starts, and whether it is raw."""
+    """The text between the quotes, its start, and whether it is raw."""
     raw = text[0] in "rR"
     start = 1 if raw else 0
     quotes = 3 if text[start : start + 3] in ('"""', "'''") and len(text) - start >= 6 else 1

@@ -1,4 +1,4 @@
-"""What the host declares: fields with their types, named lists, extra functions."""
+"""The schema of the host: fields with their types, named lists, extra functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large the values of an expression may be: the basis of the cost estimate.
+"""Bounds on the size of an expression's values: the basis of the cost estimate.
 
 The sizes are *declared* ones, what a host that serves the web lets through in
 practice, and below the hard limits of one event, which would make every macro over
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tidegate.language.tree.schema import Schema
 
 MAX_MEMBERS = 64
-"""Headers, cookies or parameters of one request: three times what browsers send."""
+"""Headers, cookies or parameters of one request: three times the number that browsers send."""
 MAX_TEXT = 8 * 1024
 """One header, URL or field: the line limit of common servers."""
 MAX_PARTS = 256
@@ -97,7 +97,7 @@ def of_field(name: str, schema: Schema) -> Size:
 
 
 def of_type(kind: Type) -> Size:
-    """What a value of a type may measure."""
+    """Bounds on the size of a value of a type."""
     match kind:
         case ListType(element):
             return _aggregate(of_type(element))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     _Placed: TypeAlias = tuple[str, CheckedExpression]
 
 RESERVE = 4
-"""Entities have a budget of their own: what a decision may take, divided by this."""
+"""Entities have a budget of their own: the work of a decision divided by this."""
 NAMED = 3
 """The dearest expressions that a warning names."""
 

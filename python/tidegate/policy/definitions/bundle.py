@@ -49,7 +49,7 @@ def bundle(compiled: CompiledDefinitions) -> bytes:
 
 
 def change(before: CompiledDefinitions, compiled: CompiledDefinitions) -> bytes | None:
-    """What differs from definitions that an engine has, as JSON that it goes on with.
+    """The changes since definitions that an engine has, as JSON for that engine.
 
     Args:
         before: those definitions.
@@ -95,7 +95,7 @@ class _Piece:
 
 
 def _differ_in_policies(before: CompiledDefinitions, compiled: CompiledDefinitions) -> bool:
-    """Whether all else is as it was."""
+    """Whether definitions differ in nothing but policies."""
     source, other = before.source, compiled.source
     return (
         source.tenant.tenant_id == other.tenant.tenant_id

@@ -1,4 +1,4 @@
-"""From definitions to what an engine runs: expressions checked, references resolved, order
+"""From definitions to the input of an engine: expressions checked, references resolved, order
 fixed."""
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ class _Compiler:
 
 
 def _surroundings_are_alike(before: Compilation, after: Definitions, limits: Limits) -> bool:
-    """Whether all that a policy may name is as it was, and how its expressions are checked."""
+    """Whether everything that a policy may name, and the way to check it, is unchanged."""
     known = before.compiled.source
 
     def lists(of: Definitions) -> list[tuple[str, str]]:
@@ -328,7 +328,7 @@ def _mitigation(mitigation: Mitigation) -> CompiledMitigation:
 
 
 def _in_order(ranked: Iterable[tuple[int, _Made]]) -> tuple[_Made, ...]:
-    """By priority; sorting is stable, so ties stay in the order of the document."""
+    """Objects by priority; sorting is stable, so ties stay in the order of the document."""
     return tuple(made for _, made in sorted(ranked, key=lambda pair: pair[0]))
 
 

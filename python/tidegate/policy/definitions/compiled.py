@@ -1,4 +1,4 @@
-"""Definitions ready to decide by: only what is live, in decision order, expressions checked."""
+"""Compiled definitions: only live objects, in decision order, expressions checked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CompiledEntity:
     match: CheckedExpression | None
     key_fields: tuple[CheckedExpression, ...]
     key_readings: tuple[Reading, ...]
-    """Of each key field."""
+    """The reading of each key field."""
 
 
 @attrs.frozen
@@ -63,7 +63,7 @@ class CompiledWindow:
     measure: Measure
     field: CheckedExpression | None
     field_reading: Reading | None
-    """Of the field, where there is one."""
+    """The reading of the field, if there is one."""
 
 
 @attrs.frozen
@@ -108,7 +108,7 @@ class CompiledPolicy:
 
 @attrs.frozen(eq=False)
 class CompiledDefinitions:
-    """What an engine is made of."""
+    """The input of an engine."""
 
     source: Definitions = attrs.field(repr=False)
     tenant: UUID
@@ -132,7 +132,7 @@ class CompiledDefinitions:
 
     @cached_property
     def clauses(self) -> Mapping[tuple[str, str], CompiledClause]:
-        """By policy slug and clause name, under which state is kept; in decision order."""
+        """Clauses by policy slug and clause name, under which state is kept; in decision order."""
         return {
             (policy.slug, clause.name): clause
             for policy in self.policies

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Use(Enum):
-    """Where an expression stands, which says what it may name and be."""
+    """The place of an expression, which determines the names and the type it may have."""
 
     ACTION = auto()
     CONDITION = auto()

@@ -1,4 +1,4 @@
-"""How the keys of a tenant's entities are kept and named.
+"""The stored form and the names of a tenant's entity keys.
 
 This part of definitions is small and holds no expressions, so it can be sent to where records are
 shown and entities are looked up.

@@ -98,7 +98,7 @@ REDACTED_BY_DEFAULT = (
 
 @attrs.frozen(kw_only=True)
 class Tenant:
-    """Whose definitions these are.  Without an id, one is derived from the slug."""
+    """The owner of these definitions.  Without an id, one is derived from the slug."""
 
     tenant_id: str = attrs.field(metadata=_ID)
     name: str = attrs.field(metadata=_NAME)
@@ -108,7 +108,7 @@ class Tenant:
 DEFAULT_TENANT = Tenant(
     tenant_id=derived_id(NAMESPACE, "tenant", "default"), name="Default", slug="default"
 )
-"""For a user with one tenant, who needs no name for it."""
+"""The tenant of a user with only one, who needs no name for it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -172,12 +172,12 @@ class Action:
     fail_mode: FailMode | None = attrs.field(
         default=None, metadata=member(Choice(("last-known", "open", "closed")))
     )
-    """What daemons do without the service for events of this action; None is the tenant's."""
+    """The fail mode of daemons for events of this action; None is the tenant's."""
 
 
 @attrs.frozen(kw_only=True)
 class EntityDefinition:
-    """How events are grouped into actors."""
+    """The grouping of events into actors."""
 
     entity_definition_id: str = attrs.field(metadata=_ID)
     name: str = attrs.field(metadata=_NAME)

@@ -1,4 +1,4 @@
-"""Which key parts and counted values are secrets, and how they are kept (docs/decision.md, "Keys").
+"""Secret key parts and counted values, and their stored form (docs/decision.md, "Keys").
 
 A part is a secret when its expression reads a member with a secret name, or a whole map that may
 hold such members.  Its text is kept as the redactor keeps the member in the event, so that the

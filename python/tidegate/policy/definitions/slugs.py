@@ -42,7 +42,7 @@ def is_slug(text: str, kind: str) -> bool:
 
 
 def form_of_slug(kind: str) -> str:
-    """What a slug of that kind looks like, for messages."""
+    """The form of a slug of that kind, for messages."""
     if kind == "action":
         return f"lower-case letters, digits and underscores, at most {MAX_LENGTH}, no reserved word"
     return f"lower-case letters and digits joined by single hyphens, at most {MAX_LENGTH}"

@@ -1,4 +1,4 @@
-"""What holds between the members of a document: names, references, sensible combinations."""
+"""Checks between the members of a document: names, references, sensible combinations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_ENTRY_FINDINGS = 20
 
 
 def check_whole(definitions: Definitions, kept: Container[int] = ()) -> Iterator[Finding]:
-    """Every finding about the document as a whole; expressions are not looked at.
+    """Every finding about the document as a whole; expressions are not read.
 
     Args:
         definitions: the document.

@@ -19,12 +19,12 @@ HOP_BY_HOP = frozenset(
     {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"}
     | {"te", "trailer", "trailers", "transfer-encoding", "upgrade"}
 )
-"""They belong to one connection, not to the answer (RFC 9110, section 7.6.1)."""
+"""Headers that belong to one connection, not to the answer (RFC 9110, section 7.6.1)."""
 RESERVED_HEADERS = frozenset(
     {"host", "content-length", "content-encoding", "authorization", "cookie", "set-cookie"}
     | {"x-service-api-key"}
 )
-"""They would change the framing of the answer, or carry or forge a credential."""
+"""Headers that would change the framing of the answer, or carry or forge a credential."""
 _OBJECT_NAMES = frozenset({"constructor", "prototype"})
 """Beside names with an underscore before them, such as `__proto__`, what an object of JavaScript
 has by itself: an edge that puts headers into one would change that."""

@@ -11,7 +11,7 @@ from tidegate.policy.document.tree import Mapping, Node, NodeCount, Scalar, Sequ
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![0-9.eE])")
 MAX_DIGITS = 1_000
-"""Of a whole number: the time to read one grows with the square of its length."""
+"""Digits of a whole number: the time to read one grows with the square of its length."""
 _WORDS = {"true": True, "false": False, "null": None}
 # Not in the stubs: the string reader of the standard library, which says where it ended.
 _scan: Any = decoder.scanstring  # type: ignore[attr-defined]
@@ -84,7 +84,7 @@ class _Reader:
         return Sequence(tuple(items), start, self.at)
 
     def _open(self, closing: str) -> bool:
-        """Step over the opening bracket; whether the closing one follows at once."""
+        """Step over the opening bracket. Returns whether the closing one follows."""
         self.at += 1
         self.skip_blank()
         if self.text[self.at : self.at + 1] != closing:

@@ -1,4 +1,4 @@
-"""Single members compared with their shapes: what fits, what is wrong, what replaces it."""
+"""Single members compared with their shapes: faults and replacements."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _plain_text_problem(shape: shapes.Text, text: str) -> tuple[str, str] | None
 
 
 def hint_for(shape: shapes.Shape, text: str) -> str | None:
-    """How to mend a text that does not fit."""
+    """The way to fix a text that does not fit."""
     if isinstance(shape, shapes.Choice):
         meant = nearest(text, shape.values) or nearest(text.capitalize(), shape.values)
         return f"did you mean `{meant}`?" if meant else None
@@ -83,7 +83,7 @@ WANTED: dict[type, str] = {
 
 
 def kind_of(node: Node) -> str:
-    """What a node is, for messages."""
+    """The kind of a node, for messages."""
     match node:
         case Mapping():
             return "an object"

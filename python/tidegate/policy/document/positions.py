@@ -1,4 +1,4 @@
-"""Where a place in a value lies in the text of the document.
+"""Places in a value, found in the text of the document.
 
 The value of a quoted, folded or indented scalar is not a slice of the document.  The two are
 walked side by side: white space in the value stands for any white space in the
@@ -52,7 +52,7 @@ def locate(findings: Iterable[Finding], root: Node, source: Source | None) -> li
 
 
 def _cut_hint(finding: Finding, root: Node, text: str) -> str | None:
-    """How to write an expression that YAML has cut at what it takes for a comment."""
+    """The way to write an expression that YAML has cut at a supposed comment."""
     node = find(root, finding.pointer) if finding.span is not None else None
     if not isinstance(node, Scalar) or node.style != "plain" or node.end is None:
         return None
@@ -128,7 +128,7 @@ def _first(node: Scalar, text: str, start: int) -> int:
 
 
 def _skip_to(character: str, node: Scalar, text: str, at: int) -> int:
-    """Past what stands in the document but not in the value: indentation and folds."""
+    """The place behind text that is in the document but not in the value: indentation and folds."""
     # Behind a continued line YAML drops the indentation: a blank of the value is an escape there.
     if character in _BLANKS and not _is_continuation(node, text, at):
         return at

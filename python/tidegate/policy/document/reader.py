@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _API_VERSION_MEMBER = "apiVersion"
 _LONGEST_NAME = 100
-"""No member has a name as long as this."""
+"""Every name of a member is shorter."""
 
 
 @attrs.frozen
@@ -166,7 +166,7 @@ class _Reader:
             )
 
     def _derive(self, model: Any, values: dict[str, Any], pointer: str) -> None:
-        """Fill in what may be left out: slug, id, the name of a clause."""
+        """Fill in optional members: slug, id, the name of a clause."""
         if model is Clause:
             values.setdefault("name", f"clause-{int(pointer.rpartition('/')[2]) + 1}")
             return

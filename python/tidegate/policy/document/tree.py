@@ -45,7 +45,7 @@ class Excerpt(Sequence):
 
     items: tuple[Node, ...] = ()
     nodes: int
-    """Of the list as it was written."""
+    """The number of nodes of the list as it was written."""
 
 
 @attrs.frozen
@@ -64,7 +64,7 @@ class Ready(Mapping):
     entries: tuple[tuple[Scalar, Node], ...] = ()
     model: Any
     nodes: int
-    """Of the object as it was written."""
+    """The number of nodes of the object as it was written."""
 
 
 Node: TypeAlias = Scalar | Sequence | Mapping
@@ -92,7 +92,7 @@ class NodeCount:
         self._left = MAX_NODES
 
     def add(self, depth: int, offset: int | None, nodes: int = 1) -> None:
-        """One more node, at this depth; or more of them.
+        """Count one more node, or several, at this depth.
 
         Raises:
             UnreadableDocumentError: too many, or too deep.

@@ -41,7 +41,7 @@ _BOOLS = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _BROKEN_VALUES = ("mapping values are not allowed", "did not find expected key", "scanning a tag")
-"""What the library says where a plain value was taken for something else."""
+"""Messages of the library when it read a plain value as something else."""
 # Longer numbers are left as text, which no member that wants a number accepts.
 _INTEGER = re.compile(r"[-+]?[0-9]{1,30}")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,3})?")
@@ -69,7 +69,7 @@ def compose_yaml(text: str) -> Node:
 
 
 def _quoting(message: str) -> str | None:
-    """How a value is written that YAML reads as something else; None for other mistakes."""
+    """The way to write a value that YAML reads as something else; None for other mistakes."""
     if not any(each in message for each in _BROKEN_VALUES):
         return None
     return (

@@ -47,7 +47,7 @@ MAX_STEPS = 500
 
 @attrs.frozen
 class StepExplanation:
-    """One node's value: the text of the node, and what it gave.
+    """One node's value: the text of the node, and its result.
 
     ``start`` and ``end`` count code points of the expression's text. ``type`` is of the value; None
     where there is none. A node that was not ``reached`` was not evaluated; such nodes come last.
@@ -154,7 +154,7 @@ class Explanation:
     policies: tuple[PolicyExplanation, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """The explanation as JSON data."""
         members = ("time", "actions", "entities", "policies")
         parts = {name: _plain(getattr(self, name)) for name in members}
         return {"decision": self.decision.to_record(), **parts}

@@ -1,5 +1,5 @@
-"""What is remembered of the passes of solved challenges: which are revoked, and which were shown
-from another network (docs/decision.md, "Proofs of challenges")."""
+"""The passes of solved challenges: which are revoked, and which were shown from another network
+(docs/decision.md, "Proofs of challenges")."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_PASSES = 100_000
 
 @attrs.frozen
 class Pass:
-    """What is remembered of one pass; ``moved_to`` has the one other network, once there is one."""
+    """The state of one pass; ``moved_to`` has the one other network, once there is one."""
 
     expires_at: int
     is_revoked: bool = False
@@ -55,12 +55,12 @@ class Passes:
         self._passes: dict[UUID, Pass] = {}
 
     def get(self, pass_id: UUID) -> Pass | None:
-        """What is remembered of a pass."""
+        """The state of a pass."""
         return self._passes.get(pass_id)
 
     def items(self) -> Iterator[tuple[UUID, Pass]]:
-        """All of them, in the order in which they are evicted: those that are not revoked first,
-        each kind by its end."""
+        """All passes in the order of eviction: passes that are not revoked come first, each kind by
+        its end."""
 
         def place(entry: tuple[UUID, Pass]) -> tuple[bool, int, UUID]:
             return entry[1].is_revoked, entry[1].expires_at, entry[0]
@@ -68,7 +68,7 @@ class Passes:
         return iter(sorted(self._passes.items(), key=place))
 
     def apply(self, change: Revoke | Move) -> None:
-        """Change a pass, once those that have expired are forgotten."""
+        """Change a pass, after removing expired ones."""
         for pass_id, known in list(self._passes.items()):
             if known.expires_at <= change.time:
                 del self._passes[pass_id]
@@ -95,7 +95,7 @@ class Passes:
         self._passes[pass_id] = known
 
     def limit(self) -> None:
-        """Let what is past the bound leave, in order."""
+        """Remove passes past the bound, in order."""
         self._limit(self._max)
 
     def _limit(self, most: int) -> None:

@@ -1,4 +1,4 @@
-"""Which parts of a recorded state the definitions still have a place for, and how they are read."""
+"""The parts of a recorded state that the definitions still have a place for, and their reading."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NETWORKS = {(4, 24), (6, 48)}
 
 
 def has_place(compiled: CompiledDefinitions, slug: str, key: EntityKey) -> bool:
-    """Whether there is an entity definition of this slug with as many key parts."""
+    """Whether an entity definition has this slug and number of key parts."""
     definition = _definition(compiled, slug)
     return definition is not None and len(definition.key_fields) == len(key.parts)
 

@@ -1,4 +1,4 @@
-"""What operators ask of the state of entities; equal from both evaluators."""
+"""Inspection of entities by operators; equal from both evaluators."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ActiveMitigation:
 
 @attrs.frozen
 class WindowState:
-    """How far a window is filled, without another event."""
+    """The count of a window, without another event."""
 
     policy: str
     clause: str
@@ -60,7 +60,7 @@ class WindowState:
 
 @attrs.frozen
 class EntityState:
-    """What is known of an entity; times are nanoseconds since 1970."""
+    """The state of an entity; times are nanoseconds since 1970."""
 
     entity_id: str
     definition: str

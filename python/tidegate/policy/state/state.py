@@ -1,4 +1,4 @@
-"""What is remembered of a tenant's traffic: one block for each entity key, up to a bound."""
+"""The state of a tenant's traffic: one block for each entity key, up to a bound."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ClauseKey: TypeAlias = tuple[str, str]
 
 @attrs.frozen
 class Block:
-    """What is known of one actor; replaced, never changed."""
+    """The state of one actor; replaced, never changed."""
 
     event_count: int
     first_seen: int
     last_seen: int
     windows: Mapping[ClauseKey, Window] = attrs.field(factory=dict)
     mitigations: Mapping[ClauseKey, int] = attrs.field(factory=dict)
-    """When each clause's mitigation ends."""
+    """The end of each clause's mitigation."""
 
     def is_mitigated_at(self, time: int) -> bool:
         """Whether any mitigation has not expired."""
@@ -56,14 +56,14 @@ class Mitigate:
 
 @attrs.frozen
 class Change:
-    """What one event changes in the state of one of its entities."""
+    """The changes by one event in the state of one of its entities."""
 
     key: EntityKey
     time: int
     counts: tuple[Count, ...] = ()
     mitigations: tuple[Mitigate, ...] = ()
     is_late: bool = False
-    """It was decided elsewhere, and counts at its time, also where others came later."""
+    """Whether it was decided elsewhere: then it counts at its time, even after later events."""
     events: int = 1
     """Events it counts as: none when only mitigations came from elsewhere."""
 
@@ -78,7 +78,7 @@ class Lift:
 
 
 Changed: TypeAlias = Change | Lift | Revoke | Move
-"""What one entry of effects does."""
+"""The change of one entry of effects."""
 
 
 @attrs.frozen

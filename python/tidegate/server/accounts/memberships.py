@@ -95,7 +95,7 @@ def delete(call: Call) -> Answer:
 def _require_allowed(
     connection: Connection, call: Call, before: Membership | None, after: Role | None
 ) -> None:
-    """Refuse what the caller's role, as it is in this very transaction, may not do."""
+    """Refuse a change that the caller's role, read in this transaction, does not allow."""
     own = memberships.find(connection, call.tenant_id, call.operator.operator_id)
     if not may_change_membership(Role(own.role), Role(before.role) if before else None, after):
         raise Problem("forbidden", f"the role `{own.role}` may not change memberships of Owners")

@@ -176,7 +176,7 @@ def delete(call: Call) -> Answer:
 def _need_own_templates(
     connection: Connection, tenant_id: UUID, settings: Mapping[str, Any]
 ) -> None:
-    """Refuse a list of origins that leaves out those of mitigations' templates.
+    """Refuse a list of origins without those of the mitigations' templates.
 
     Raises:
         Problem: ``invalid-request``.

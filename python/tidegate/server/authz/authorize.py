@@ -35,11 +35,11 @@ _CLOSED = Boundary(fail_open=False)
 _OF_THE_REQUEST = frozenset(
     {"invalid-event", "invalid-json", "empty-payload", "body-too-large", "malformed-request"}
 )
-"""What a visitor can bring about."""
+"""Errors that a visitor can cause."""
 
 
 def is_for_proxies(path: str) -> bool:
-    """Whether a path is that of the questions of proxies: Envoy puts the visitor's behind it."""
+    """Whether a path is a proxy's question: Envoy puts the visitor's path behind the prefix."""
     return path == PATH or path.startswith(PATH + "/")
 
 

@@ -15,7 +15,7 @@ BOUNDS_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0)
 
 
 class ChallengeFigures:
-    """What became of challenges; written on any thread."""
+    """Outcomes of challenges; written on any thread."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -79,15 +79,15 @@ def settings_of(connection: Connection, tenant_id: UUID) -> dict[str, Any]:
 
 
 def context_of(call: Call, session: ChallengeSession) -> ChallengeContext | None:
-    """What the decision sealed for the challenge; None when the keys cannot read it."""
+    """The sealed context of the challenge; None when the keys cannot read it."""
     return call.app.proof_keys(session.tenant_id).open(session.challenge_id, session.sealed)
 
 
 def _decision(
     call: Call, connection: Connection, challenge_id: UUID
 ) -> tuple[UUID, LoggedDecision]:
-    """Whose decision it was that challenged, and the decision: recorded, or of the ticket in the
-    address.
+    """The tenant of the decision that challenged, and the decision: recorded, or from the ticket in
+    the address.
 
     Raises:
         NotFoundError: there is none.
@@ -154,7 +154,7 @@ def _session(
 
 
 def _template(connection: Connection, tenant_id: UUID, mitigation: str | None) -> str | None:
-    """Where a mitigation, as it is now, sends visitors who have no return URL."""
+    """The URL to which a mitigation, as it is now, sends visitors without a return URL."""
     if mitigation is None:
         return None
     try:
@@ -185,7 +185,7 @@ def _stage(rounds: int, *, can_wait: bool) -> Stage:
 
 
 def _sealed(call: Call, tenant_id: UUID, logged: LoggedDecision) -> bytes:
-    """What the decision sealed; for one of an earlier version, which did not, made of its event."""
+    """The decision's sealed context; an earlier version had none, and its event gives one."""
     if logged.sealed is not None:
         return logged.sealed
     keys, request = call.app.proof_keys(tenant_id), _request(logged)

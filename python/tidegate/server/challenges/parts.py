@@ -1,4 +1,4 @@
-"""What challenges need of the running service."""
+"""The parts of the running service that challenges need."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _nowhere() -> str:
 
 @attrs.frozen(kw_only=True)
 class ChallengeParts:
-    """What makes, checks and counts challenges.
+    """Parts that make, check and count challenges.
 
     Attributes:
         providers: by name.

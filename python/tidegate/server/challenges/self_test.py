@@ -1,4 +1,4 @@
-"""Whether visitors who are challenged can get through, and why not; and what became of them."""
+"""Checks whether challenged visitors can get through, with reasons and outcomes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def self_test(call: Call) -> Answer:
 
 
 def results(call: Call) -> Answer:
-    """What became of the challenges of a tenant."""
+    """Outcomes of the challenges of a tenant."""
     query: wire.Span = call.query
     with call.app.store.read() as connection:
         counted = challenges.counts(connection, call.tenant_id, query.from_ns, query.to_ns)

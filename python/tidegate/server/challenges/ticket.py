@@ -1,4 +1,4 @@
-"""Tickets: what a daemon puts into the address of a challenge that it decided on.
+"""Tickets: a daemon puts one into the address of a challenge that it decided on.
 
 The service opens the challenge of a ticket before it knows the decision.  A ticket is sealed with a
 key of the tenant, for one decision.

@@ -37,7 +37,7 @@ _MESSAGES = {
     "store-unavailable": "busy",
     "challenge-provider-unavailable": "busy",
 }
-"""The texts of problems; others have those of ``error``."""
+"""The texts of problems; all others have the text of ``error``."""
 
 
 def challenge(

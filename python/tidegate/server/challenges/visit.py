@@ -44,7 +44,7 @@ class Visit:
     session: ChallengeSession
     context: ChallengeContext | None
     target: str | None
-    """Where the visitor is sent, without a proof."""
+    """The visitor's destination, without a proof."""
     wait_seconds: int
     proof_ttl_seconds: int
 

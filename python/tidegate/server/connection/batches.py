@@ -13,7 +13,7 @@ from tidegate.server.http.problems import Problem
 
 MAX_TENANT_BYTES = 4 * MAX_BATCH_BYTES
 MAX_BYTES = 8 * MAX_TENANT_BYTES
-"""Of all tenants."""
+"""Bytes of all tenants."""
 
 
 @attrs.define(eq=False)

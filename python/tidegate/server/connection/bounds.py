@@ -9,12 +9,12 @@ from ipaddress import IPv6Address, ip_address
 import attrs
 
 MAX_SHARE_BYTES = 32 * 1024 * 1024
-"""For an address: bytes that were received and cannot be processed yet, of unfinished bodies and of
-requests behind one that is under way."""
+"""Bytes of one address that were received and cannot be processed yet: unfinished bodies, and
+requests behind one that is being answered."""
 MAX_HELD_BYTES = 4 * MAX_SHARE_BYTES
-"""For all."""
+"""The same of all addresses."""
 CROWDED_SHARE = 0.9
-"""Of the connections; above it idle connections are closed early."""
+"""Part of the connections above which idle ones are closed early."""
 SPARE_FILES = 256
 """Files that the process needs beside its connections."""
 
@@ -53,7 +53,7 @@ class Bounds:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether there is hardly any room left."""
+        """Whether hardly any room is left."""
         return self._count > self.max_connections * CROWDED_SHARE
 
     def hold(self, share: str | None, more: int) -> None:

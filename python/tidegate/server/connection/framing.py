@@ -1,4 +1,4 @@
-"""Where a request begins and ends, and which heads can be read in one way only."""
+"""The beginning and end of requests, and heads with only one possible reading."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class HotCycle(HotCall):
         self._known = answer
 
     def add(self, body: bytes) -> None:
-        """More of the body; what is refused already, or known, is not kept."""
+        """Take more of the body; the body of a refused or known call is not kept."""
         if self._refusal is not None or self._known is not None:
             return
         if len(self.body) + len(body) > MAX_BODY_BYTES:
@@ -144,7 +144,7 @@ class HotCycle(HotCall):
         self._hot.queue.add(self)
 
     def answer(self, outcome: Outcome) -> None:
-        """Send what became of the call, unless nobody is there any more."""
+        """Send the outcome of the call, unless the caller has gone."""
         if self._is_answered:
             return
         self._is_answered = True

@@ -57,22 +57,22 @@ HEALTHY = Answer(
     b'{"status":"ok"}',
     headers=tuple((name.lower().encode(), value.encode()) for name, value in DATA_HEADERS.items()),
 )
-"""What the route says as well, on every other way."""
+"""The same answer as the route's, which all other requests get."""
 _PIECES = 1_000
 """Pieces of a request that are read before others have their turn: half a millisecond."""
 _SWEEP_SECONDS = 1.0
 _CROWDED_PART = 0.1
-"""Of its time a connection has this part where others need the room."""
+"""A connection keeps this part of its time when others need the room."""
 
 
 _LATER = {"retry-after": "1"}
 
 
 class Stage(Enum):
-    """Where a connection is in its life."""
+    """The stage of a connection."""
 
     BETWEEN = auto()
-    """Nothing of the next request is there."""
+    """No part of the next request has arrived."""
     HEAD = auto()
     BODY = auto()
     ANSWER = auto()
@@ -90,20 +90,20 @@ class Protocol(HttpToolsProtocol):
     hot: ClassVar[HotPath | None] = None
     """Set before the server starts."""
     bounds: ClassVar[Bounds] = Bounds()
-    """Of all connections; set before the server starts."""
+    """Limits shared by all connections; set before the server starts."""
     reception: ClassVar[Reception] = Reception()
-    """Of all connections; set before the server starts."""
+    """Shared by all connections; set before the server starts."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._stage = BETWEEN
         self._since = self.loop.time()
-        """When the stage began; kept for those that have a deadline."""
+        """The time when the stage began; kept for stages with a deadline."""
         self._unread_since: float | None = None
         """Since when there are answers that the caller has not taken."""
         self._rest = b""
         self._place = 0
-        """What was received and is not read, and where it begins."""
+        """Received bytes that are not read yet, and their start."""
         self._held = 0
         self._framing = 0
         """Bytes of the head, or of a chunked body since the last that was content."""
@@ -248,7 +248,7 @@ class Protocol(HttpToolsProtocol):
         self.parser.feed_data(b"%b\r\n%b\r\n" % (line, lines(headers)))
 
     def _keep(self, data: bytes, place: int) -> None:
-        """Keep what cannot be read yet, and take no more from the caller meanwhile."""
+        """Keep bytes that cannot be read yet, and read no more from the caller meanwhile."""
         if self.transport.is_closing():
             return
         self.flow.pause_reading()
@@ -260,7 +260,7 @@ class Protocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def _go_on(self) -> None:
-        """Read what was kept, where it is its turn; then more from the caller."""
+        """Read kept bytes, if it is their turn; then more from the caller."""
         if self._stage is ANSWER or self.flow.write_paused or self.transport.is_closing():
             return
         if self._rest:
@@ -275,14 +275,14 @@ class Protocol(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def _body_waiting(self) -> int:
-        """How much of a body is there that nobody has taken, in bytes."""
+        """Bytes of a body that arrived and were not taken."""
         if self.cycle is None or self.cycle.response_complete:
             return 0
         is_taken = self.cycle is self._call and self._stage is ANSWER
         return 0 if is_taken else len(self.cycle.body)
 
     def _account(self) -> None:
-        """Count what is held for this connection."""
+        """Count the bytes held for this connection."""
         held = len(self._rest) + self._body_waiting()
         if held != self._held:
             self.bounds.hold(self._share, held - self._held)

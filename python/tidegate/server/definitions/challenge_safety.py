@@ -1,4 +1,4 @@
-"""Warnings about challenges that would go wrong, from what was recorded lately.
+"""Warnings about challenges that would fail, from recent records.
 
 A policy is tried on recent events of its tenant, as if it decided alone and every window were
 reached.  The work is bounded, and done where definitions are compiled.
@@ -34,9 +34,9 @@ CANNOT_ANSWER = "challenge-cannot-be-answered"
 NO_PUBLIC_URL = "challenge-not-reachable"
 """Codes of the warnings."""
 RECENT = 300
-"""Of the newest decisions, and of the newest in which the policy fired: as many are tried."""
+"""The number of newest decisions that are tried, and of the newest in which the policy fired."""
 MAX_EXAMINED = 20_000
-"""Decisions that are looked through for those in which the policy fired."""
+"""Decisions that are searched for those in which the policy fired."""
 POLICIES = 20
 """Policies of one change that are tried."""
 MAX_OTHERS = 500
@@ -137,7 +137,7 @@ def _on_trial(policy: Policy, challenges: Collection[str]) -> Policy | None:
 
 
 def _tried(call: Call, definitions: Definitions) -> Iterator[tuple[str, Finding]]:
-    """Warnings about what a set with policies on trial makes of recent events."""
+    """Warnings about the effect of a set with policies on trial on recent events."""
     machines = next((each.entries for each in definitions.lists if each.slug == MACHINES), ())
     ids = {each.slug: each.policy_id for each in definitions.policies}
     matched: dict[str, int] = defaultdict(int)

@@ -1,4 +1,4 @@
-"""How a change of definitions comes about: checked against the whole set, then written.
+"""Changes of definitions: checked against the whole set, then written.
 
 The check may take long and happens in a worker process. The write takes place only if the set is
 still the one that was checked, and is tried again with the new one if not: settings and other
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.kept_answers import KeptAnswer
 
 ATTEMPTS = 8
-"""Of a change whose set is changed under its hands each time."""
+"""Attempts of a change while others keep changing the set."""
 IN_PLACE = -1
 """The generation of a change whose definitions are no generation of their own."""
 
@@ -54,7 +54,7 @@ class _MovedError(Exception):
 
 @attrs.frozen
 class ObjectChange:
-    """What becomes of one object.
+    """The change of one object.
 
     Args:
         action: for the audit trail.
@@ -78,7 +78,7 @@ class ObjectChange:
 
 @attrs.frozen
 class SetChange:
-    """What is changed at once.
+    """All objects of one change.
 
     Args:
         objects: those that change.
@@ -143,7 +143,7 @@ def change_definitions(call: Call, prepare: Callable[[DefinitionSet], SetChange 
 
 
 def remove_pending(store: Records, change: PendingChange) -> None:
-    """Remove what a change left that was not finished, or that another took the place of.
+    """Remove the remains of a change that was not finished, or that another replaced.
 
     Raises:
         StoreUnavailableError: nothing can be written now.
@@ -176,7 +176,7 @@ class _Switch:
     kept: KeptAnswer | None
 
     def write(self, connection: Connection) -> PendingChange | None:
-        """Write it; what is to be removed then.
+        """Write the change; returns the remains to be removed.
 
         Raises:
             _MovedError: the set is no longer the one that was checked; nothing is written.
@@ -247,7 +247,7 @@ class _Writing:
         return cls((), attrs.evolve(switch, pending=None, beside=beside))
 
     def write(self, store: Records) -> PendingChange | None:
-        """Write it; what is left to be removed.
+        """Write the change; returns the remains to be removed.
 
         Raises:
             _MovedError: the set is no longer the one that was checked; nothing is written.
@@ -274,7 +274,7 @@ def _encoded(of: Definition) -> Definition:
 
 
 def _audit(call: Call, seen: DefinitionSet, change: SetChange) -> Iterator[AuditEntry]:
-    """What the audit trail is to say of a change: each object as it was and is answered."""
+    """The audit entries of a change: each object as it was and is answered."""
     ids: dict[tuple[str, str], UUID] = {
         (each.kind, each.slug): each.object_id
         for objects in seen.objects.values()

@@ -1,4 +1,4 @@
-"""All definitions of a tenant as one document: read, and written in place of the stored ones."""
+"""All definitions of a tenant as one document: reading, and replacing the stored ones."""
 
 from __future__ import annotations
 

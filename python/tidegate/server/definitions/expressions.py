@@ -1,4 +1,4 @@
-"""``expressions/check``: what an editor shows about an expression while it is written."""
+"""``expressions/check``: data for an editor about an expression while it is written."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _nodes(text: str, schema: Schema) -> tuple[wire.TypedPart, ...]:
 
 
 def expressions_of(call: Call) -> Expressions:
-    """By the names of the tenant, as when definitions are saved."""
+    """A checker with the names of the tenant, as when definitions are saved."""
     with call.app.store.read() as connection:
         known = load_set(connection, call.tenant_id)
     actions = (each.slug for each in known.objects[ACTION.section])

@@ -1,4 +1,4 @@
-"""``language``: what expressions are written with, from the tables that the checker reads."""
+"""``language``: the parts of expressions, from the tables that the checker reads."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ handlers = Handlers(POLICY)
 STEP = 10
 """Between the priorities of policies that were ordered: there is room for one between two."""
 DEFAULT_PRIORITY = 100
-"""Of a policy that names none."""
+"""The priority of a policy that names none."""
 
 
 def list_versions(call: Call) -> Answer:
@@ -65,7 +65,7 @@ def restore(call: Call) -> Answer:
 
 
 def order(call: Call) -> Answer:
-    """Give all policies new priorities in one change; those that keep theirs are not touched.
+    """Give all policies new priorities in one change; policies that keep theirs are not changed.
 
     ``If-Match`` holds the caller to the revision of the definitions as a whole.
     """

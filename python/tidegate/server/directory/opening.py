@@ -192,7 +192,7 @@ class _Parts:
         return self._agreed(file)
 
     def accept_keys(self) -> None:
-        """Let the keys that are there, or new ones, be those of the directory."""
+        """Accept the present keys, or new ones, as the directory's."""
         (self.keys / "identity").unlink(missing_ok=True)
         self.add_keys()
         load_keys(self.keys)

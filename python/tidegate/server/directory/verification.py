@@ -1,4 +1,4 @@
-"""Compares all of a data directory with what is known of it: checksums, numbers, identity.
+"""Compares a data directory with all that is known of it: checksums, numbers, identity.
 
 It only reads, in short transactions, so it may run beside a server; later appends are not checked.
 """
@@ -122,7 +122,7 @@ class Verification:
     def _pages(
         self, connection: Connection, part: str, schema: str = "main"
     ) -> Iterator[VerifyFinding]:
-        """What SQLite itself finds wrong with the pages of a file."""
+        """Faults that SQLite finds in the pages of a file."""
         self.progress(f"pages of {part}")
         for (line,) in connection.execute(text(f"PRAGMA {schema}.integrity_check(20)")):
             if line != "ok":

@@ -68,7 +68,7 @@ class Outcomes:
         return taken
 
     def result(self, evictions: int) -> dict[str, Any]:
-        """All counts, as they are kept and answered."""
+        """All counts, as they are stored and answered."""
         return {
             "events": self._events,
             "skipped": self._skipped,

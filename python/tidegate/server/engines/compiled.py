@@ -28,7 +28,7 @@ class Names:
 
     @classmethod
     def of(cls, definitions: Definitions) -> Names:
-        """Those of a set."""
+        """The names of a set."""
         return cls(
             {each.slug: each.policy_id for each in definitions.policies},
             {each.slug: each.entity_definition_id for each in definitions.entities},
@@ -42,16 +42,16 @@ class CompiledSet:
 
     revision: int
     content: bytes = attrs.field(repr=False)
-    """What the native engine is built from."""
+    """The bundle from which the native engine is built."""
     settings: Settings
     names: Names = attrs.field(repr=False)
     keys: KeyForms = attrs.field(repr=False)
     sample: Sequence[bytes] = attrs.field(repr=False)
-    """Recent events, from which the engine learns what to look for first."""
+    """Recent events that train the engine's index."""
 
     @classmethod
     def of(cls, compiled: CompiledDefinitions, sample: Sequence[bytes] = ()) -> CompiledSet:
-        """What a compilation made."""
+        """The result of a compilation."""
         return cls(
             revision=compiled.revision,
             content=bundle(compiled),
@@ -68,7 +68,7 @@ class CompiledChange:
 
     revision: int
     content: bytes = attrs.field(repr=False)
-    """What the engine goes on with."""
+    """The bundle of changes for the engine."""
     names: Mapping[str, str] = attrs.field(repr=False)
     """The ids of policies that are new, by slug."""
     gone: Sequence[str]
@@ -76,7 +76,7 @@ class CompiledChange:
 
     @classmethod
     def of(cls, before: Definitions | None, compiled: CompiledDefinitions) -> CompiledChange | None:
-        """What an engine by definitions lacks; None where it is to be made anew."""
+        """The changes for an engine with earlier definitions; None if it must be built anew."""
         if before is None or before.compilation is None:
             return None
         content = change(before.compilation.compiled, compiled)

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from tidegate.server.routing.context import Application, Records
 
 SAMPLE = 1024
-"""Entries of the log from which an engine learns what to look for first, of all tenants."""
+"""Entries of the log that train an engine's index, of all tenants."""
 
 
 def compile_newest(
     tenant_id: UUID, base: int | None, application: Application
 ) -> CompiledSet | CompiledChange:
-    """A tenant's present definitions, compiled; they are kept as those of their revision.
+    """A tenant's present definitions, compiled; they are stored under their revision.
 
     What they decide can be explained by them later: they are kept before they decide.
 

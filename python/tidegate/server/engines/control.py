@@ -1,4 +1,4 @@
-"""What the control plane asks of the active engines, and the one change it makes in them.
+"""The control plane's access to the active engines: reads, and one change.
 
 Called from worker threads; everything that has to keep the order of decisions runs on the event
 loop.
@@ -57,7 +57,7 @@ class Runtime(Protocol):
         """An active tenant; None when it is not active."""
 
     def key_forms(self, tenant_id: UUID) -> KeyForms | None:
-        """How keys of a tenant's entities are kept; None when it is not active."""
+        """The form of the tenant's entity keys; None when it is not active."""
 
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
         """The state of the entities of an event, as a snapshot.
@@ -107,7 +107,7 @@ class Runtime(Protocol):
         """
 
     def pass_status(self, tenant_id: UUID, pass_id: UUID) -> PassStatus:
-        """What the state knows of a pass; one that has expired counts as alive."""
+        """The state of a pass; an expired one counts as alive."""
 
 
 class NoRuntime:
@@ -289,7 +289,7 @@ class LiveRuntime:
         tenant_id: UUID,
         end: Callable[[Tenant], LogBlock | None],
     ) -> asyncio.Future[None] | None:
-        """End it in engine and log at once, so that the orders are equal.
+        """End it in engine and log together, so that the orders are equal.
 
         Returns:
             Done when it is durable; None when there was nothing to end.

@@ -41,7 +41,7 @@ _SECTIONS = {kind.section: kind for kind in KINDS.values()}
 
 @attrs.frozen
 class ActiveDefinitions:
-    """Definitions that decide now: most of what is looked at next is the same.
+    """Active definitions: mostly the next set has the same objects.
 
     Attributes:
         compilation: what was checked for them is not checked again.
@@ -63,7 +63,7 @@ class ActiveDefinitions:
         return ready
 
     def covers(self, objects: Mapping[str, tuple[Definition, ...]]) -> bool:
-        """Whether few of the objects have to be read anew."""
+        """Whether only a few of the objects must be read anew."""
         if objects is self.objects:
             return True
         unread = (each for kind in objects.values() for each in kind if self.find(each) is None)
@@ -126,7 +126,7 @@ class DefinitionSet:
 
     @property
     def compilation(self) -> Compilation | None:
-        """Of what decides now."""
+        """The compilation of the active definitions."""
         return None if self.active is None else self.active.compilation
 
     def document(self, *, entries: bool = True) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class DefinitionSet:
         return self._document(lambda each: find(each) or each.body, entries=entries)
 
     def activate(self, compilation: Compilation) -> ActiveDefinitions:
-        """What decides now, when it is these definitions.
+        """These definitions as the active ones.
 
         Args:
             compilation: what was made of :meth:`document` or :meth:`to_read`.
@@ -214,7 +214,7 @@ class DefinitionSet:
         return Checked(getattr(source, kind.section)[at], found, source)
 
     def check_delete(self, kind: DefinitionKind, object_id: UUID) -> None:
-        """Refuse to take away what others refer to.
+        """Refuse to remove objects that others refer to.
 
         The set held together before; whatever does not hold without the object refers to it.
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tidegate.stores.base import Store
 
 Compile: TypeAlias = "Callable[[UUID, int | None], Awaitable[CompiledSet | CompiledChange]]"
-"""Given a tenant, and the revision of which a change will do."""
+"""Compiles a tenant's definitions, or only a change since a revision."""
 Make: TypeAlias = "Callable[[CompiledSet, Redactor, ProofKeys], BundledEngine]"
 Still: TypeAlias = Callable[[UUID], AbstractAsyncContextManager[None]]
 
@@ -48,7 +48,7 @@ MOST_LAYERED = 256
 
 
 def _still(_: UUID) -> AbstractAsyncContextManager[None]:
-    """Where nothing is decided beside the loop."""
+    """A pause for engines with nothing decided beside the loop."""
     return nullcontext()
 
 
@@ -232,7 +232,7 @@ class Runtimes:
 
 
 def proof_keys_of(tenant_id: UUID, keys: Keys) -> ProofKeys:
-    """What makes and reads the proofs of a tenant's challenges."""
+    """Keys that make and read the proofs of a tenant's challenges."""
     return ProofKeys(tenant_id, keys.proofs_of(tenant_id), keys.sealing_of(tenant_id))
 
 
@@ -288,8 +288,8 @@ def rebuilt(
 
 
 def _effects(connection: Connection, tenant_id: UUID, after: int) -> Iterator[bytes]:
-    """What each decision after a number did to the state, in order; but for those that are lost,
-    which were reported before."""
+    """The effects of each decision after a number, in order, without lost ones, which were reported
+    before."""
 
     def pass_over(error: DamagedLogError) -> None:
         log.error("a state lacks what damaged decisions did to it", reason=str(error))

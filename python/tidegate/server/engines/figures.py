@@ -30,7 +30,7 @@ class _Sum:
     _last: dict[UUID, int] = attrs.field(factory=dict)
 
     def add(self, counts: dict[UUID, int]) -> None:
-        """Add what was counted since the last time."""
+        """Add the counts since the last time."""
         for tenant_id, count in counts.items():
             self.total += max(0, count - self._last.get(tenant_id, count))
         self._last = counts

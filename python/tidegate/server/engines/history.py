@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.lines import LoggedDecision
 
 MAX_FOLDED = 20_000
-"""The most earlier decisions from which one state is made, a few seconds' work: twice as many as
+"""The most earlier decisions from which one state is rebuilt, a few seconds' work: twice as many as
 the largest window holds."""
 MAX_EXAMINED = 2_000_000
 """The most decisions of the tenant that are searched for them, which takes about as long."""

@@ -68,7 +68,7 @@ class Draft:
     from_ns: int
     to_ns: int
     clock: decisions.Clock
-    """Which time of a decision the period means."""
+    """The time of a decision that the period means."""
 
     def counts(self, at_ns: int) -> bool:
         """Whether a decision of this time, by the clock of the period, is in it."""
@@ -284,8 +284,8 @@ def decide(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> N
 
 
 def revocations(effects: bytes) -> bytes:
-    """Of what an operator ended, the passes, which hold for a draft too; lifts are of the
-    definitions that decided."""
+    """Passes that an operator ended, which hold for a draft too; lifts belong to the definitions
+    that decided."""
     return orjson.dumps([each for each in orjson.loads(effects) if each[0] == "revoke"])
 
 

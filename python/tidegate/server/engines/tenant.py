@@ -21,11 +21,11 @@ Revision: TypeAlias = tuple[int, int]
 
 @attrs.frozen
 class Tenant:
-    """What a decision needs of a tenant."""
+    """The parts of a tenant that a decision needs."""
 
     tenant_id: UUID
     revision: int
-    """Of the definitions."""
+    """The revision of the definitions."""
     read_at: Revision
     engine: BundledEngine
     redactor: Redactor
@@ -33,7 +33,7 @@ class Tenant:
     """The ids of every policy, entity definition and mitigation."""
     settings: Settings
     keys: KeyForms
-    """How keys of entities are kept."""
+    """The form of entity keys."""
     id_text: str = attrs.field(init=False)
 
     @id_text.default

@@ -34,7 +34,7 @@ class Admission:
     clock: Callable[[], int] = time.time_ns
     monotonic: Callable[[], int] = time.monotonic_ns
     used: dict[str, int] = attrs.field(factory=dict, repr=False)
-    """When keys were last used, by their ids, until the times are written to the store."""
+    """The last use of keys, by their ids, until it is written to the store."""
     tenant_limit: int = TENANT_LIMIT
     """Events a minute of a tenant, by all of its keys."""
 

@@ -65,8 +65,8 @@ TURN_NS = 2_000_000
 MOST_RETRY_SECONDS = 60
 _SOON = {"retry-after": "1"}
 _NO_OBJECT = "the event must be an object"
-"""What the encoder says of JSON that is none; every other refusal without a pointer is of text
-that is no JSON."""
+"""The encoder's refusal of JSON that is not an object; every other refusal without a pointer is
+about a text that is not JSON."""
 
 
 @attrs.frozen(eq=False)
@@ -76,14 +76,14 @@ class _Keyed:
     numbers: Sequence[int] = ()
     """The numbers of the calls that are decided on."""
     running: Running | None = None
-    """Their keys."""
+    """The keys of those calls."""
     deferred: Sequence[int] = ()
     """The numbers of the calls whose keys are looked up."""
 
 
 @attrs.define(eq=False)
 class CallQueue:
-    """Where hot calls wait for their turn; for the event loop's thread only."""
+    """The queue of hot calls; for the event loop's thread only."""
 
     admission: Admission
     runtimes: Runtimes
@@ -94,7 +94,7 @@ class CallQueue:
     clock: Callable[[], int]
     lanes: Lanes
     answers_of: Callable[[Block], Sequence[bytes | None]] = attrgetter("answers")
-    """What callers get of decisions."""
+    """The answers to the callers of a block's decisions."""
     _arrived: list[HotCall] = attrs.field(factory=list, init=False)
     _is_scheduled: bool = attrs.field(default=False, init=False)
     _tasks: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
@@ -214,7 +214,7 @@ class CallQueue:
             )
 
     async def _decide(self, tenant: Tenant, step: Step, run: Run) -> int:
-        """Decide on calls of a tenant, but those that are refused or looked up.
+        """Decide on calls of a tenant, except those that are refused or looked up.
 
         Args:
             tenant: by whose definitions.
@@ -342,7 +342,7 @@ class _Decided:
 
     queue: CallQueue
     calls: Sequence[tuple[HotCall, bytes]]
-    """Each with its answer."""
+    """Calls with their answers."""
     running: Running | None
     kept: Sequence[bytes | None]
     """The decisions under their idempotency keys."""

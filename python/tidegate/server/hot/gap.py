@@ -1,4 +1,4 @@
-"""How much was answered and not recorded."""
+"""Counts of decisions that were answered and not recorded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Gap:
 
     decisions: int
     first_ns: int
-    """When the first of them arrived, in nanoseconds since 1970."""
+    """The arrival of the first of them, in nanoseconds since 1970."""
     last_ns: int
 
     def __add__(self, other: Gap) -> Gap:

@@ -68,7 +68,7 @@ class HotPath:
     lanes: Lanes = attrs.field(factory=Lanes)
     access: AccessLog = attrs.field(factory=AccessLog)
     answers_of: Callable[[Block], Sequence[bytes | None]] = attrgetter("answers")
-    """What callers get of decisions."""
+    """The answers to the callers of a block's decisions."""
     queue: CallQueue = attrs.field(init=False, repr=False)
 
     @queue.default
@@ -97,7 +97,7 @@ class HotPath:
             )
 
     async def decide(self, endpoint: Endpoint, key: ApiKey, body: bytes) -> Answer:
-        """One event to its answer.
+        """Decide on one event and give its answer.
 
         Raises:
             Problem: with the status and code the caller is to see.
@@ -125,7 +125,7 @@ class HotPath:
         return Answer(answer.body, answer.status, (*answer.headers, *more), answer.content_type)
 
     def begin(self, endpoint: Endpoint, key: ApiKey, body: bytes, done: Done) -> None:
-        """One event to its answer, which ``done`` is called with when it is durable.
+        """Decide on one event; ``done`` gets the answer when it is durable.
 
         Nearly every event takes no task and no future: it is decided on with all that came in
         this turn of the loop, and its answer is sent by the commit that holds it.
@@ -136,7 +136,7 @@ class HotPath:
 def finished(
     hot: HotPath, endpoint: Endpoint, headers: Iterable[Header], outcome: Outcome
 ) -> Answer:
-    """What is sent for an outcome, with the caller's request id.
+    """The answer for an outcome, with the caller's request id.
 
     Args:
         headers: of the request, names in lower case.

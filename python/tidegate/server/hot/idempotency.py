@@ -1,4 +1,4 @@
-"""One effect a key: which answer an idempotency key already has.
+"""One effect for each key: the answers that idempotency keys already have.
 
 A key is unique for a tenant and an endpoint for 24 hours.  A key is looked for first among the
 decisions that are under way or not yet indexed, then in a filter that knows which keys were never

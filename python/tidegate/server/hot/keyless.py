@@ -9,7 +9,7 @@ from tidegate.server.hot.rate_limit import RateLimits
 from tidegate.server.http.problems import Problem
 
 CALLS_PER_MINUTE = 600
-"""Of one address: more than a site without a key would ask, too few to try proofs."""
+"""Calls of one address: more than a site without a key would make, too few to try proofs."""
 
 
 class KeylessCalls:

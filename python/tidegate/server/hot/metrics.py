@@ -39,7 +39,7 @@ _BOUNDS = tuple(int(bound * 1e9) for bound in BOUNDS_SECONDS)
 
 
 class Shown(Enum):
-    """Which figures."""
+    """The kind of figures."""
 
     HEALTH = "of the process and the store"
     ALL = "also what tenants have and decide"
@@ -47,7 +47,7 @@ class Shown(Enum):
 
 @attrs.frozen
 class Figures:
-    """Who sees which figures.
+    """Permission to see figures.
 
     Attributes:
         public: what is shown without a credential: ``none``, ``health`` or ``all``.
@@ -82,13 +82,14 @@ class HotMetrics:
 
     def __init__(self, policies: int = MAX_POLICIES) -> None:
         self.decisions: dict[tuple[str, str], int] = {}
-        """By endpoint and action."""
+        """Decisions by endpoint and action."""
         self.by_policy: dict[tuple[str, str, str], int] = {}
-        """By the policy that answered, reason and action; the policy is empty where none did."""
+        """Decisions by the policy that answered, reason and action; the policy is empty if none
+        answered."""
         self._policies: set[str] = {""}
         self._most_policies = policies
         self.refusals: dict[str, int] = {}
-        """By error code."""
+        """Refusals by error code."""
         self.rule_errors = 0
         self.over_budget = 0
         self._latency = [0] * (len(_BOUNDS) + 1)
@@ -120,7 +121,7 @@ class HotMetrics:
         self._latency_sum += len(ordered) * now - sum(ordered)
 
     def answered(self, outcomes: Iterable[tuple[str, str, str, int]]) -> None:
-        """Count decisions that became durable by what answered them.
+        """Count durable decisions by the policy that answered.
 
         Args:
             outcomes: id of the policy that answered or nothing, reason, action, and how many.
@@ -193,7 +194,7 @@ class Families:
         self._families = families
 
     def collect(self) -> Iterator[Metric]:
-        """Each of them."""
+        """Each metric."""
         yield from self._families
 
 
@@ -211,7 +212,7 @@ def process_page() -> bytes:
 
 
 def build_page() -> bytes:
-    """Which versions run here."""
+    """The versions that run here."""
     return page([Families([_BUILD])]) + generate_latest(_PLATFORM)
 
 

@@ -52,7 +52,7 @@ MAX_WAITING = 20_000
 
 
 class Cut(Generic[T]):
-    """Something that is read from the states between two commits."""
+    """A read of the states between two commits."""
 
     def __init__(self, take: Callable[[int], T]) -> None:
         self._take = take
@@ -102,7 +102,7 @@ class Recorder:
         self._cuts: list[Cut[Any]] = []
         self._under_way = 0
         self._sent_at = 0.0
-        """When they were sent, by the loop's clock."""
+        """The time when they were sent, by the loop's clock."""
         self._committing: list[Settled] = []
         self._cuts_under_way: list[Cut[Any]] = []
         self._is_scheduled = False
@@ -138,7 +138,7 @@ class Recorder:
 
     @property
     def is_deciding(self) -> bool:
-        """Whether decisions are made: with relaxed durability also when they cannot be recorded."""
+        """Whether decisions are made: with relaxed durability even when they cannot be recorded."""
         return self.is_available or self._record_gaps is not None
 
     def room(self, tenant_id: UUID) -> int:
@@ -194,7 +194,7 @@ class Recorder:
             self._loop.call_soon(self._submit)
 
     def append(self, block: LogBlock) -> asyncio.Future[None]:
-        """Take a block; what is returned is done when it is durable, or counted.
+        """Take a block; the returned future is done when the block is durable, or counted.
 
         That fails with a :class:`Problem` when the block could not be written: it counts as not
         decided.
@@ -318,7 +318,7 @@ class Recorder:
         settle(settled, None)
 
     def _failed(self, blocks: Sequence[LogBlock], error: BaseException) -> None:
-        """Nothing of these blocks is kept, and later decisions rest on them."""
+        """Report these blocks as lost, and later decisions too, since they depend on them."""
         log.error("the decision log cannot be written", error=str(error))
         lost = [*blocks, *self._blocks]
         waiting = self._committing + self._waiting

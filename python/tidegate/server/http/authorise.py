@@ -1,4 +1,4 @@
-"""Who calls, and what they may do: looked up on every request, never taken from the token."""
+"""The caller and the caller's rights: looked up on every request, never taken from the token."""
 
 from __future__ import annotations
 

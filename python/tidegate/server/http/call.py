@@ -55,17 +55,17 @@ class Call:
     """The ids in the path, by their names there."""
     path: str
     names: Mapping[str, str] = attrs.field(factory=dict)
-    """What the path names by other texts than ids."""
+    """Parts of the path that are not ids, by name."""
     address: str = ""
     """The address of the other end of the connection."""
     authorization: str | None = attrs.field(default=None, repr=False)
     """The header, where the handler looks at it."""
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    """Those that the route names and the request has, by name in lower case."""
+    """Headers that the route names and the request has, by name in lower case."""
     wants_page: bool = False
     """Whether a browser asks, which shows pages."""
     key_tenant_id: UUID | None = None
-    """Whose API key came with the request, where the route looks at one."""
+    """The tenant whose API key came with the request, if the route reads one."""
     caller: Caller | None = None
     role: Role | None = None
     query: Any = None
@@ -75,7 +75,7 @@ class Call:
     given_back: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
     """Members of the body that only answers have, by the pointer of their object."""
     repeatable: Repeatable | None = None
-    """It under its idempotency key, if it has one and the route takes one."""
+    """The call under its idempotency key, if it has one and the route takes one."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The parts of a call that a write needs, who asks and when: the service writes for its
@@ -150,7 +150,7 @@ class Call:
         after: Any = None,
         tenant_id: UUID | None = None,
     ) -> AuditEntry:
-        """Who changed what, to be written with the change."""
+        """The audit entry of a change, to be written with it."""
         return AuditEntry(
             audit_id=new_id(),
             tenant_id=tenant_id or self.ids.get("tenant_id"),

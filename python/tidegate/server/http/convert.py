@@ -23,7 +23,7 @@ from tidegate.server.http.problems import ErrorDetail, Problem
 _T = TypeVar("_T")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _LONGEST_NAME = 100
-"""No member has a name as long as this."""
+"""Every name of a member is shorter."""
 
 
 _ANSWERS: dict[Any, Any] = {}

@@ -1,4 +1,4 @@
-"""Bodies and answers over ASGI, for what is answered in front of the control plane."""
+"""Bodies and answers over ASGI, for calls that are answered before the control plane."""
 
 from __future__ import annotations
 

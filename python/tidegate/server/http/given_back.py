@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tidegate.server.routing.route import Route
 
 CODE = "read-only-member"
-"""Of a finding about a member that was changed and cannot be."""
+"""The code of a finding about a member that was changed and cannot be."""
 UNSTABLE = {"unstable": True}
 """``extra`` of the type of a member that changes while its object does not: it is not compared."""
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]")
@@ -71,7 +71,7 @@ def unchanged(route: Route, call: Call) -> Call:
 
 
 def require_object(given: Mapping[str, Any], present: Any) -> None:
-    """Refuse members given back that differ from those of an object as it is answered.
+    """Refuse members given back that differ from those of the object as it is answered.
 
     Raises:
         Problem: ``invalid-request``, with pointers into the object.

@@ -16,7 +16,7 @@ DATA_HEADERS: Mapping[str, str] = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 }
-"""For JSON: never kept by a cache, never rendered as a page."""
+"""Headers of JSON: it is never cached and never rendered as a page."""
 PAGE_HEADERS: Mapping[str, str] = {
     **_EVERY,
     "cache-control": "no-cache",
@@ -25,25 +25,25 @@ PAGE_HEADERS: Mapping[str, str] = {
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
 }
-"""For pages of ours: own files only, in no frame."""
+"""Headers of our pages: they load own files only, in no frame."""
 DOCS_HEADERS: Mapping[str, str] = {
     **PAGE_HEADERS,
     "content-security-policy": PAGE_HEADERS["content-security-policy"].replace(
         "img-src 'self'", "img-src 'self' data:"
     ),
 }
-"""For the page of the interface, whose style sheet holds its icons."""
+"""Headers of the interface's page, whose style sheet holds its icons."""
 CONSOLE_HEADERS: Mapping[str, str] = {
     **PAGE_HEADERS,
     "content-security-policy": PAGE_HEADERS["content-security-policy"]
     + "; font-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'",
 }
-"""For the console: no text becomes markup or script in it."""
+"""Headers of the console: no text becomes markup or script in it."""
 FILE_HEADERS: Mapping[str, str] = {
     **CONSOLE_HEADERS,
     "cache-control": "public, max-age=31536000, immutable",
 }
-"""For files whose name holds a hash of their content."""
+"""Headers of files whose name holds a hash of their content."""
 STRICT_TRANSPORT = "max-age=63072000; includeSubDomains"
 """Sent over TLS alone: over plain HTTP it means nothing, and a proxy may speak for us."""
 REQUEST_ID_HEADER = b"x-request-id"

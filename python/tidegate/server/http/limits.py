@@ -7,7 +7,7 @@ from tidegate.server.http.problems import Problem
 MAX_BODY_BYTES = 64 * 1024
 """An event's limit; the control plane shares it."""
 MAX_BATCH_BYTES = 4 * 1024 * 1024
-"""Of `beacon/events`."""
+"""Bytes of a body of `beacon/events`."""
 MAX_BATCH_EVENTS = 1_000
 """Events of a batch are decided in steps, as all calls of a tenant are."""
 MAX_HEADER_BYTES = 32 * 1024

@@ -32,7 +32,7 @@ _RETRY = {"retry-after": "1"}
 
 @attrs.frozen
 class Kind:
-    """What all problems of one code have in common."""
+    """The common part of all problems of one code."""
 
     status: int
     title: str

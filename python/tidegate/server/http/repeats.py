@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 HEADER = "idempotency-key"
 KEY_FORM = f"[!-~]{{1,{MAX_IDEMPOTENCY_KEY}}}"
-"""What the header may be."""
+"""The form of the header."""
 REPLAYED = {"idempotency-replayed": "true"}
 _PURPOSE = b"tidegate-kept-answer-v1\0"
 _HALF = 32

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 NAME_FORM = "[a-z0-9-]{1,40}"
-"""Of what a path names otherwise than by an id."""
+"""The form of a name in a path where it has no id."""
 _MAX_PARAMETERS = 32
 _MEDIA_TYPE = re.compile(rb'([!-:<-~]+)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?')
 
@@ -59,7 +59,7 @@ def path_ids(values: Mapping[str, str]) -> dict[str, UUID]:
 
 
 def path_names(values: Mapping[str, str]) -> dict[str, str]:
-    """What the path names by other texts than ids.
+    """Parts of the path that are not ids, by name.
 
     Raises:
         Problem: ``not-found``; nothing has such a name.

@@ -67,7 +67,7 @@ class LoginAttempts:
             await self._lanes[name].turn(failures)
 
     def succeeded(self, address: str, name: str) -> None:
-        """Forget what failed here before; the address is known from now on."""
+        """Forget earlier failures here; the address is known from now on."""
         self._by_address.forget((address, name))
         self._known[address, name]
 

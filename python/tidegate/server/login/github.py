@@ -34,7 +34,7 @@ class GitHub:
     async def finish(
         self, started: Started, response: Mapping[str, str], redirect_uri: str, now: int
     ) -> Profile:
-        """Who logged in.
+        """The person who logged in.
 
         Args:
             started: the login, as it was begun.

@@ -73,7 +73,7 @@ async def finish(call: Call) -> Answer:
 
 
 async def _operator(call: Call, live: LiveProvider, base_url: str) -> tuple[Started, Operator]:
-    """Who logged in.
+    """The operator who logged in.
 
     Raises:
         LoginRefusedError: nobody did.

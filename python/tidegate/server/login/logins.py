@@ -24,7 +24,7 @@ class LiveProvider(Protocol):
     async def finish(
         self, started: Started, response: Mapping[str, str], redirect_uri: str, now: int
     ) -> Profile:
-        """Who logged in."""
+        """The person who logged in."""
 
 
 class Logins:
@@ -45,7 +45,7 @@ class Logins:
         self._live: dict[str, LiveProvider] = {}
 
     def prepare(self) -> None:
-        """Make what can be asked; takes a while when there are providers."""
+        """Make the providers' clients; takes a while when there are providers."""
         if not self.providers:
             return
         # Their libraries take half a second to import, which a service without providers saves.

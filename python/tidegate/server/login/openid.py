@@ -25,7 +25,7 @@ from tidegate.server.login.started import Started
 
 DISCOVERY = "/.well-known/openid-configuration"
 KEPT_SECONDS = 3_600.0
-"""How long what an issuer says of itself, and its keys, are good."""
+"""How long an issuer's metadata and keys are kept."""
 KEYS_PAUSE_SECONDS = 60.0
 """Between two fetches of the keys, however many tokens name keys that are not known."""
 PAUSE_SECONDS = 5.0
@@ -33,7 +33,7 @@ PAUSE_SECONDS = 5.0
 
 @attrs.frozen
 class _Issuer:
-    """What an issuer says of itself."""
+    """The metadata of an issuer."""
 
     authorization_endpoint: str
     token_endpoint: str
@@ -79,7 +79,7 @@ class OpenId:
     async def finish(
         self, started: Started, response: Mapping[str, str], redirect_uri: str, now: int
     ) -> Profile:
-        """Who logged in.
+        """The person who logged in.
 
         Args:
             started: the login, as it was begun.
@@ -154,7 +154,7 @@ class OpenId:
         )
 
     async def _discover(self) -> _Issuer:
-        """What the issuer says of itself (OpenID Connect Discovery 1.0, section 4)."""
+        """The issuer's metadata (OpenID Connect Discovery 1.0, section 4)."""
         found = await self._outbound.read(self.provider.issuer.rstrip("/") + DISCOVERY)
         if not isinstance(found, dict) or found.get("issuer") != self.provider.issuer:
             raise LoginRefusedError("the discovery document is of another issuer")

@@ -23,13 +23,13 @@ from tidegate.operators.providers import Provider, origin_of
 from tidegate.server.login.profile import LoginRefusedError
 
 SECONDS = 5.0
-"""For one call, from the connection to the last byte."""
+"""Time for one call, from the connection to the last byte."""
 MAX_BYTES = 1024 * 1024
 _AGENT = "tidegate"
 
 
 class Outbound:
-    """What may be asked of one provider."""
+    """Calls to one provider."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -96,7 +96,7 @@ class Outbound:
 
 
 class _Guarded(httpx2.AsyncBaseTransport):
-    """Refuses what leads elsewhere, takes too long, is too large or is no JSON.
+    """Refuses answers that redirect elsewhere, take too long, are too large or are not JSON.
 
     Args:
         origins: that may be called.

@@ -9,12 +9,12 @@ import attrs
 from tidegate.errors import TidegateError
 
 Fault: TypeAlias = Literal["refused", "cancelled", "expired", "unavailable", "not-invited"]
-"""What the page says of a login that failed; the reason is for the log alone."""
+"""The page's text for a failed login; the reason is for the log alone."""
 
 
 @attrs.frozen(kw_only=True)
 class Profile:
-    """Who logged in, as the provider knows them.
+    """The person who logged in, as the provider knows them.
 
     Attributes:
         email: an address that the provider has verified; None when there is none.

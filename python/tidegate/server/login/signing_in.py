@@ -29,7 +29,7 @@ _MAX_EMAIL = 320
 
 @attrs.frozen
 class Moment:
-    """When something is done, and in which request."""
+    """The time and the request of an action."""
 
     now_ns: int
     request_id: str

@@ -23,7 +23,7 @@ from tidegate.server.login.profile import LoginRefusedError
 LIFETIME_SECONDS = 600
 """Between the start of a login and its end, with a password and a second factor between."""
 ARRIVAL_SECONDS = 60
-"""For the page to take the token that the browser brings."""
+"""Time for the page to take the token that the browser brings."""
 MAX_COOKIE = 4_096
 _PURPOSE = b"tidegate-login-v1"
 _NONCE_BYTES = 12

@@ -1,4 +1,4 @@
-"""Requests of a worker process for what only the service's process can do.
+"""Requests of a worker process for work that only the service's process can do.
 
 The service has a desk for each piece of work; the worker calls its methods by name over the pipe.
 """
@@ -49,11 +49,11 @@ class Desk:
         self.changed.append(tenant_id)
 
     def key_forms(self, tenant_id: UUID) -> KeyForms | None:
-        """How keys of a tenant's entities are kept; None when it is not active."""
+        """The form of the tenant's entity keys; None when it is not active."""
         return self.application.runtime.key_forms(tenant_id)
 
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
-        """What the engine knows of the entities of an event; None without an engine."""
+        """The engine's state of an event's entities; None without an engine."""
         return self.application.runtime.state_of(tenant_id, event, at)
 
     def evictions(self, tenant_id: UUID) -> int:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Job: TypeAlias = "Callable[[Application], T]"
-"""Something to do with the parts of the service as a worker has them: a function of a module, or
-a partial one, so that it can be sent."""
+"""Work on the parts of the service as a worker has them: a function of a module, or a partial one,
+so that it can be sent."""
 
 
 class Workers(Protocol):

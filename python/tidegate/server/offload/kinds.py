@@ -37,7 +37,7 @@ class Work(Enum):
 
     @property
     def is_heavy(self) -> bool:
-        """Whether it holds the interpreter for long: then it has a process of its own."""
+        """Whether the work holds the interpreter for long: then it has a process of its own."""
         return self in SECONDS
 
 

@@ -1,4 +1,4 @@
-"""Definitions that were compiled in this process, kept for what comes next.
+"""Definitions compiled in this process, kept for later work.
 
 Most of what is asked about a tenant's definitions is asked about the same ones, or about a small
 change of them.  A worker keeps those of a few tenants.
@@ -58,25 +58,25 @@ class _Recent:
 
 
 class KnownSets:
-    """Compiled definitions: of each tenant the newest, and those of the past that are explained."""
+    """Compiled definitions: the newest of each tenant, and past ones that are explained."""
 
     def __init__(self) -> None:
         self._newest = _Recent(lambda known: len(known.compilation.compiled.source.policies))
         self._past = _Recent(lambda definitions: len(definitions.policies))
 
     def newest(self, tenant_id: UUID) -> ActiveDefinitions | None:
-        """What was compiled last of a tenant's present definitions."""
+        """The last compilation of a tenant's present definitions."""
         found: ActiveDefinitions | None = self._newest.get(tenant_id)
         return found
 
     def compiled(self, tenant_id: UUID, known: ActiveDefinitions) -> None:
-        """Keep what was compiled of definitions as they are stored."""
+        """Keep the compilation of stored definitions."""
         self._newest.put(tenant_id, known)
         definitions = known.compilation.compiled.source
         self._past.put((tenant_id, definitions.revision), definitions)
 
     def checked(self, tenant_id: UUID, compilation: Compilation) -> None:
-        """Keep what a check of a change has made, to be compiled next: its expressions count."""
+        """Keep the compilation by a check of a change: the next one reuses its expressions."""
         known = self.newest(tenant_id)
         if known is not None:
             self._newest.put(tenant_id, attrs.evolve(known, compilation=compilation))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tidegate.server.connection.reception import Reception
 
 FREE_REFUSALS = 8
-"""Of one caller in a second that are answered at once."""
+"""Refusals of one caller in a second that are answered immediately."""
 LATE_SECONDS = 1.0
 APART_SECONDS = 0.02
 """Between two late answers of one caller."""

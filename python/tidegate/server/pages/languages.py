@@ -33,7 +33,7 @@ class Language:
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """Every language that there is a file of, by its code."""
+    """Every language with a file, by its code."""
     found = {}
     for file in files("tidegate.server.pages").joinpath("texts").iterdir():
         if file.name.endswith(".json"):

@@ -25,7 +25,7 @@ FILE_TYPES: Mapping[str, str] = {
     "altcha.min.js": "text/javascript",
     "scrypt.js": "text/javascript",
 }
-"""What pages are made of, with media types."""
+"""Files of pages, with media types."""
 _THIRD_PARTY = ("altcha.css", "altcha.min.js", "scrypt.js")
 _FILE_SECONDS = 86_400
 

@@ -48,7 +48,7 @@ class JsonLines:
 
 
 def _end_of_lines(descriptor: int) -> int:
-    """Where the last whole line ends: a kill may have left a part of one, which is sent again."""
+    """The end of the last whole line: a kill may have left a part of one, which is sent again."""
     end = os.fstat(descriptor).st_size
     while end:
         start = max(0, end - _CHUNK)

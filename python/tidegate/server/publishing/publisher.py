@@ -114,7 +114,7 @@ class Publisher:
             return [message_of(line) for line in islice(lines, BATCH)]
 
     def _begin(self) -> int:
-        """Where the last process ended; the first one begins at the end of the log."""
+        """The place where the last process ended; the first one begins at the end of the log."""
         with self._store.read() as connection:
             position = find_counter(connection, PUBLISHED_SEQ)
         if position is not None:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.audit import AuditEntry
 
 MAX_ENTITIES = 500
-"""Whose mitigations one call lifts: each waits for a commit."""
+"""Entities whose mitigations one call lifts: each waits for a commit."""
 PAGE = 1_000
 KIND = "active-mitigation"
-"""In the audit."""
+"""The kind in the audit."""
 
 
 def list_(call: Call) -> Answer:
@@ -48,7 +48,7 @@ def list_(call: Call) -> Answer:
 
 
 def lift(call: Call) -> Answer:
-    """End mitigations of an entity: all of them, or those of one policy or of one clause."""
+    """End mitigations of an entity: all of them, or only a policy's or a clause's."""
     query: wire.LiftQuery = call.query
     live, state = entity_of(call)
     wanted = [

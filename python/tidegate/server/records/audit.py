@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def list_(call: Call) -> Answer:
-    """Entries, the newest first, with the names of those who acted.
+    """Entries, the newest first, with the names of the operators who acted.
 
     The actor was a member, and other members could see the name. So the name stays when the
     membership ends; the address is never shown.

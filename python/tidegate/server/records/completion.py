@@ -1,4 +1,4 @@
-"""``expressions/complete``: what could stand at a place of a text that is being written."""
+"""``expressions/complete``: completions at a place of a text that is being written."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _answer(start: int, items: Sequence[wire.Completion]) -> Answer:
 def _starting(
     items: Iterator[wire.Completion] | list[wire.Completion], text: str
 ) -> list[wire.Completion]:
-    """Those that begin with a text, whatever its case."""
+    """Completions that begin with a text, whatever its case."""
     wanted = text.lower()
     return [each for each in items if each.insert.lower().startswith(wanted)]
 
@@ -197,7 +197,7 @@ def _operand(text: str) -> str:
 
 
 def _opening(text: str, closing: int) -> int:
-    """Where the bracket was opened that is closed at a place; -1 when it was not."""
+    """The place of the bracket that is closed at a place; -1 if there is none."""
     depth, quote = 0, ""
     for at in range(closing, -1, -1):
         each = text[at]

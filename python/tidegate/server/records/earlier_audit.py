@@ -42,7 +42,7 @@ _LIFTED = (
     ("policy", "policy_id", POLICY),
     ("mitigation", "mitigation_id", MITIGATION),
 )
-"""How a lifted mitigation names definitions: by slug, by id, of which kind."""
+"""The references of a lifted mitigation to definitions: slug, id and kind."""
 
 
 @attrs.define(slots=False)

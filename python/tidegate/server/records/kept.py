@@ -34,7 +34,7 @@ class Kept:
 
     @classmethod
     def of(cls, call: Call) -> Kept:
-        """For the tenant of a call."""
+        """The key forms and the redactor of the tenant of a call."""
         forms = call.app.runtime.key_forms(call.tenant_id)
         if forms is None:
             return cls(None, None)

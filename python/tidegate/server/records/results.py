@@ -30,7 +30,7 @@ RECENT = 10
 DAY_NS = 86_400_000_000_000
 SECOND_NS = 1_000_000_000
 MAX_SPLIT = 500_000
-"""Decisions that are split by what only the index of the log knows: about a second's work."""
+"""Decisions that are split by facts which only the index of the log has: about a second's work."""
 MAX_STEPS = 1_500
 """The most steps of a timeline: more than a screen has columns."""
 STEPS = (60, 300, 900, 3_600, 21_600, 86_400)

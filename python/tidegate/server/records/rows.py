@@ -45,7 +45,7 @@ _LINES = msgspec.json.Decoder(_Line)
 
 @attrs.frozen(kw_only=True)
 class _Shown:
-    """What a list shows of a line."""
+    """The parts of a line that a list shows."""
 
     method: str | None = None
     client_ip: str | None = None
@@ -56,7 +56,7 @@ class _Shown:
 def read_rows(
     connection: Connection, tenant_id: UUID, found: Sequence[FoundDecision], kept: Kept
 ) -> tuple[wire.DecisionSummary, ...]:
-    """Decisions as a list shows them; of those whose line is damaged, what the index has.
+    """Decisions as a list shows them; if the line of one is damaged, the index's data.
 
     Args:
         connection: a connection of the store.

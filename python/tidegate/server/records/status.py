@@ -1,4 +1,4 @@
-"""How the service stands for a tenant: what decides, how full its state is, how far it has come."""
+"""The service's status for a tenant: active definitions, size of the state, progress."""
 
 from __future__ import annotations
 

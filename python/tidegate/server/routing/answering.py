@@ -46,7 +46,7 @@ class Given:
     query: bytes
     is_encrypted: bool
     address: str
-    """Of the other end of the connection; empty for a Unix socket."""
+    """The address of the other end of the connection; empty for a Unix socket."""
     ids: Mapping[str, UUID]
     names: Mapping[str, str] = attrs.field(factory=dict)
     authorization: str | None = attrs.field(default=None, repr=False)
@@ -54,17 +54,17 @@ class Given:
     caller: Caller | None = None
     role: Role | None = None
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    """Those that the route names and the request has."""
+    """Headers that the route names and the request has."""
     problem_page: ProblemPage | None = None
-    """Of the route."""
+    """The problem page of the route."""
     key_tenant_id: UUID | None = None
-    """Whose API key came with the request, where the route looks at one."""
+    """The tenant whose API key came with the request, if the route reads one."""
     if_match: str | None = None
     if_none_match: str | None = None
     idempotency_key: str | None = attrs.field(default=None, repr=False)
     body: bytes = b""
     media_type: str = ""
-    """Of the body."""
+    """The media type of the body."""
 
     @property
     def wants_page(self) -> bool:
@@ -91,7 +91,7 @@ class Sent:
     headers: Mapping[str, str]
     body: bytes = attrs.field(repr=False)
     code: str | None = None
-    """Of the problem, when it is a refusal."""
+    """The code of the problem, for a refusal."""
 
     @classmethod
     def of(cls, response: Response, given: Given) -> Sent:
@@ -102,7 +102,7 @@ class Sent:
         return cls(response.status_code, headers, bytes(response.body))
 
     def response(self) -> Response:
-        """It as a response."""
+        """The answer as a response."""
         return Response(self.body, self.status, self.headers)
 
 
@@ -153,7 +153,7 @@ def _answered(route: Route, call: Call) -> Any:
 
 
 def _first_answer(call: Call) -> Answer | None:
-    """What the same call was answered before, if it was.
+    """The earlier answer to the same call, if there was one.
 
     Raises:
         Problem: ``idempotency-key-reused``.

@@ -1,4 +1,4 @@
-"""What the handlers of the control plane stand on."""
+"""The parts of the service that handlers of the control plane use."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TURNS = 64
-"""More tenants than are often changed at the same time."""
+"""Number of locks: more tenants than change at the same time."""
 LIGHT_THREADS = 24
 VISITOR_THREADS = 8
 ADMITTING_THREADS = 1
@@ -160,11 +160,11 @@ class Application:
     )
 
     def turn(self, tenant_id: UUID) -> Lock:
-        """Held by who changes definitions of a tenant, so that one check is not for nothing."""
+        """The lock of a tenant's changes of definitions, so that no check is in vain."""
         return self._turns[hash(tenant_id) % _TURNS]
 
     def threads(self, work: Work) -> CapacityLimiter:
-        """Where a handler runs that waits for the store."""
+        """The threads of a handler that waits for the store."""
         return self.visitor_threads if work is Work.VISIT else self.light_threads
 
     def keyed(self, key: str | None, address: str) -> UUID | None:
@@ -179,7 +179,7 @@ class Application:
         return None
 
     def proof_keys(self, tenant_id: UUID) -> ProofKeys:
-        """What makes and reads the proofs of a tenant."""
+        """Keys that make and read the proofs of a tenant."""
         return proof_keys_of(tenant_id, self.keys)
 
     @challenges.default

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def prepare() -> None:
-    """Make what is served, which is made once."""
+    """Make the page, once."""
     from tidegate.server.routing.openapi import document_json
 
     document_json()

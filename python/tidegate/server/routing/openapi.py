@@ -28,7 +28,7 @@ from tidegate.server.routing.routes import ROUTES, TAGS
 
 _REFERENCE = "#/components/schemas/{name}"
 VERSION = "1.2.0"
-"""Of the interface: docs/versions.md says what changes which part."""
+"""The version of the interface: docs/versions.md says which change raises which part."""
 _NAMED: Mapping[Any, str] = {
     list[wire.Event]: "EventBatch",
     list[wire.BatchItem]: "BatchAnswer",
@@ -219,7 +219,7 @@ def _add_examples(operation: dict[str, Any], route: Route) -> None:
 
 @cache
 def _examples() -> dict[str, Any]:
-    """By operation; ``tools/examples.py`` writes them."""
+    """Examples by operation; ``tools/examples.py`` writes them."""
     content = files("tidegate.server.routing").joinpath("assets", "examples.json").read_bytes()
     found: dict[str, Any] = orjson.loads(content)
     return found

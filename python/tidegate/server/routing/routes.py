@@ -69,7 +69,7 @@ _VERDICTS: Mapping[int, str] = {
     403: "The visitor is refused, or the question is not clear.",
     502: "There is no decision.",
 }
-"""What a proxy is answered beside 200 and 401."""
+"""Statuses of answers to proxies beside 200 and 401."""
 _EVENTS: tuple[Route, ...] = (
     Route(
         path="/beacon/event",

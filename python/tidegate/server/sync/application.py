@@ -92,7 +92,7 @@ class SyncApplication:
         return _sent(scope, await self.feed.snapshot(key.tenant_id))
 
     async def changes(self, key: ApiKey, scope: Scope, receive: Receive) -> Answer:
-        """What changed after a number, once something has."""
+        """Changes after a number, once there are any."""
         given = _query(scope, "after", "wait")
         newest = self.feed.log_of(key.tenant_id).sequence
         after, wait = _number(given, "after", newest), _number(given, "wait", 0)
@@ -111,7 +111,7 @@ class SyncApplication:
             made.cancel()
 
     async def ack(self, key: ApiKey, scope: Scope, receive: Receive) -> Answer:
-        """Take what a daemon says of itself."""
+        """Take a daemon's report of itself."""
         require_media_type(scope["headers"], (JSON,))
         body = await read_body(scope, receive, MAX_BODY_BYTES)
         try:

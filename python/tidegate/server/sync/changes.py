@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 MOST_ITEMS = 50_000
 MOST_BYTES = 64 * 1024 * 1024
-"""Of the items that are kept: a daemon that is further behind takes a snapshot."""
+"""Bytes of the items that are kept: a daemon that is further behind takes a snapshot."""
 MOST_SENT_BYTES = 4 * 1024 * 1024
-"""Of the items of one answer, but for the first."""
+"""Bytes of the items of one answer, without the first."""
 MOST_LIFTS = 10_000
 _HAS_NAMES = b'"]]'
-"""Is in effects that mitigate or lift; seldom in others."""
+"""A text in effects that mitigate or lift; seldom in others."""
 
 
 class ChangeLog:
@@ -48,7 +48,7 @@ class ChangeLog:
         self.revision = mark.revision
         self.hash = mark.hash
         self.seq = mark.seq
-        """Of the last line of the log before what is held."""
+        """The last line of the log before the items."""
         self._numbers = [self.sequence]
         self._hashes = [self.hash]
         self._items: list[bytes] = [b""]
@@ -81,7 +81,7 @@ class ChangeLog:
             self._held, self._held_seq = [], self.seq
 
     def release(self) -> None:
-        """Go on with what was held."""
+        """Go on with the items that were held."""
         held, self._held = self._held or [], None
         self.seq = max(self.seq, self._held_seq)
         for effects in held:
@@ -147,7 +147,7 @@ class ChangeLog:
         changed.set()
 
     def lifted_at(self, definition: str, key: Any, policy: str, clause: str) -> int:
-        """When an operator last lifted a mitigation, as far as it is known; else 0."""
+        """The time when an operator last lifted a mitigation, as far as it is known; else 0."""
         return self._lifts.get(orjson.dumps([definition, key, policy, clause]), 0)
 
     def _changes_in(self, lines: Iterable[bytes]) -> Iterable[bytes]:

@@ -1,4 +1,4 @@
-"""What daemons are sent: snapshots and changes, made once for all who ask for the same."""
+"""Answers to daemons: snapshots and changes, made once for all who ask for the same."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.lines import LogBlock
 
 PAGE = 10_000
-"""Mitigations that are read of a state at once."""
+"""Mitigations that are read of a state in one step."""
 PACKED_FROM = 1_024
 """Bytes from which an answer is worth packing."""
 MOST_KEPT = 8
 """Answers kept of a tenant: daemons are at the newest number, or a few before it."""
 RETRY_SECONDS = 2.0
 MARKED_LINES = 20_000
-"""Of the log after which there is a new mark: a restart reads about as many again."""
+"""Lines of the log after which there is a new mark: a restart reads about as many again."""
 
 
 @attrs.frozen
@@ -49,7 +49,7 @@ class Signed:
 
     body: bytes
     packed: bytes | None
-    """With gzip, where that is worth it."""
+    """The body with gzip, if that is worth it."""
     signature: str
     etag: str
 
@@ -169,7 +169,7 @@ class Feed:
         )
 
     async def changes(self, tenant_id: UUID, after: int, seconds: float) -> Signed:
-        """What changed after a number; waits until something has, or the time is over.
+        """Changes after a number; waits until there are any, or the time is over.
 
         Raises:
             Problem: ``unknown-cursor``; the definitions cannot be used.

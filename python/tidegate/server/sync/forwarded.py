@@ -44,7 +44,7 @@ _COMMIT_SECONDS = 30.0
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What a daemon sends is written anew: nothing else of it comes into the log."""
+    """Members of a daemon's decision, which is written anew: others do not reach the log."""
 
 
 class _Block(_Strict):
@@ -165,7 +165,7 @@ class Refused(msgspec.Struct):
 
 
 class Taken(msgspec.Struct):
-    """How far the decisions of a spool are in the log."""
+    """The last decisions of a spool that are in the log."""
 
     acknowledged: int
     recorded: int
@@ -219,7 +219,7 @@ class Forwarding:
         """Decisions that were recorded, since the start."""
 
     async def take(self, key: ApiKey, body: bytes) -> Taken:
-        """Record a batch, but for what of it is in the log already.
+        """Record a batch, without the decisions that are in the log already.
 
         Raises:
             Problem: it is no batch; the log cannot be written: nothing of it is taken.
@@ -358,7 +358,7 @@ def _read(tenant: Tenant, items: Sequence[Item]) -> tuple[list[_Read], list[Refu
 
 
 def _parted(effects: bytes) -> tuple[bytes, bytes]:
-    """What a decision did to entities, which is judged again, and to passes, which is not."""
+    """The effects of a decision on entities, which are judged again, and on passes."""
     if b'"revoke"' not in effects and b'"move"' not in effects:
         return effects, b"[]"
     events: list[Any] = []

@@ -1,4 +1,4 @@
-"""What a service sends to daemons, and how each side checks it (docs/hybrid.md).
+"""Messages of a service to daemons, and how each side checks them (docs/hybrid.md).
 
 Every answer is one JSON document that ends with ``"end":true``, with an Ed25519 signature (RFC
 8032) in a header.  Changes are chained: the hash after an item is made of the hash before it and
@@ -16,14 +16,14 @@ VERSION = 1
 SIGNATURE = "x-tidegate-signature"
 HASH_BYTES = 32
 MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024
-"""Of an answer, unpacked: 100,000 mitigations take some 11 MB, a list of 100,000 addresses 3."""
+"""Bytes of an unpacked answer: 100,000 mitigations take some 11 MB, as many addresses 3."""
 MAX_EVENTS = 200
 """Decisions in one forwarded batch."""
 _SIGNED = b"tidegate-sync-v1\0"
 
 
 def signed(body: bytes) -> bytes:
-    """What the signature of an answer is made of."""
+    """The bytes that the signature of an answer covers."""
     return _SIGNED + body
 
 
@@ -57,7 +57,7 @@ class Snapshot(msgspec.Struct, forbid_unknown_fields=True):
     public_key: str
     """Ed25519, in hexadecimal: what signs this answer."""
     base_url: str
-    """Where browsers reach the service."""
+    """The URL by which browsers reach the service."""
     secrets: Secrets
     revision: int
     document: msgspec.Raw
@@ -68,7 +68,7 @@ class Snapshot(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Changes(msgspec.Struct, forbid_unknown_fields=True):
-    """What changed after a number."""
+    """Changes after a number."""
 
     version: int
     tenant_id: UUID
@@ -97,7 +97,7 @@ class MitigationsItem(msgspec.Struct, tag_field="kind", tag="mitigations"):
 
 
 class Ack(msgspec.Struct, forbid_unknown_fields=True):
-    """What a daemon says of itself."""
+    """A daemon's report of itself."""
 
     daemon_id: UUID
     name: str

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MOST_LINES = 200_000
-"""Of the log that are read again: a daemon that is further behind takes a snapshot."""
+"""Lines of the log that are read again: a daemon that is further behind takes a snapshot."""
 
 
 def first_mark(tenant_id: UUID, seq: int, revision: int) -> Mark:
-    """Where changes begin that nobody followed before.
+    """The first mark of changes that nobody followed before.
 
     Its number is greater than any before it: each change takes a line of the log or a revision.
 

@@ -21,7 +21,7 @@ class Signer:
         self._key = Ed25519PrivateKey.from_private_bytes(seed)
         public = self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
         self.public_key = public.hex()
-        """In hexadecimal."""
+        """The public key in hexadecimal."""
 
     def sign(self, body: bytes) -> str:
         """The signature of an answer, in base64."""

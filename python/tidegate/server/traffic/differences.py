@@ -1,4 +1,4 @@
-"""``differences/summary``: what the decisions that a replay changes have in common."""
+"""``differences/summary``: common properties of the decisions that a replay changes."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ EXPRESSIONS = {
     "country": "derived.country",
     "agent": "derived.ua_family",
 }
-"""What groups of some names read of an event."""
+"""The expressions that groups of some names read of an event."""
 STRICTNESS = ("allow", "challenge", "block")
 PAGE = 2_000
 NONE = "none"
 _NAME = "value"
 Value: TypeAlias = "tuple[str | None, str]"
-"""Of a group: the value, and how it is shown."""
+"""The value of a group, and its text."""
 
 
 @attrs.define

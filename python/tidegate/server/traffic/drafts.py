@@ -112,7 +112,7 @@ class Draft:
         return True
 
     def counts(self) -> tuple[wire.ClauseCount, ...]:
-        """What each clause did."""
+        """The effect of each clause."""
         return tuple(
             wire.ClauseCount(clause=name, fired=count[0], entities=len(entities))
             for name, (count, entities) in self.clauses.items()

@@ -1,4 +1,4 @@
-"""Entities over recorded events: the busiest, and those that are seen with another one."""
+"""Entities over recorded events: the busiest, and entities that are seen with another one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def entities_of(seen: Seen) -> Sequence[RecordedEntity]:
 
 @attrs.define
 class _Counted:
-    """What is counted of an entity."""
+    """The counts of an entity."""
 
     definition: str
     key: tuple[Part, ...]
@@ -122,7 +122,7 @@ def _count(
 
 
 def _answer(entity_id: str, counted: _Counted, kept: Kept) -> wire.EntityTraffic:
-    """With its id and key as they are kept now."""
+    """The entity with its id and key as they are stored now."""
     assert kept.forms is not None  # without forms no definition is known, and nothing is counted
     form = kept.forms.by_slug[counted.definition]
     named = kept.forms.named(counted.definition, counted.key, kept.redactor)

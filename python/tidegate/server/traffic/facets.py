@@ -23,12 +23,12 @@ MAX_TEXT = 200
 _HASH = "hmac:"
 """The beginning of a redacted value (docs/fields.md)."""
 Value: TypeAlias = "tuple[str, str | int | bool]"
-"""With the name of its kind: in Python ``True`` equals 1."""
+"""A value with the name of its kind: in Python ``True`` equals 1."""
 
 
 @attrs.define
 class _Counted:
-    """What was counted of one expression."""
+    """The counts of one expression's values."""
 
     text: str
     values: Counter[Value] = attrs.field(factory=Counter)

@@ -1,4 +1,4 @@
-"""``traffic/match`` and ``traffic/facets``: what recorded events an expression holds for."""
+"""``traffic/match`` and ``traffic/facets``: recorded events for which an expression holds."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Key: TypeAlias = "tuple[Part, ...]"
 Other: TypeAlias = "tuple[str, str]"
 """Another entity of an event: the slug of its definition, and its id."""
 KEY_BYTES = 231
-"""Of the state of a key with packed windows (docs/design/state-and-windows.md)."""
+"""Bytes of a key's state with packed windows (docs/design/state-and-windows.md)."""
 HOUR_NS = 3_600 * SECOND_NS
 LARGEST = 10
 
@@ -50,7 +50,7 @@ class _Part:
 
 @attrs.define
 class KeyFigures:
-    """What is counted of a key; as large as the events that were looked at.
+    """The counts of a key; as large as the events that were read.
 
     Attributes:
         expressions: of its parts.
@@ -96,7 +96,7 @@ class KeyFigures:
 
     @property
     def fill_rates(self) -> list[float]:
-        """Of the parts, where there were events."""
+        """The fill rates of the parts, where there were events."""
         return [each.fill_rate for each in self._parts if each.fill_rate is not None]
 
     @property
@@ -196,7 +196,7 @@ def _shown(part: Part) -> Part:
 
 
 def _percentile(values: Sequence[int], percent: int) -> int:
-    """The least value that so many percent are not above; 0 of none."""
+    """The least value that at least ``percent`` percent do not exceed; 0 without values."""
     if not values:
         return 0
     return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]

@@ -1,4 +1,4 @@
-"""What the figures of a key mean."""
+"""Findings from the figures of a key."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ MOST_PER_EVENT = 0.95
 LARGEST_SHARE = 0.1
 MOST_ACCOUNTS = 5
 LEAST_EVENTS = 100
-"""Fewer events say nothing of how keys are spread."""
+"""Fewer events say nothing about the spread of keys."""
 _GIVEN = re.compile(
     r"\b(?:request\.client_ip|derived\.(?:ip_\w+|country|asn|as_org)|fields|source"
     r"|request\.route_params)\b"
 )
-"""What the client does not choose freely: its address, and what the application says."""
+"""Fields that the client cannot choose freely: its address, and facts from the application."""
 _READS = re.compile(r"\b(?:request|derived|fields|source)\b")
 
 
 def findings(
     figures: KeyFigures, key_fields: tuple[str, ...], on_missing_key: str, window: int | None
 ) -> tuple[wire.KeyHealthFinding, ...]:
-    """What is wrong with a key, the worst first.
+    """The findings about a key, the worst first.
 
     Args:
         figures: of recorded events.

@@ -34,7 +34,7 @@ _MATCH = "match"
 
 
 def read_health(call: Call) -> Answer:
-    """What the newest events say of the key of a definition."""
+    """The figures of a definition's key in the newest events."""
     kept = Kept.of(call)
     tally = Tally()
     with call.app.store.read() as connection:

@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.traffic import Recorded
 
 SECONDS = 0.85
-"""Of looking; the answer is made in what is left of the second."""
+"""Time for reading; the rest of the second is for making the answer."""
 LEAST_ROWS = 8
-"""Of the log that are looked at without finding an event: a worker that has only just read the
+"""Rows of the log that are read without finding an event: a worker that has only just read the
 definitions of a tenant has little of the second left."""
 
 
 @attrs.frozen
 class Deadline:
-    """When a look has to end."""
+    """The end of a look."""
 
     at: float
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
-        """So long from now."""
+        """The deadline after some seconds."""
         return cls(time.monotonic() + seconds)
 
     @property
@@ -62,7 +62,7 @@ class Seen:
 
     @cached_property
     def event(self) -> bytes:
-        """Its event as it may be shown now."""
+        """The event as it may be shown now."""
         return redacted(self.recorded.event, self._kept)
 
 
@@ -109,7 +109,7 @@ class Look:
 
 
 def spans(connection: Connection, tenant_id: UUID, query: DecisionQuery) -> Spans:
-    """When the decisions of a query can have been received."""
+    """The time in which the decisions of a query can have been received."""
     if query.from_ns is None and query.to_ns is None:
         return [(0, END_NS)]
     if query.clock == "received":

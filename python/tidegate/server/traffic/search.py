@@ -1,4 +1,4 @@
-"""``decisions/search``: decisions found by what is in their events, too.
+"""``decisions/search``: decisions found by their events too.
 
 A page ends after a second, with what was found, a cursor and how far it looked: what is rare is
 found in several pages.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.decisions import FoundDecision
 
 CHUNK = 256
-"""Decisions whose lines are read at once."""
+"""Decisions whose lines are read in one step."""
 MAX_EXAMINED = 5_000
 """Decisions of which the index is looked at between two looks at the clock, some 10 ms."""
 
@@ -129,7 +129,7 @@ class _Searching:
     def _asked_for(
         self, page: tuple[FoundDecision, ...]
     ) -> Iterator[tuple[FoundDecision, bytes | None]]:
-        """Those whose lines say what is asked for, with their lines."""
+        """Entries whose lines match the query, with their lines."""
         lines = self._lines(page)
         clause = self.call.body.clause
         with_lines = [(each, lines.get(each.seq)) for each in page]

@@ -61,7 +61,7 @@ class Programs:
         ]
 
     def match(self, events: Sequence[bytes]) -> list[Matches | EventError]:
-        """Which of the expressions hold for each event that :meth:`with_actions` gave."""
+        """The expressions that hold for each event that :meth:`with_actions` gave."""
         return self.rules.match_batch(events, True)
 
 
@@ -79,7 +79,7 @@ class TenantExpressions:
 
     @classmethod
     def of(cls, call: Call, connection: Connection) -> TenantExpressions:
-        """Those of the tenant of a call, as they are saved."""
+        """The expressions of the call's tenant, as its definitions are saved."""
         known = load_set(connection, call.tenant_id, call.app.known.newest(call.tenant_id))
         actions = (each.slug for each in known.objects[ACTION.section])
         # No type depends on the entries.

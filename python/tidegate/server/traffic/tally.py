@@ -1,4 +1,4 @@
-"""Adds up what matched."""
+"""Adds up events that matched."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Tally:
         }
 
     def counts(self, kept: Kept) -> dict[str, Any]:
-        """What an answer has beside its bounds."""
+        """The members of an answer beside its bounds."""
         step, timeline = self._timeline()
         sampled = self._newest()
         lines = {each.recorded.entry.seq: each.recorded.line for each in sampled}

@@ -17,14 +17,15 @@ STEP_NS = 2_000_000
 LIGHT_NS = 1_000_000
 """A tenant is heavy when a call costs more."""
 HELD_NS = 5_000_000
-"""And when a step does, with a decision of much work in it: many light calls hide a heavy one."""
+"""A tenant is heavy also when a step costs more and a decision in it takes much work: many light
+calls hide a heavy one."""
 LIGHT_WORK = 18_000
 """Units of work of a decision that can take a millisecond: all that a decision may do takes 50."""
 TERM_NS = 1_000_000_000
 """How long a tenant stays heavy after the last step that showed it: a machine that stumbles makes
 nobody heavy for long."""
 LONGEST_TERM_NS = 300_000_000_000
-"""Each time it is heavy again the term doubles, up to here: a tenant that alternates holds up the
+"""Each time a tenant is heavy again its term doubles, up to here: one that alternates holds up the
 loop once in that time, for one decision."""
 FORGIVEN_NS = 2 * LONGEST_TERM_NS
 """After this long without a heavy step the term is the first one again."""
@@ -76,7 +77,7 @@ class Account:
         self._largest = SMALL_BYTES
         self._seen = 0
         self._mean = 0.0
-        """Of the last calls, in nanoseconds."""
+        """The mean cost of the last calls, in nanoseconds."""
         self.cost = 0.0
         """The expected cost of a call, in nanoseconds; 0 when nothing is known."""
 

@@ -24,19 +24,19 @@ class HotCall(ABC):
     __slots__ = ("body", "credential", "endpoint", "key", "started")
     endpoint: Endpoint
     credential: bytes | None
-    """As it was sent; None when the call is admitted already."""
+    """The credential as it was sent; None when the call is admitted already."""
     key: ApiKey
     """Set when the call is admitted."""
     body: bytes
     started: int
-    """Of the performance counter."""
+    """The start by the performance counter."""
 
     @abstractmethod
     def answer(self, outcome: Outcome) -> None:
         """Take the outcome of the call."""
 
     def decided(self, body: bytes) -> None:
-        """Take the answer of a decision that is durable: what nearly every call ends with."""
+        """Take the answer of a durable decision: nearly every call ends with one."""
         self.answer(Answer(body))
 
 

@@ -30,7 +30,7 @@ class Step:
 
     calls: Sequence[HotCall]
     are_looked_up: bool
-    """Whether nothing was found under their idempotency keys."""
+    """Whether their idempotency keys were searched for and not found."""
     largest: int
     """Bytes of the largest event."""
 
@@ -52,15 +52,15 @@ class Lane:
         self.account = account
         self.gate = Gate(lambda: opened(self))
         self.is_listed = False
-        """Whether it stands in line for its next step."""
+        """Whether it is in line for its next step."""
         self.last_turn = 0
-        """In which it had a step."""
+        """The turn of its last step."""
         self.line: Line | None = None
-        """Where it stood last for a thread."""
+        """The line in which it last waited for a thread."""
         self.had = 0
         """Its processor time there, in nanoseconds, as :class:`Line` counts it."""
         self.since = 0
-        """When it began to wait there."""
+        """The time when it began to wait there."""
         self._most_waiting = most_waiting
         self._calls: list[HotCall] = []
         self._looked_up: list[HotCall] = []
@@ -74,7 +74,7 @@ class Lane:
 
     @property
     def may_step(self) -> bool:
-        """Whether it has calls, and none of them is being decided on."""
+        """Whether it has calls, and no step is under way."""
         return bool(self._calls or self._looked_up) and not self.gate.under_way
 
     def add(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
@@ -126,7 +126,7 @@ class Lane:
 
     @asynccontextmanager
     async def room(self) -> AsyncIterator[None]:
-        """When few calls wait, and nobody else is here: so that more can be added in the block."""
+        """Wait until few calls wait and nobody else adds any: the block can add calls."""
         async with self._adding:
             while len(self._calls) > FEW:
                 self._wanting_room = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""Every tenant's lane, in what order they have their steps, and the threads beside the loop.
+"""Every tenant's lane, the order of their steps, and the threads beside the loop.
 
 For the event loop's thread only, but for what :meth:`Lanes.run` runs.
 """

@@ -27,7 +27,7 @@ class Line:
         """Steps that have begun and not ended."""
         self._lanes: list[Lane] = []
         self._had = 0
-        """What the lane had had whose step began last."""
+        """The processor time of the lane whose step began last."""
 
     def add(self, lane: Lane, now: int) -> None:
         """Have a lane wait; for the time that it did not, it gets nothing.

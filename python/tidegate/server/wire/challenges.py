@@ -24,7 +24,7 @@ class ChallengeQuery:
 
 @attrs.frozen(kw_only=True)
 class ChallengeSolution:
-    """What a page sends; the name of the provider is not among it, since the issued one counts."""
+    """The data that a page sends, without the provider's name: the issued one counts."""
 
     method: Annotated[
         Literal["solve", "wait"],
@@ -37,7 +37,7 @@ class ChallengeSolution:
 
 @attrs.frozen(kw_only=True)
 class ChallengePassed:
-    """For callers that are no browser; the address is also in ``Location``."""
+    """An answer for callers other than browsers; the address is also in ``Location``."""
 
     proof: str
     redirect_url: Annotated[
@@ -62,7 +62,7 @@ class PassesQuery(Paging):
 
 @attrs.frozen(kw_only=True)
 class Pass:
-    """What a solved challenge bought; the proof itself is not kept."""
+    """The right that a solved challenge gave; the proof itself is not stored."""
 
     tenant_id: UUID
     pass_id: UUID
@@ -75,7 +75,7 @@ class Pass:
 
 @attrs.frozen(kw_only=True)
 class ProviderResults:
-    """What became of the challenges of one provider."""
+    """Outcomes of the challenges of one provider."""
 
     provider: str
     issued: int

@@ -90,7 +90,7 @@ class DecidedEntity:
 
 @attrs.frozen(kw_only=True)
 class WindowValue:
-    """How far a window was filled, with this event counted."""
+    """The count of a window, with this event."""
 
     value: int
     threshold: int

@@ -64,7 +64,7 @@ def mitigation_answer(tenant_id: UUID, active: ActiveMitigation, names: Names) -
 
 @attrs.frozen(kw_only=True)
 class EntityWindow:
-    """How far a window is filled now."""
+    """The present count of a window."""
 
     policy_id: UUID
     policy: str
@@ -180,7 +180,7 @@ class KeyGroup:
 
 @attrs.frozen(kw_only=True)
 class KeyBeside:
-    """How keys of this definition and entities of another one go together in events."""
+    """Keys of this definition and entities of another one in the same events."""
 
     entity_definition_id: UUID
     definition: str
@@ -198,7 +198,7 @@ class KeyHealthFinding:
 
 @attrs.frozen(kw_only=True)
 class KeyHealth(Looked):
-    """What recorded events say of a key; `matched` are the events that have one."""
+    """The figures of a key in recorded events; `matched` are the events that have one."""
 
     verdict: Annotated[str, Meta(description="one sentence")]
     findings: tuple[KeyHealthFinding, ...]

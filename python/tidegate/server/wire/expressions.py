@@ -79,7 +79,7 @@ class LanguageFunction:
 
 @attrs.frozen(kw_only=True)
 class LanguageMacro:
-    """What is called like a function, and declares a variable or looks at a name."""
+    """A macro: it is called like a function, and declares a variable or takes a name."""
 
     name: str
     usage: str
@@ -95,7 +95,7 @@ class LanguageField:
 
 @attrs.frozen(kw_only=True)
 class Language:
-    """What expressions are written with: what the checker itself reads."""
+    """The parts of expressions, from the tables that the checker itself reads."""
 
     functions: tuple[LanguageFunction, ...]
     macros: tuple[LanguageMacro, ...]

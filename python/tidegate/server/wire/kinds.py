@@ -82,14 +82,14 @@ POLICY = DefinitionKind(
 KINDS: Mapping[str, DefinitionKind] = {
     kind.name: kind for kind in (LIST, ACTION, ENTITY, MITIGATION, POLICY)
 }
-"""In the order of the definitions document."""
+"""Kinds in the order of the definitions document."""
 
 _REFERENCES = (
     ("action_ids", "actions", ACTION),
     ("entity_definition_id", "entity", ENTITY),
     ("mitigation_id", "mitigation", MITIGATION),
 )
-"""How a clause names other objects: on the wire, in the document, of which kind."""
+"""The references of a clause: their names on the wire and in the document, and their kinds."""
 _WIRE_NAMES = {document: name for name, document, _ in _REFERENCES}
 
 
@@ -271,7 +271,7 @@ def wire_pointer(pointer: str) -> str:
 
 
 def to_warning(finding: Finding) -> wire.DefinitionWarning:
-    """What is answered for a warning."""
+    """The answer's form of a warning."""
     return wire.DefinitionWarning(
         code=finding.code,
         detail=finding.message,

@@ -1,4 +1,4 @@
-"""Who is calling, and tokens."""
+"""The caller, and tokens."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class LoginStart:
 
 @attrs.frozen(kw_only=True)
 class LoginResponse:
-    """What a provider has the browser bring (RFC 6749, section 4.1.2; RFC 9207)."""
+    """The parameters that a provider has the browser bring (RFC 6749, section 4.1.2; RFC 9207)."""
 
     state: str | None = None
     code: str | None = None
@@ -76,6 +76,6 @@ class LoginResponse:
 
 @attrs.frozen(kw_only=True)
 class Revocation:
-    """Which tokens end: the one that came with the request, or all of the operator."""
+    """The tokens to revoke: the one that came with the request, or all of the operator."""
 
     all: bool = False

@@ -64,7 +64,7 @@ class PolicyResult(PolicyResults):
 
 @attrs.frozen(kw_only=True)
 class TimelineQuery(Period):
-    """By default the last day."""
+    """A query of a timeline; its period is by default the last day."""
 
     step: (
         Annotated[
@@ -93,7 +93,7 @@ class TimelineStep(Counts):
 
 @attrs.frozen(kw_only=True)
 class Status:
-    """How the service stands for a tenant."""
+    """The status of the service for a tenant."""
 
     ready: Annotated[bool, Meta(description="decisions can be made and recorded")]
     because: Annotated[str | None, Meta(description="why not")]

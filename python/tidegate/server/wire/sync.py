@@ -1,4 +1,4 @@
-"""What daemons are sent, and what is known of them."""
+"""Messages to daemons, and the data about them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SyncSnapshot:
 
 @attrs.frozen(kw_only=True)
 class SyncChanges:
-    """What changed after a number. The header `x-tidegate-signature` signs the body."""
+    """Changes after a number. The header `x-tidegate-signature` signs the body."""
 
     version: int
     tenant_id: UUID

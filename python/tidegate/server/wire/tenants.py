@@ -103,7 +103,7 @@ Address: TypeAlias = Annotated[
 
 @attrs.frozen(kw_only=True)
 class MembershipWrite:
-    """Who gets the role: the operator of an id, or whoever logs in with an e-mail address."""
+    """The receiver of a role: the operator of an id, or whoever logs in with an e-mail address."""
 
     user_id: Annotated[
         UUID | None, Meta(description="of an operator; not needed beside `email`")

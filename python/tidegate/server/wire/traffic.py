@@ -91,7 +91,7 @@ class Facet:
 
 @attrs.frozen(kw_only=True)
 class Looked:
-    """How far a look went, within its second."""
+    """The extent of a look, within its second."""
 
     looked_at: Annotated[int, Meta(description="events")]
     complete: Annotated[bool, Meta(description="whether these are all that were asked for")]
@@ -110,7 +110,7 @@ class EntitiesQuery(TrafficRange):
 
 @attrs.frozen(kw_only=True)
 class EntityTraffic:
-    """What events an entity has among those that were looked at."""
+    """The events of an entity among those that were read."""
 
     entity_id: UUID
     entity_definition_id: UUID
@@ -170,7 +170,7 @@ class MatchStep:
 
 @attrs.frozen(kw_only=True)
 class ClauseCount:
-    """What a clause of a draft did: events for which it fired, and entities it fired for."""
+    """The effect of a draft's clause: events for which it fired, and entities it fired for."""
 
     clause: str
     fired: int
@@ -192,7 +192,7 @@ class TrafficFound(Looked):
 
 @attrs.frozen(kw_only=True)
 class DecisionSearch(Span):
-    """What is looked for; what is left out does not matter."""
+    """A search for decisions; members that are left out do not matter."""
 
     time: Clock = "observed"
     action: ActionName | None = None

@@ -1,4 +1,4 @@
-"""What runs in a worker process: one piece of work after the other, until the service goes.
+"""The main loop of a worker process: one piece of work after the other, until the service ends.
 
 It has the parts of the service that a handler stands on.  It reads the store by itself; for what
 only the service can do, writes and the engines, it asks over the pipe.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONG_SECONDS = 0.1
-"""Of processor time: work that took as long may have left much."""
+"""Processor time after which work may have left much memory."""
 NICENESS = 5
 """A third of the weight of the threads that decide."""
 _ = dispatch  # It brings every handler: workers are forked with the whole program in memory.
@@ -50,7 +50,7 @@ _ = dispatch  # It brings every handler: workers are forked with the whole progr
 
 @attrs.frozen(kw_only=True)
 class Setup:
-    """What a worker stands on."""
+    """The setup of a worker."""
 
     database_url: str = attrs.field(repr=False)
     keys: Keys

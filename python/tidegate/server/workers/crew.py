@@ -1,4 +1,4 @@
-"""All worker processes of a service: those for requests, the one for passwords, the one for replay.
+"""All worker processes of a service: for requests, for passwords, and for replay.
 
 So a login does not wait for an explanation, and a replay job, which may take hours, holds no place.
 """

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Kind(IntEnum):
-    """What a message is."""
+    """The kind of a message."""
 
     ASKED = 0
     """The worker wants something of the desk: name and arguments."""

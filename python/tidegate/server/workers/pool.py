@@ -36,7 +36,7 @@ class _Waiting:
 
     owner: Hashable
     counted: Hashable
-    """Whether it counts as the owner's, or as urgent."""
+    """Its group for the bounds: the owner's, or the urgent ones."""
     turn: asyncio.Future[int]
     at: int | None = None
     """The place of its worker, once it has one."""
@@ -80,7 +80,7 @@ class Pool:
 
     @property
     def pids(self) -> list[int]:
-        """Of the processes that there are."""
+        """The ids of the existing processes."""
         return [each.pid for each in self._workers if each is not None]
 
     @property

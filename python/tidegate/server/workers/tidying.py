@@ -1,4 +1,4 @@
-"""What a worker gives back of the memory that its work has taken."""
+"""Freeing of the memory that a worker's work has taken."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 GROWTH_BYTES = 64 * 2**20
-"""By so much a worker may grow before all it holds is searched for what nothing needs."""
+"""Growth of a worker after which all its objects are searched for unused ones."""
 
 
 class Tidying:
-    """Collects what a piece of work leaves: definitions and trees refer to each other.
+    """Collects the remains of a piece of work: definitions and trees refer to each other.
 
     What was there before is passed over: to search the definitions that a worker keeps takes
     longer than most of its work, and who asks next would wait for it.

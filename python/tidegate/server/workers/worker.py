@@ -49,12 +49,12 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """The process id."""
         return self._process.pid or 0
 
     @property
     def is_spent(self) -> bool:
-        """Whether another should take its place: it ended, or has grown."""
+        """Whether another should replace it: it ended, or has grown."""
         return (
             self._has_ended
             or not self._process.is_alive()

@@ -47,14 +47,14 @@ SPAN_COST = 100
 """Decisions that could be examined in the time it takes to begin another span."""
 
 Clock: TypeAlias = Literal["observed", "received"]
-"""Which time of a decision counts: when its event was observed, or when the service got it."""
+"""The time of a decision that counts: when its event was observed, or when the service got it."""
 Spans: TypeAlias = Sequence[tuple[int, int]]
 """First time and first time after, of each; in nanoseconds since 1970, the newest first."""
 
 
 @attrs.frozen(kw_only=True)
 class FoundDecision:
-    """What a search knows of a decision; the rest is in the log under ``seq``."""
+    """The part of a decision that a search reads; the rest is in the log under ``seq``."""
 
     tenant_id: UUID
     decision_id: UUID
@@ -74,7 +74,7 @@ class FoundDecision:
 
 @attrs.frozen(kw_only=True)
 class DecisionQuery:
-    """What decisions are looked for; what is None does not matter.
+    """A query of decisions; a member that is None does not matter.
 
     Args:
         from_ns: of this time or later.
@@ -292,7 +292,7 @@ def id_spans(received: Spans, end: bytes = MAX_ID) -> Iterator[tuple[bytes, byte
 
 
 def _received(query: DecisionQuery) -> tuple[int, int]:
-    """When the decisions of a query may have been received."""
+    """The time in which the decisions of a query may have been received."""
     from_ns = 0 if query.from_ns is None else query.from_ns
     if query.clock == "observed":
         # An event may be late by any time, and early by no more than this.
@@ -315,7 +315,8 @@ class _Within:
 
 @attrs.frozen
 class _Part:
-    """What a search found in a span, how much it looked at, and where it goes on, if it does."""
+    """The decisions that a search found in a span, the number it read, and the place to go on, if
+    there is more."""
 
     entries: list[Entry]
     examined: int
@@ -364,7 +365,7 @@ def _decisions(entries: list[Entry]) -> tuple[FoundDecision, ...]:
 
 @attrs.frozen
 class Span:
-    """Where in the log the decisions of a time are."""
+    """The part of the log with the decisions of a time."""
 
     first_seq: int
     last_seq: int
@@ -396,7 +397,7 @@ def span(connection: Connection, tenant_id: UUID, from_ns: int, to_ns: int) -> S
 
 @attrs.frozen
 class History:
-    """What happened to some entities before a decision.
+    """The state changes of some entities before a decision.
 
     Args:
         seqs: numbers of the entries of the log, the oldest first.
@@ -522,7 +523,7 @@ def _last_of(connection: Connection, first_seq: int) -> int:
 def _readable_entries(
     row: Row[*tuple[Any, ...]], needles: list[bytes], passed: list[Unreadable]
 ) -> list[Entry]:
-    """As :func:`_entries`, and nothing for a row that is damaged, which is noted."""
+    """As :func:`_entries`, without damaged rows, which are noted."""
     try:
         return _entries(row, needles)
     except (DamagedLogError, orjson.JSONDecodeError):
@@ -533,7 +534,7 @@ def _readable_entries(
 def _entries(
     row: Row[*tuple[Any, ...]], needles: list[bytes] | None = None, *, any_of: bool = False
 ) -> list[Entry]:
-    """What is in a row; nothing when it lacks one of the texts, or all of them."""
+    """The entries of a row; none if it lacks one of the texts, or all of them."""
     index = unpack(row.first_seq, row.index_body)
     # To find bytes takes a twentieth of reading the JSON around them.
     if needles and not (any if any_of else all)(needle in index for needle in needles):

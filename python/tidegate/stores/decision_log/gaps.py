@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MISSING = "missing"
-"""There is no row of these numbers."""
+"""The reason of a gap: the numbers have no row."""
 DAMAGED = "damaged"
 """The row cannot be read, or is not what was written."""
 
@@ -38,7 +38,7 @@ class LogGap:
 
     @property
     def count(self) -> int:
-        """How many."""
+        """The number of entries."""
         return self.last_seq - self.first_seq + 1
 
 
@@ -65,7 +65,7 @@ def total(connection: Connection) -> int:
 
 
 def unknown_parts(known: Iterable[LogGap], first: int, last: int) -> list[tuple[int, int]]:
-    """What of a range is not known to be lost, given the known gaps in order."""
+    """The parts of a range outside the known gaps, which are given in order."""
     parts = []
     for gap in known:
         if gap.last_seq < first or gap.first_seq > last:

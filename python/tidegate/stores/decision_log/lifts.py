@@ -1,4 +1,4 @@
-"""What operators ended, mitigations and passes: log entries that are no decisions.
+"""Ends of mitigations and passes by operators: log entries that are not decisions.
 
 An entry is in the log for its effects, so that whoever repeats the log repeats it; a lift stands
 beside the decisions in the history of its entity.  The audit entry is written with it: both or
@@ -57,7 +57,7 @@ class Revocation:
     revision: int
     """Revision of the active definitions."""
     expires_at: str
-    """When it would have expired, as it is answered, for the audit."""
+    """The time at which it would have expired, as it is answered, for the audit."""
     effects: bytes
     """The effects that repeat it on the state, as JSON."""
 

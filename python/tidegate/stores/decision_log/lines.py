@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.daemons import Forwarded
 
 LIFT = "lift"
-"""Stands in place of the endpoint and of the action when the entry is what an operator ended, a
-mitigation or a pass: see lifts.py."""
+"""The endpoint and the action of an entry for a mitigation or a pass that an operator ended: see
+lifts.py."""
 MAX_ROW_ENTRIES = 256
 """Lines in a row: reading one decision unpacks its row, so a row stays below about 0.5 MB."""
 
@@ -207,7 +207,7 @@ class LoggedDecision:
     effects: bytes
     event: bytes
     sealed: bytes | None = None
-    """What a challenge needs of the exact event; None for other decisions, and those of earlier
+    """The sealed context for a challenge; None for other decisions, and for those of earlier
     versions."""
     daemon: tuple[UUID, int] | None = None
     """The daemon that decided and forwarded it, and its number there."""
@@ -215,7 +215,7 @@ class LoggedDecision:
 
 @attrs.frozen
 class LogLine:
-    """One line of the log, its number and whose it is."""
+    """One line of the log, its number and its tenant."""
 
     seq: int
     tenant_id: UUID
@@ -227,7 +227,7 @@ class LogLine:
 
     @property
     def is_decision(self) -> bool:
-        """Whether it is one, and not what an operator ended."""
+        """Whether the line is a decision; an operator's end of a mitigation is none."""
         return _ENDPOINTS.decode(self.line).endpoint != LIFT
 
     def effects(self) -> bytes:

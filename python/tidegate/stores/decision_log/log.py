@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 PACKED_BYTES = 64 * 1024
-"""Packed bytes that are unpacked at once where the size is not known before."""
+"""Packed bytes that are unpacked in one step if the size is not known before."""
 MAX_ROW_BYTES = 256 * 1024 * 1024
 """The most that a row may unpack to; a damaged length cannot ask for more."""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
 
 ROWS_A_READ = 64
-"""Rows fetched at once when many are read: enough to be quick, little to hold."""
+"""Rows fetched in one step when many are read: fast enough, and little memory."""
 _NUMBERS_A_READ = 1_000
 _HINTS = Forms(
     sqlite=(

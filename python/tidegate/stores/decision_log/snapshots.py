@@ -206,13 +206,13 @@ def newest_seq(connection: Connection) -> int:
 
 
 def newest_ns(connection: Connection, tenant_id: UUID) -> int | None:
-    """When the newest snapshot of a tenant was taken; None without any."""
+    """The time of a tenant's newest snapshot; None without any."""
     newest = select(func.max(table.c.created_at_ns)).where(table.c.tenant_id == tenant_id)
     return connection.execute(newest).scalar()
 
 
 def oldest_newest_ns(connection: Connection) -> int | None:
-    """When a snapshot was taken of the tenant that has waited longest for the next one."""
+    """The time of the last snapshot of the tenant that has waited longest for the next one."""
     newest = select(func.max(table.c.created_at_ns).label("at")).group_by(table.c.tenant_id)
     return connection.execute(select(func.min(newest.subquery().c.at))).scalar()
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Split: TypeAlias = Literal["reason", "api_key"]
 _MEMBERS = {"reason": 8, "api_key": 3}
-"""Where an index entry has them."""
+"""The positions of members in an index entry."""
 
 
 @attrs.frozen
@@ -81,7 +81,7 @@ def newest(
 
 
 def _read(row: Row[*tuple[Any, ...]], is_wanted: Callable[[Entry], bool]) -> list[Recorded]:
-    """What is wanted of a row, the newest first; its lines are unpacked only for that."""
+    """The wanted entries of a row, the newest first; without any, its lines stay packed."""
     entries = entries_of(row)
     wanted = [each for each in reversed(entries) if each.values[7] != LIFT and is_wanted(each)]
     if not wanted:
@@ -111,7 +111,7 @@ def totals(
     Args:
         connection: a connection of the store.
         tenant_id: whose.
-        query: which; its clock is that of the steps.
+        query: which; the steps have its clock.
         received: when they were received, the newest first.
         by: the member; a decision without an API key is one of "none".
         step_ns: of a step, which begins at a multiple of it since 1970.

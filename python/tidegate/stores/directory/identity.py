@@ -1,4 +1,4 @@
-"""Which directory this is: an id that its file, the database and the keys carry alike.
+"""The identity of a directory: an id that its file, the database and the keys all have.
 
 A part that was copied from elsewhere, or made anew in place of a missing one, carries another id or
 none. The derived file is tied to the database by the number of the log; see ``derived.py``.
@@ -70,7 +70,7 @@ def write_file(directory: Path, content: DirectoryFile) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Put a small private file in place of what is there; a crash leaves the one or the other.
+    """Replace a small private file; a crash leaves the old one or the new one.
 
     Raises:
         StoreUnavailableError: it cannot be written.

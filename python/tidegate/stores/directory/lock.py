@@ -1,4 +1,4 @@
-"""One owner of a data directory: an operating system's lock, held for as long as a process lives.
+"""One owner of a data directory: the operating system locks it as long as a process lives.
 
 Two servers on one directory would each decide by a state that knows half of what happened.  The
 lock is of the file and not of its content: it is gone with its holder, however that ends, and the

@@ -1,4 +1,4 @@
-"""How far the log went, noted beside the database, so that a lost end is noticed.
+"""The end of the log, noted beside the database, so that a lost end is noticed.
 
 A write-ahead log that was cut ends earlier and looks whole.  So every commit of decisions notes its
 last number here before anybody learns of it.  The note is a few bytes of memory that the kernel
@@ -84,7 +84,7 @@ class Mark:
         self._is_flushed = True
 
     def note(self, noted: Noted) -> None:
-        """Note what is committed: a copy in memory, without a system call."""
+        """Note the committed end: a copy in memory, without a system call."""
         packed = _FORM.pack(_MAGIC, noted.log_id, noted.seq, noted.changes)
         at = _SLOTS[self._slot]
         self._memory[at : at + _FORM.size + _CHECK.size] = packed + _CHECK.pack(_hash(packed))

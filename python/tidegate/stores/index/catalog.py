@@ -103,7 +103,7 @@ _STORABLE: Forms[Callable[[str], str]] = Forms(sqlite=str, postgresql=_without_n
 
 @attrs.frozen(kw_only=True)
 class Bounds:
-    """What the catalog may take.
+    """Bounds of the catalog.
 
     Attributes:
         names: names kept for one tenant: they are chosen by callers, and anyone could invent more.
@@ -131,7 +131,7 @@ class CatalogField:
     events: int
     """Events that were learned from."""
     present: int
-    """Of these, events in which the name is present and not empty."""
+    """Events among them in which the name is present and not empty."""
     distinct_estimate: int
     """Estimated number of its values, with a typical error of 1.6 %."""
     last_seen_at_ns: int
@@ -159,7 +159,7 @@ def fields(connection: Connection, tenant_id: UUID) -> list[CatalogField]:
 
 
 def learn(connection: Connection, until: int, bounds: Bounds) -> int:
-    """Learn from the next decisions of the log, those that are lost or damaged left out.
+    """Learn from the next decisions of the log, without lost or damaged ones.
 
     Args:
         connection: the deriving connection, in a transaction.

@@ -1,4 +1,4 @@
-"""What the extension derives of a part of the log; the only importer of it in a store."""
+"""The extension's counts of a part of the log; no other module of a store imports it."""
 
 from tidegate._native import LearnedNames, count_log
 

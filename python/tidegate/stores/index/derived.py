@@ -1,4 +1,4 @@
-"""What is counted and learned from the decision log: on SQLite a file beside the database.
+"""Data derived from the decision log: on SQLite a file beside the database.
 
 It is a file of its own so that commits of decisions never wait for it. Every reading connection has
 it attached under the name ``derived``. It is flushed only at its checkpoints: what a power failure
@@ -112,7 +112,7 @@ def _stated(connection: dbapi2.Connection, name: str) -> int:
 
 
 def make(path: Path, log_id: int) -> None:
-    """Make the derived file of a database anew, empty, in place of the one that is there.
+    """Replace the derived file of a database by a new, empty one.
 
     Args:
         path: of the database.  No other process may use the derived file.
@@ -198,7 +198,7 @@ def learned_seq(connection: Connection) -> int:
 
 
 def take(connection: Connection) -> int:
-    """As :func:`indexed_seq`, and from then on nobody else changes the derived file."""
+    """As :func:`indexed_seq`; from then on nobody else changes the derived file."""
     # A transaction that begins with a write cannot find later that its reads are outdated.
     connection.execute(_set(INDEXED_SEQ, derived_meta.c.value))
     return indexed_seq(connection)

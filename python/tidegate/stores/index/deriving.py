@@ -103,7 +103,7 @@ class Deriver:
         return self._queue(lambda: self._index(until))
 
     def learn(self) -> Future[int]:
-        """As :meth:`catch_up`, and have the field catalog learn; when it is far behind, a part.
+        """As :meth:`catch_up`, with the field catalog; when it is far behind, a part.
 
         Returns:
             The number of the last decision that the catalog knows.
@@ -115,12 +115,12 @@ class Deriver:
         return self._queue(lambda: self._learn(until))
 
     def flush(self) -> Future[int]:
-        """As :meth:`catch_up`, and have it on stable storage."""
+        """As :meth:`catch_up`, and wait for stable storage."""
         until = self._committed()
         return self._queue(lambda: self._flush(until))
 
     def close(self) -> None:
-        """Finish what was asked for, end the thread."""
+        """Finish requested work, end the thread."""
         with self._changed:
             self._is_closing = True
             self._changed.notify()
@@ -154,7 +154,7 @@ class Deriver:
         self._close()
 
     def _keep_up(self) -> None:
-        """Index what is there, until somebody queues a task."""
+        """Index new decisions until somebody queues a task."""
         # Newer decisions wait for the next time: under load there is always a little more, and a
         # small batch costs as much as a large one.
         until = self._committed()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.gaps import LogGap
 
 BATCH_ENTRIES = 16_384
-"""Decisions indexed at once, some 0.1 s: the more, the more keys share a page."""
+"""Decisions indexed in one step, some 0.1 s: the more, the more keys share a page."""
 
 _INSERT_KEYS = "INSERT INTO derived.idempotency (bucket, key_hash, fingerprint, seq)"
 _IDEMPOTENCY = Forms(

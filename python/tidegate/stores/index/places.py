@@ -1,4 +1,4 @@
-"""Where the derived tables are: a second file beside SQLite's, or a schema of PostgreSQL's."""
+"""Places of derived tables: a second file beside SQLite's, or a schema of PostgreSQL's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DERIVED_PAGES = 4 * CHECKPOINT_PAGES
 
 
 class Place(Protocol):
-    """What the deriving thread needs to know of the database."""
+    """Facts of the database for the deriving thread."""
 
     def engine(self) -> Engine:
         """Makes the connection that derives."""

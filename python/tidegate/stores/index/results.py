@@ -56,9 +56,9 @@ class Counts:
     challenge: int = 0
     block: int = 0
     by_others: int = 0
-    """For a policy: another one, or the end of the budget, challenged or blocked."""
+    """For a policy: decisions challenged or blocked by another, or by the end of the budget."""
     monitor: int = 0
-    """Decisions in which Monitor clauses fired and no others, whatever the answer."""
+    """Decisions in which only Monitor clauses fired, whatever the answer."""
     errors: int = 0
     """Decisions in which an expression failed."""
     last_match_ns: int | None = None
@@ -117,7 +117,7 @@ def timeline(
 def totals_by_policy(
     connection: Connection, tenant_id: UUID, period: Period, step_seconds: int
 ) -> dict[int, dict[UUID, int]]:
-    """For each step that has any, how many decisions each policy fired in.
+    """The number of decisions each policy fired in, for each step that has any.
 
     Args:
         connection: a connection of the store.
@@ -139,7 +139,7 @@ def totals_by_policy(
 
 
 def received(connection: Connection, tenant_id: UUID, period: Period) -> list[tuple[int, int]]:
-    """When the decisions of a period were received: spans of whole minutes, the newest first.
+    """The receipt of a period's decisions: spans of whole minutes, the newest first.
 
     A search for what was observed long ago reads little else, whenever it arrived. Each span is its
     first time and the first time after it, in nanoseconds since 1970. The first span may be of

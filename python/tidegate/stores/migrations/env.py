@@ -1,4 +1,4 @@
-"""What Alembic runs: the migrations on the connection it was handed."""
+"""The entry point of Alembic: the migrations on the connection it was given."""
 
 from __future__ import annotations
 

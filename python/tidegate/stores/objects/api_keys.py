@@ -80,7 +80,7 @@ def page(
 
 
 def live(connection: Connection, now_ns: int) -> list[ApiKey]:
-    """All keys that count now, of all tenants."""
+    """All active keys of all tenants."""
     query = select(table).where(
         table.c.revoked_at_ns.is_(None),
         or_(table.c.expires_at_ns.is_(None), table.c.expires_at_ns > now_ns),
@@ -97,7 +97,7 @@ def change(
     expected_revision: int | None = None,
     **values: object,
 ) -> int:
-    """Change what may be changed of a key: its name, source, trust level, limit or expiry.
+    """Change a key's name, source, trust level, limit or expiry.
 
     Raises:
         ConflictError: another of the tenant has this name.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.passes import Pass
 
 Stage: TypeAlias = Literal["first", "other", "stopped"]
-"""What a visitor is offered: the provider; the other way, after too many rounds; nothing."""
+"""The offer to a visitor: the provider; the other way, after too many rounds; nothing."""
 
 
 @attrs.frozen(kw_only=True)
@@ -67,7 +67,7 @@ class ChallengeSession:
 
 @attrs.frozen(kw_only=True)
 class ChallengeCounts:
-    """What became of the challenges of one provider.
+    """Outcomes of the challenges of one provider.
 
     Attributes:
         issued: sessions.
@@ -86,7 +86,7 @@ class ChallengeCounts:
 
 
 def open_session(connection: Connection, session: ChallengeSession) -> ChallengeSession:
-    """Add a session, unless another request has: then the one that is there."""
+    """Add a session, unless another request has: then return the existing one."""
     try:
         return find(connection, session.challenge_id)
     except NotFoundError:
@@ -107,7 +107,7 @@ def find(connection: Connection, challenge_id: UUID) -> ChallengeSession:
 def rounds(
     connection: Connection, tenant_id: UUID, actor: bytes, since_ns: int, patience_ns: int
 ) -> int:
-    """How many sessions an actor has had: those that were solved, and those given up.
+    """The number of an actor's solved sessions, and of sessions given up.
 
     Args:
         since_ns: of sessions opened at this time or later.
@@ -157,7 +157,7 @@ def failed(connection: Connection, challenge_id: UUID) -> None:
 def counts(
     connection: Connection, tenant_id: UUID, from_ns: int | None, to_ns: int | None
 ) -> list[ChallengeCounts]:
-    """What became of the challenges of a tenant, by provider.
+    """Outcomes of the challenges of a tenant, by provider.
 
     Args:
         from_ns: of sessions opened at this time or later.

@@ -48,7 +48,7 @@ def all_of(connection: Connection, tenant_id: UUID) -> list[Mark]:
 
 
 def tenants(connection: Connection) -> list[UUID]:
-    """Whose changes somebody followed."""
+    """Tenants whose changes somebody followed."""
     return list(connection.execute(select(table.c.tenant_id).distinct()).scalars())
 
 

@@ -1,4 +1,4 @@
-"""Daemons of a tenant: what each said last of itself, and how far its decisions are in the log."""
+"""Daemons of a tenant: each one's last report, and its last decision in the log."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Daemon:
     version: str
     mode: str
     sequence: int
-    """Of the last change that it holds."""
+    """The number of the last change that it holds."""
     definitions_revision: int
     is_equal: bool
-    """Whether what it held had the hash that the changes have here."""
+    """Whether the hash of its data was the hash of the changes here."""
     behind: int
     """Changes that it did not hold then."""
     spooled: int
@@ -43,7 +43,7 @@ class Daemon:
 
 @attrs.frozen
 class Forwarded:
-    """How far decisions of a spool come with a block of the log."""
+    """The last decision of a spool in a block of the log."""
 
     daemon_id: UUID
     spool_id: UUID
@@ -51,7 +51,7 @@ class Forwarded:
 
 
 def put(connection: Connection, daemon: Daemon) -> None:
-    """Keep what a daemon said of itself; when it was first seen stays.
+    """Store a daemon's report; the time when it was first seen stays.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -87,7 +87,7 @@ def forwarded(connection: Connection, tenant_id: UUID, daemon_id: UUID, spool_id
 
 
 def note_forwarded(connection: Connection, tenant_id: UUID, last: Forwarded) -> None:
-    """Note, in the transaction that appends the decisions, how far those of a spool come."""
+    """Note the last decision of a spool, in the transaction that appends its decisions."""
     statement = upsert.of(connection)(spools).values(
         tenant_id=tenant_id,
         daemon_id=last.daemon_id,

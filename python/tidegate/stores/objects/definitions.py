@@ -195,7 +195,7 @@ def ids_by_slug(connection: Connection, tenant_id: UUID) -> dict[tuple[str, str]
 
 
 def _stamp(definition: Definition) -> tuple[int, int, int, int]:
-    """What is another for an object that was changed, moved, or deleted and made again."""
+    """Values that differ once an object is changed, moved, or deleted and made again."""
     each = definition
     return each.position, each.revision, each.created_at_ns, each.updated_at_ns
 

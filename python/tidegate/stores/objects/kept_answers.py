@@ -25,9 +25,10 @@ OPERATOR_ANSWERS = 1_000
 OPERATOR_BYTES = 16 * 2**20
 TENANT_ANSWERS = 4_000
 TENANT_BYTES = 64 * 2**20
-"""What is kept at most; the oldest answers go first. The newest is kept however large it is."""
+"""Most bytes that are kept; the oldest answers are deleted first. The newest is kept, whatever its
+size."""
 STEP_ROWS = 20
-"""Answers that are deleted at once: each may have some MiB."""
+"""Answers that are deleted in one step: each may have some MiB."""
 
 
 @attrs.frozen(kw_only=True)

@@ -34,7 +34,7 @@ class Membership:
     created_at_ns: int
     updated_at_ns: int
     accepted_at_ns: int | None = None
-    """When the operator first used it; before that, nothing about the operator is shown."""
+    """The operator's first use of it; before that, nothing about the operator is shown."""
     email: str | None = None
     """The address that was given the role. Until somebody logs in with it, ``user_id`` is the
     membership's own and no operator's."""

@@ -37,7 +37,7 @@ class Operator:
     operator_id: UUID
     name: str
     email: str
-    """As :func:`address_key` has it, so that it is unique however its letters are written."""
+    """As :func:`address_key` gives it, so that it is unique in any case of letters."""
     password_hash: str | None = attrs.field(default=None, repr=False)
     disabled: bool = False
     tokens_valid_from_ns: int = 0
@@ -74,7 +74,7 @@ def find_by_email(connection: Connection, email: str) -> Operator:
 
 
 def names(connection: Connection, operator_ids: Iterable[UUID]) -> dict[UUID, str]:
-    """The names of those of some operators that there are."""
+    """The names of the operators that exist among some."""
     query = select(table.c.operator_id, table.c.name).where(table.c.operator_id.in_(operator_ids))
     return {row.operator_id: row.name for row in connection.execute(query)}
 

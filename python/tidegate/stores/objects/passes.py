@@ -1,4 +1,4 @@
-"""Passes: what solutions of challenges bought, until they expire.
+"""Passes: the rights that solved challenges give, until they expire.
 
 Whether a pass was revoked is no column: that is in the state of the engine, which decides.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class Pass:
-    """What a solution bought; the proof that carries it is not kept.
+    """The right that a solution gave; the proof that carries it is not stored.
 
     Attributes:
         provider: how the challenge was solved; ``wait`` for the way without JavaScript.

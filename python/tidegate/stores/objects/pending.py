@@ -36,12 +36,12 @@ class PendingChange:
 
 
 def is_whole(change_id: Any) -> ColumnElement[bool]:
-    """Whether rows that carry this id, or none, are visible."""
+    """A condition: rows that have this id, or none, are visible."""
     return or_(change_id.is_(None), change_id.not_in(select(table.c.change_id)))
 
 
 def begin(connection: Connection, change: PendingChange) -> None:
-    """Hide what the steps of a change will write."""
+    """Hide the rows that the steps of a change will write."""
     connection.execute(insert(table).values(attrs.asdict(change)))
 
 

@@ -120,7 +120,7 @@ def delete(
 
 
 def generation(connection: Connection, tenant_id: UUID) -> int:
-    """Which of the definitions stored for a tenant are in force.
+    """The stored definitions of a tenant that are in force.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -162,7 +162,7 @@ def count_definition_change(connection: Connection, tenant_id: UUID) -> int:
 
 
 def definition_revisions(connection: Connection) -> dict[UUID, tuple[int, int]]:
-    """For each tenant, how often its definitions changed, and its own revision.
+    """The number of definition changes of each tenant, and its own revision.
 
     An engine is built from settings too, so a change of either number means that a new one is
     needed.

@@ -1,5 +1,4 @@
-"""Connections to an SQLite file: where the file may lie, which library is safe, how the file is
-opened."""
+"""Connections to an SQLite file: allowed places, safe library versions, the way to open it."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from tidegate.stores.base import StoreUnavailableError, UnsafeDatabaseError
 from tidegate.stores.rows.dialects import driver_connection
 
 UNSAFE_VERSIONS = ((3, 7, 0), (3, 51, 2))
-"""First and last release whose WAL two connections can corrupt when they reset it at once."""
+"""First and last release in which two connections that both reset the WAL can corrupt it."""
 NEEDED_VERSION = (3, 51, 0)
 """The first with ``jsonb_each``."""
 BUSY_SECONDS = 5.0
@@ -31,9 +30,9 @@ WRITER_CACHE_KIB = 16 * 1024
 DERIVED_CACHE_KIB = 32 * 1024
 """Room for the idempotency keys of the current bucket, a few megabytes, and the counts."""
 READER_CACHE_KIB = 2 * 1024
-"""For each reader; pages that are read again are in the cache of the file system."""
+"""Cache for each reader; pages that are read again are in the cache of the file system."""
 READERS = 8
-"""Reads run on worker threads; more at once would only wait for each other on a few cores."""
+"""Reads run on worker threads; further ones would only wait for each other on a few cores."""
 READER_SECONDS = 5.0
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CHANGES = "changes"
 """Commits that changed anything but decisions, by any process."""
 PRUNED_SEQ = "pruned_seq"
-"""No decision after this one was deleted from the log."""
+"""The last decision that was deleted from the log; no later one was."""
 LOG_ID = "log_id"
 """A random number that identifies this log, for the file derived from it."""
 RECOVERIES = "recoveries"

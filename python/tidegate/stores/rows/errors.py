@@ -92,7 +92,7 @@ def _conflict(error: IntegrityError) -> BaseException:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise the errors of the port for those of the driver."""
+    """Translate the driver's errors into the port's."""
     try:
         yield
     except (DBAPIError, PoolTimeoutError) as error:

@@ -65,7 +65,7 @@ def bought(number: int, challenge: int, **members: Any) -> Pass:
 
 
 def run(store: Store, work: Callable[..., Any], *arguments: Any) -> Any:
-    """What a write gives, once it is committed."""
+    """The result of a write, once it is committed."""
     return done(store.write(lambda connection: work(connection, *arguments)))
 
 
@@ -83,7 +83,7 @@ class ChallengeContract(StorePlaces):
                 challenges.find(connection, decision_id(2))
 
     def test_a_solution_is_spent_once(self, store: Store) -> None:
-        """Of many that come at one time one buys a pass, and only its pass is there."""
+        """If many solutions come at one time, one buys a pass, and only its pass is there."""
         run(store, challenges.open_session, session(1))
         racing: list[Future[bool]] = [
             store.write(partial(challenges.burn, made=bought(number, 1))) for number in range(64)
@@ -116,7 +116,7 @@ class ChallengeContract(StorePlaces):
             assert counted(START_NS + 1, END_NS) == 2
 
     def test_a_session_that_may_still_be_solved_is_no_round(self, store: Store) -> None:
-        """It is one once it is solved, or open for long."""
+        """A session is a round once it is solved, or open for long."""
         actor = bytes(16)
         for number in range(3):
             run(store, challenges.open_session, session(number, actor=actor))
@@ -126,7 +126,7 @@ class ChallengeContract(StorePlaces):
             assert [counted(START_NS + number) for number in (-1, 0, 1, 2)] == [1, 2, 3, 3]
 
     def test_a_solution_says_whose_round_it_was(self, store: Store) -> None:
-        """Who turns out to be another is not counted with those who were taken for one."""
+        """A solver that is another actor than the opener gets the round."""
         actor, other = b"a" * 16, b"b" * 16
         for number in range(2):
             run(store, challenges.open_session, session(number, actor=actor))
@@ -136,7 +136,7 @@ class ChallengeContract(StorePlaces):
             assert [counted(each, START_NS, END_NS) for each in (actor, other)] == [1, 1]
 
     def test_challenges_are_counted_by_provider(self, store: Store) -> None:
-        """In a span of time: issued, solved, failed, looped, and how long solving took."""
+        """Counts of a span of time: issued, solved, failed, looped, and the time of solving."""
         kinds: tuple[dict[str, Any], ...] = (
             {},
             {},
@@ -166,7 +166,7 @@ class ChallengeContract(StorePlaces):
         assert [each.issued for each in since] == [1, 1]
 
     def test_passes_are_paged_and_counted(self, store: Store) -> None:
-        """The newest first, those of one tenant, all of them or those that live."""
+        """One tenant's passes are listed newest first, all of them or those that live."""
         for number in range(4):
             owner = OTHER_TENANT if number == 3 else TENANT
             made = bought(number, number, expires_at_ns=END_NS + number, tenant_id=owner)
@@ -184,7 +184,7 @@ class ChallengeContract(StorePlaces):
         assert [each.pass_id for each in living] == [numbered(2)]
 
     def test_old_sessions_and_passes_are_forgotten(self, store: Store) -> None:
-        """A few at a time, those of one tenant."""
+        """Old sessions and passes of one tenant are deleted a few at a time."""
         for number in range(3):
             run(store, challenges.open_session, session(number))
             run(store, passes.add, bought(number, number, expires_at_ns=START_NS + number))
@@ -194,7 +194,7 @@ class ChallengeContract(StorePlaces):
                 assert run(store, prune, TENANT, START_NS + 2, limit) == pruned
 
     def test_nothing_is_left_of_a_deleted_tenant(self, shop: Store) -> None:
-        """Its sessions and passes are found, and forgotten in steps."""
+        """A deleted tenant's sessions and passes are found, and deleted in steps."""
         run(shop, challenges.open_session, session(1))
         run(shop, challenges.burn, bought(1, 1))
         run(shop, tenants.delete, TENANT)
@@ -206,7 +206,7 @@ class ChallengeContract(StorePlaces):
             assert retention.orphans(connection) == []
 
     def test_a_decision_is_found_without_its_tenant(self, store: Store) -> None:
-        """By the id alone, whichever tenant has it."""
+        """A decision is found by its id alone, whatever its tenant."""
         for each in (tenant(), tenant(OTHER_TENANT, "Other")):
             run(store, tenants.create, each)
         for number in range(9):

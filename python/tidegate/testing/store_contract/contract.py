@@ -51,7 +51,7 @@ class WritingContract(StorePlaces):
     """A write stays, alone or with others, in order."""
 
     def test_a_write_returns_its_result_after_the_commit(self, store: Store) -> None:
-        """When the future is done, others can read what was written."""
+        """When the future is done, others can read the written data."""
         assert done(store.write(lambda connection: put(connection, "a") or 7)) == 7  # type: ignore[func-returns-value]
         with store.read() as connection:
             assert names(connection) == ["a"]
@@ -150,7 +150,7 @@ class WritingContract(StorePlaces):
             store.close()
 
     def test_a_closed_store_refuses(self, url: str, open_store: OpenStore) -> None:
-        """Closing finishes what was accepted and takes nothing more."""
+        """Closing finishes accepted work and takes nothing more."""
         migrate(url)
         store = open_store(url)
         accepted = [store.append([entry(number)]) for number in range(10)]
@@ -219,7 +219,7 @@ class LogContract(StorePlaces):
     """The decision log is read back as it was written."""
 
     def test_lines_come_back_in_order(self, store: Store) -> None:
-        """Each tenant's decisions stay in the order they were appended in, numbered from 1."""
+        """Each tenant's decisions stay in the order of appending, numbered from 1."""
         tenants = [TENANT, OTHER_TENANT]
         entries = [entry(number, tenants[number % 2]) for number in range(1_000)]
         futures = [store.append(entries[start : start + 300]) for start in range(0, 1_000, 300)]

@@ -28,7 +28,7 @@ START_NS = 1_760_000_040_000_000_000
 LATER_NS = START_NS + 1_000
 SECOND_NS = 1_000_000_000
 WAIT_SECONDS = 30
-"""Seconds to wait for something that should be done at once; only a fault takes this long."""
+"""Seconds to wait for something that is normally immediate; only a fault takes this long."""
 
 
 def numbered(number: int) -> UUID:
@@ -112,7 +112,7 @@ def put(connection: Connection, name: str) -> None:
 
 
 def names(connection: Connection) -> list[str]:
-    """What :func:`put` wrote."""
+    """The names that :func:`put` wrote."""
     query = select(revoked_tokens.c.token_id).order_by(revoked_tokens.c.token_id)
     return list(connection.execute(query).scalars())
 
@@ -123,7 +123,7 @@ def done(future: Future[Any]) -> Any:
 
 
 class Held:
-    """Keeps the writing thread busy, so that what is queued in the meantime is one group."""
+    """Keeps the writing thread busy, so that work queued meanwhile is one group."""
 
     def __init__(self, store: Store) -> None:
         self._started = threading.Event()
@@ -159,7 +159,7 @@ class StorePlaces:
 
     @pytest.fixture
     def url(self) -> str:
-        """Where an empty store may be made."""
+        """The place of a new empty store."""
         raise NotImplementedError("a contract is given its `url` by the class that inherits it")
 
     @pytest.fixture

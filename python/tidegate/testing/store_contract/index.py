@@ -319,7 +319,7 @@ class CatalogContract(StorePlaces):
         assert found.type == "dyn"
 
     def test_every_decision_is_learned_from(self, store: Store) -> None:
-        """Of many decisions at once none is left out, and a lift is no event."""
+        """The catalog learns from each of many decisions, and not from a lift."""
         entries = [
             entry(number, event={"fields": {"half": f"x{number}" if number % 2 else ""}})
             for number in range(3_000)
@@ -333,7 +333,7 @@ class CatalogContract(StorePlaces):
 
 
 class RetentionContract(StorePlaces):
-    """Retention deletes what is too old, a little at a time, and nothing else."""
+    """Retention deletes old entries, a little at a time, and nothing else."""
 
     def test_old_decisions_go_and_young_ones_stay(self, shop: Store) -> None:
         """Log, index and counts forget the same decisions."""
@@ -365,7 +365,7 @@ class RetentionContract(StorePlaces):
             assert results.of_policy(connection, TENANT).total == 5
 
     def test_what_a_start_needs_stays(self, shop: Store) -> None:
-        """Nothing after the oldest snapshot is deleted, however old it is."""
+        """Nothing after the oldest snapshot is deleted, whatever its age."""
         rows = [[entry(10 * row + number) for number in range(3)] for row in range(4)]
         for row in rows:
             done(shop.append(row))
@@ -447,7 +447,7 @@ class RetentionContract(StorePlaces):
             assert results.of_policy(connection, TENANT).total == 15
 
     def test_a_deleted_tenant_is_forgotten(self, shop: Store) -> None:
-        """Its decisions outlive it only until someone cleans up."""
+        """A deleted tenant's decisions stay only until someone cleans up."""
         done(shop.append([entry(1, event={"fields": {"a": "b"}}), entry(2, OTHER_TENANT)]))
         shop_seq = shop.flush_derived()
         done(shop.write(lambda connection: tenants.delete(connection, TENANT)))

@@ -57,7 +57,7 @@ class TenantContract(StorePlaces):
             done(shop.write(lambda c: tenants.change(c, TENANT, LATER_NS, slug="bank")))
 
     def test_a_change_counts_and_is_guarded(self, shop: Store) -> None:
-        """Each change is a revision; one made for another revision is refused."""
+        """Each change is a revision; a change for another revision is refused."""
         settings = {"retention_days": 7}
 
         def change(connection: Connection) -> int:
@@ -127,7 +127,7 @@ class DefinitionContract(StorePlaces):
                     definitions.find(connection, tenant_id, kind, numbered(1))  # type: ignore[arg-type]
 
     def test_pages_follow_the_order_of_the_document(self, shop: Store) -> None:
-        """By position, then by id; a new object goes to the end."""
+        """Pages are ordered by position, then by id; a new object goes to the end."""
 
         def fill(connection: Connection) -> None:
             for number, position in ((3, 0), (1, 5), (2, 5), (4, 9)):
@@ -144,8 +144,8 @@ class DefinitionContract(StorePlaces):
         assert [each.object_id for each in first + rest] == [numbered(n) for n in (3, 1, 2, 4)]
 
     def test_what_is_known_and_did_not_change_is_not_read_again(self, shop: Store) -> None:
-        """Objects that are changed, moved, new or gone are; one of the same id and another kind
-        stays what it is."""
+        """Changed, moved and new objects are read; one of the same id and another kind stays
+        known."""
         known = [definition(number) for number in range(4)] + [definition(1, "policy")]
         marked = [attrs.evolve(each, name=f"known {each.name}") for each in known]
 
@@ -177,7 +177,7 @@ class DefinitionContract(StorePlaces):
             done(shop.write(lambda c: definitions.create(c, stranger)))
 
     def test_a_change_and_a_deletion_are_guarded(self, shop: Store) -> None:
-        """Each needs the revision it was made for, if it names one."""
+        """Each change needs the revision it was made for, if it names one."""
         done(shop.write(lambda c: definitions.create(c, definition(1))))
         place = (TENANT, "action", numbered(1))
         body = {"name": "name 1", "expression": "false"}
@@ -307,7 +307,7 @@ class ApiKeyContract(StorePlaces):
             done(shop.write(lambda c: api_keys.create(c, twin)))
 
     def test_secrets_do_not_show(self) -> None:
-        """What is printed of a key has nothing of its secret."""
+        """The printed form of a key has nothing of its secret."""
         assert "secret_hash" not in repr(api_key(1))
 
 
@@ -357,7 +357,7 @@ class RecordContract(StorePlaces):
             assert list(snapshots.newest(connection, OTHER_TENANT)) == []
 
     def test_a_replay_job_runs_from_start_to_end(self, shop: Store) -> None:
-        """It is started once; its differences are paged in order."""
+        """A replay is started once; its differences are paged in order."""
         for number in (1, 2):
             new = ReplayJob(
                 job_id=numbered(number),

@@ -47,7 +47,7 @@ def operator(number: int, email: str) -> Operator:
 
 
 class OperatorContract(StorePlaces):
-    """Operators, what they may do, and their tokens."""
+    """Operators, their rights, and their tokens."""
 
     @pytest.fixture
     def staffed(self, shop: Store) -> Store:
@@ -101,7 +101,7 @@ class OperatorContract(StorePlaces):
             assert [each.tenant_id for each in mine] == [TENANT]
 
     def test_a_membership_may_wait_for_an_address(self, staffed: Store) -> None:
-        """It has an id of its own, and is one, however the address is written."""
+        """A waiting membership has its own id, and is one, however the address is written."""
         done(staffed.write(lambda c: invite(c, 9, "Eve@Example.com", "Viewer")))
         with pytest.raises(ConflictError):
             done(staffed.write(lambda c: invite(c, 8, "eve@example.com", "Admin")))

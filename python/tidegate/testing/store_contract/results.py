@@ -112,7 +112,7 @@ class ResultContract(StorePlaces):
         assert found[POLICY].challenge == 1
 
     def test_an_answer_counts_for_the_policy_that_gave_it(self, store: Store) -> None:
-        """Of two policies that would block, one did: what policies did adds up to the answers."""
+        """Only the policy that answered counts the answer: policies' counts add up to all."""
         fired = ((POLICY, "Block"), (OTHER_POLICY, "Block"))
         challenged = entry(1, action="challenge", policy_id=POLICY, fired=fired)
         blocked = entry(2, action="block", policy_id=OTHER_POLICY, fired=fired)

@@ -16,7 +16,7 @@ pub(crate) const FIRED_UNITS: u64 = 6;
 /// Units for an error that is recorded.
 pub(crate) const ERROR_UNITS: u64 = 4;
 
-/// Units for a text that is kept and recorded: a key, or what a window counts.
+/// Units for a text that is kept and recorded: a key, or a value that a window counts.
 pub(crate) const fn kept_units(bytes: usize) -> u64 {
     (bytes / BYTES_KEPT_A_UNIT) as u64
 }
@@ -30,37 +30,37 @@ pub(crate) fn window_units(value: Option<&str>, windows: usize) -> u64 {
 /// Units of work that a decision took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// By the search of the index.
+    /// Units of the search of the index.
     pub search: u64,
-    /// By expressions of entities.
+    /// Units of expressions of entities.
     pub entities: u64,
-    /// By those of actions and policies.
+    /// Units of expressions of actions and policies.
     pub walk: u64,
 }
 
 impl Spent {
-    /// All of it.
+    /// The sum of all units.
     pub const fn total(&self) -> u64 {
         self.search.saturating_add(self.entities).saturating_add(self.walk)
     }
 }
 
-/// What bounds a decision.
+/// The bounds of a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Budget {
     /// The work that the definitions allow.
     #[default]
     Own,
-    /// Where it is known to have ended, and nothing else.
+    /// The places where it is known to have ended; there is no other bound.
     Known(Ends),
 }
 
 /// Where the budget ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
-    /// That of actions and policies.
+    /// Its place among actions and policies.
     pub(crate) walk: Option<Stop>,
-    /// That of entities.
+    /// Its place among entities.
     pub(crate) entities: Option<EntityStop>,
 }
 
@@ -83,7 +83,7 @@ impl EntityStop {
 }
 
 impl Ends {
-    /// Those at some places, as a record has them; None where one is no place of these
+    /// The ends at some places, as a record names them; None if a place is not in these
     /// definitions.
     pub fn at<'t>(
         definitions: &Definitions,
@@ -99,7 +99,7 @@ impl Ends {
         Some(ends)
     }
 
-    /// Whether the budget ended at all.
+    /// Whether the budget ended anywhere.
     pub const fn are_any(&self) -> bool {
         self.walk.is_some() || self.entities.is_some()
     }
@@ -109,12 +109,12 @@ impl Ends {
         self.walk = Some(self.walk.map_or(at, |known| known.min(at)));
     }
 
-    /// The same for entities.
+    /// Ends the entities at a place, unless they ended before it.
     pub(crate) fn stop_entities(&mut self, at: EntityStop) {
         self.entities = Some(self.entities.map_or(at, |known| known.min(at)));
     }
 
-    /// Whether a place is where the walk ended, or behind that.
+    /// Whether the walk ended at a place or before it.
     #[inline]
     pub(crate) fn are_before(&self, place: Stop) -> bool {
         self.walk.is_some_and(|end| end <= place)
@@ -125,7 +125,7 @@ impl Ends {
         self.entities.is_some_and(|end| end <= place)
     }
 
-    /// Their places.
+    /// The places where the budget ended.
     pub(crate) fn places<'d>(&self, definitions: &'d Definitions) -> SmallVec<[Place<'d>; 2]> {
         let walk = self.walk.and_then(|stop| place_of(definitions, stop));
         let entities = self.entities.and_then(|stop| place_of_entity(definitions, stop));

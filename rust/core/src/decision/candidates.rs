@@ -1,5 +1,5 @@
-//! What can be said of an event before the state is looked at: the actions that match,
-//! the entities it belongs to, the clauses that may fire. Threads do this side by side.
+//! The candidates of an event, found without the state: the actions that match, its entities, the
+//! clauses that may fire. Threads find candidates at the same time.
 
 use std::collections::HashMap;
 
@@ -28,26 +28,26 @@ pub struct EventEntity {
     pub key: String,
 }
 
-/// One event, as far as the state does not matter.
+/// The candidates of one event.
 #[derive(Debug)]
 pub struct Candidates<'a> {
     definitions: &'a Definitions,
     /// Positions of the actions that matched.
     pub matched_actions: ArenaVec<'a, u32>,
     pub entities: ArenaVec<'a, EventEntity>,
-    /// Of actions and entities.
+    /// Errors of actions and entities.
     pub errors: Vec<(Place<'a>, ErrorCode)>,
     /// Positions of the clause groups that hold, or may by the state, in order.
     pub groups: ArenaVec<'a, u32>,
     /// Stops of the walk at which an error is reported, in any order.
     pub steps: ArenaVec<'a, Step>,
-    /// What distinct windows are to count.
+    /// The values that distinct windows count.
     counted: HashMap<ExpressionId, Result<Text<'a>, ErrorCode>, RandomState>,
-    /// What is done to record clauses that fire and errors of policies.
+    /// Work to record clauses that fire and errors of policies.
     pub(crate) recording: Work,
     /// Where the budget ended.
     pub ends: Ends,
-    /// What the search and the entities took.
+    /// Units spent by the search and by entities.
     pub spent: Spent,
 }
 
@@ -126,8 +126,8 @@ fn count_text<'a>(
     Ok(definitions.kept_part(field, part).into_text())
 }
 
-/// Where a budget ends beforehand, and what it leaves for actions and policies; then for entities,
-/// and as much for the record.
+/// The ends that are known beforehand; the work left for actions and policies; the work left for
+/// entities, and as much for the record.
 const fn bounds(definitions: &Definitions, budget: Budget) -> (Ends, Work, Work) {
     let most = definitions.limits.decision_work;
     match budget {
@@ -146,8 +146,8 @@ struct Finder<'a, 'c, 'k> {
 }
 
 impl<'a> Finder<'a, '_, '_> {
-    /// Tests the actions that may match; of those that some expression reads, all others
-    /// have not.
+    /// Tests the actions that may match. The others have not matched, where some expression reads
+    /// them.
     fn actions(&mut self, candidates: &[u32]) {
         let definitions = self.definitions;
         let mut candidates = candidates.iter().copied().peekable();
@@ -305,7 +305,7 @@ impl<'a> Finder<'a, '_, '_> {
         outcome
     }
 
-    /// Works out what the distinct windows of a clause group count.
+    /// Finds the values that the distinct windows of a clause group count.
     fn values(&mut self, group: &ClauseGroup) {
         for family in self.definitions.groups.families_of(group) {
             let Some(field) = family.distinct else { continue };
@@ -326,7 +326,7 @@ impl<'a> Finder<'a, '_, '_> {
         }
     }
 
-    /// An outcome as a bool; an error is noted and false, and so is none.
+    /// An outcome as a bool; an error is noted and false, and so is the end of the work.
     fn note(&mut self, outcome: Outcome, place: impl FnOnce() -> Place<'a>) -> bool {
         if let Err(Undecided::Error(code)) = outcome {
             self.candidates.errors.push((place(), code));

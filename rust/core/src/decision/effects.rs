@@ -1,4 +1,4 @@
-//! What a decision does to the state, as JSON that repeats it without the event
+//! The changes that a decision makes to the state, as JSON that repeats them without the event
 //! (docs/decision.md, "Effects").
 
 use std::fmt::Write;
@@ -175,7 +175,7 @@ fn counted<'c>(
     steps.filter_map(move |(_, step)| Some((definitions.at(*step)?.1.number, value)))
 }
 
-/// What one entry of effects does, as far as the definitions have a place for it.
+/// One entry of effects, as far as the definitions have a place for it.
 #[derive(Debug)]
 pub(crate) struct Effect<'a> {
     pub(super) key: String,
@@ -191,7 +191,7 @@ pub(super) enum Does<'a> {
     Lift(Vec<u32>),
     /// An event was counted at its own time, or mitigations came from elsewhere.
     Late(Late<'a>),
-    /// Something became of a pass.
+    /// A pass changed.
     Pass(PassChange),
 }
 
@@ -273,7 +273,7 @@ fn read_as<'a>(
     Ok(effects)
 }
 
-/// Bounds of the text are those of whoever keeps it.
+/// No bounds here: the store of the text has its own.
 fn limits() -> Limits {
     Limits {
         event_depth: 4,
@@ -289,10 +289,10 @@ struct Row<'a> {
     len: usize,
     /// Position and number of key parts, when there still is such a definition.
     definition: Option<(u32, usize)>,
-    /// Absent when the definitions have no place for the entry.
+    /// Absent if the definitions have no place for the entry.
     key: Option<String>,
     time: i64,
-    /// Numbers of the windows that count, and what they count of a value.
+    /// Numbers of the windows that count, and the values they count.
     counts: Vec<(u32, Option<&'a str>)>,
     does: Does<'a>,
     /// Whether events are to be counted late.

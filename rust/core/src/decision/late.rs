@@ -1,5 +1,4 @@
-//! Decisions that were made elsewhere, judged by what the state holds here
-//! (docs/decision.md, "Late events").
+//! Decisions made elsewhere, checked against the state here (docs/decision.md, "Late events").
 
 use std::fmt::Write;
 
@@ -13,8 +12,8 @@ use crate::state::snapshot::write_clause;
 use crate::value::limits::CLOCK_TOLERANCE;
 
 impl Effect<'_> {
-    /// Has an event be counted late: what its windows no longer hold at `now` is left out, and
-    /// windows that are reached with it mitigate. Gives `None` for what counts no late event.
+    /// The late event as it counts here: a window that no longer holds its time at `now` does not
+    /// count it, and a window that is reached mitigates. `None` for other entries.
     pub(crate) fn judged(
         mut self,
         definitions: &Definitions,

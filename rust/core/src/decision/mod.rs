@@ -49,13 +49,13 @@ pub struct AppliedEntity {
     /// Position of its definition.
     pub definition: u32,
     pub key: String,
-    /// Where its block was before the event, if it had one.
+    /// Its block before the event, if it had one.
     pub(crate) known: Known,
     pub(crate) state: EntityState,
     changes: ChangesOfEntity,
 }
 
-/// Where the changes for one entity stand among all: each leads to the next.
+/// The first and last change of one entity in the list of all; each change names the next.
 #[derive(Clone, Copy, Debug, Default)]
 struct ChangesOfEntity {
     len: usize,
@@ -71,9 +71,9 @@ pub struct FiredClause<'a> {
     pub mitigation: Option<&'a Mitigation>,
     /// Position in [`Decision::entities`].
     pub entity: Option<usize>,
-    /// What the clause's window held with this event counted.
+    /// The count of the clause's window with this event.
     pub window: Option<u16>,
-    /// It fired only because its mitigation is still active.
+    /// True if it fired only because its mitigation is still active.
     pub is_active: bool,
 }
 
@@ -83,7 +83,7 @@ impl FiredClause<'_> {
     }
 }
 
-/// Where an expression that was an error stands.
+/// The place of an expression that was an error.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
     Action { slug: &'a str },
@@ -94,7 +94,7 @@ pub enum Place<'a> {
     WindowField { policy: &'a Policy, clause: usize },
 }
 
-/// Why the answer is what it is.
+/// The reason of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     NoMatch,
@@ -116,7 +116,7 @@ impl Reason {
     }
 }
 
-/// What was decided on one event, and what it changes.
+/// A decision on one event, and the changes it makes.
 #[derive(Debug)]
 pub struct Decision<'a> {
     pub time: i64,
@@ -131,7 +131,7 @@ pub struct Decision<'a> {
     pub spent: Spent,
     /// The proof of a challenge that the event shows, as it was found.
     pub proof: Option<Shown>,
-    /// What becomes of its pass.
+    /// The changes of its pass.
     pub(crate) pass_changes: SmallVec<[PassChange; 2]>,
     on_budget_exceeded: &'a Fallback,
     changes: ArenaVec<'a, Pending<'a>>,
@@ -144,7 +144,7 @@ struct Pending<'a> {
     next: usize,
 }
 
-/// [`Change`], with what it counts.
+/// A [`Change`] with the values it counts.
 #[derive(Debug)]
 pub(crate) enum PendingChange<'a> {
     Count { family: Family<'a>, value: Option<Text<'a>> },
@@ -179,7 +179,7 @@ impl<'a> Decision<'a> {
         self.proof.is_some_and(|proof| proof.status == Status::Valid)
     }
 
-    /// Whether a Block fired, or is the answer past the budget.
+    /// Whether a Block fired, or the answer past the budget is a block.
     fn blocks(&self) -> bool {
         self.mode() == Some(Mode::Block)
             || self.fired.iter().any(|fired| fired.mode() == Mode::Block)
@@ -210,18 +210,18 @@ impl<'a> Decision<'a> {
         (self.reason() == Reason::BudgetExceeded).then_some(self.on_budget_exceeded)
     }
 
-    /// What is done with the request: that of a mitigation, or of no clause at all.
+    /// The mode of the answer: the mitigation's, or the fallback's where the budget ended.
     pub fn mode(&self) -> Option<Mode> {
         let answer = self.answer().map(FiredClause::mode);
         answer.or_else(|| self.fallback().and_then(|fallback| fallback.mode))
     }
 
-    /// Whether a clause with a mitigation fired, be it one that monitors.
+    /// Whether a clause with a mitigation fired, including one that monitors.
     pub fn is_mitigated(&self) -> bool {
         self.fired.iter().any(|fired| fired.mitigation.is_some())
     }
 
-    /// What the caller is sent of it.
+    /// The response to the caller.
     pub(crate) fn response(&self) -> &Response {
         let mitigation = self.answer().and_then(|fired| fired.mitigation);
         let fallback = self.fallback().map(|fallback| &fallback.response);
@@ -247,7 +247,7 @@ impl<'a> Decision<'a> {
         }
     }
 
-    /// What it changes for the entity at a position, mitigations in the order of clauses.
+    /// Its changes of the entity at a position, mitigations in the order of clauses.
     pub(crate) fn changes_of(&self, position: usize) -> impl Iterator<Item = Change<'_>> + Clone {
         let entity = self.entities.get(position);
         let ChangesOfEntity { len, first, .. } =
@@ -275,7 +275,7 @@ impl<'a> Decision<'a> {
     }
 }
 
-/// A proof with what the state knows of its pass. One that is no more valid stays as it is.
+/// A proof checked against the state of its pass. A proof that is no longer valid stays as it is.
 fn settled(proof: Shown, passes: &Passes) -> Shown {
     let Shown { status: Status::Valid, claim: Some(claim) } = proof else { return proof };
     let Some(pass) = passes.get(claim.pass_id) else { return proof };

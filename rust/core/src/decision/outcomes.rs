@@ -1,6 +1,5 @@
-//! What the expressions of a definition set are for one event. The decision
-//! asks here and nowhere else, by number, so that how the answer is found is no
-//! concern of it.
+//! The outcomes of a definition set's expressions for one event. The decision asks for them only
+//! here, by number, and does not know how they are found.
 
 use std::cell::Cell;
 
@@ -13,14 +12,14 @@ use crate::value::error::{ErrorCode, Failure};
 use crate::value::work::Work;
 use crate::value::{Timestamp, Value};
 
-/// What an expression that must be a bool came to.
+/// The outcome of an expression that must be a bool.
 pub type Outcome = Result<bool, Undecided>;
 
-/// Why an expression came to nothing.
+/// The reason why an expression has no outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undecided {
     Error(ErrorCode),
-    /// The work was over before or meanwhile.
+    /// The work ended before or during the evaluation.
     BudgetEnded,
 }
 
@@ -58,14 +57,14 @@ pub struct EntityState {
     pub last_seen: i64,
 }
 
-/// One event's record and the outcomes of expressions over it. An expression is
-/// evaluated when it is first asked for, and once.
+/// One event's record and the outcomes of expressions over it. An expression is evaluated on first
+/// use, once.
 #[derive(Debug)]
 pub struct Conditions<'a, 'k> {
     definitions: &'a Definitions,
     record: Record<'a>,
     known: &'k mut KnownOutcomes,
-    /// What is done for expressions.
+    /// Work done for expressions.
     work: Cell<Work>,
 }
 
@@ -83,7 +82,7 @@ impl<'a, 'k> Conditions<'a, 'k> {
         &self.record
     }
 
-    /// Goes on with other work. Gives what was done up to now.
+    /// Continues with other work. Gives the work done so far.
     pub(crate) fn exchange_work(&self, work: Work) -> Work {
         self.work.replace(work)
     }
@@ -100,7 +99,7 @@ impl<'a, 'k> Conditions<'a, 'k> {
         self.work.set(work);
     }
 
-    /// Whether the work is over: what was evaluated last does not count then.
+    /// Whether the work is over: the last outcome does not count then.
     pub(crate) fn is_over(&self) -> bool {
         self.work.get().is_over()
     }
@@ -142,7 +141,7 @@ impl<'a, 'k> Conditions<'a, 'k> {
         outcome
     }
 
-    /// The value of an expression; it counts only where the work is not over then.
+    /// The value of an expression; it does not count if the work is over then.
     ///
     /// # Errors
     /// The code of its error.
@@ -158,12 +157,12 @@ impl<'a, 'k> Conditions<'a, 'k> {
         value.map_err(|Failure { code, .. }| code)
     }
 
-    /// Whether an expression can be answered before the state is looked at.
+    /// Whether an expression does not depend on the state.
     pub fn is_free_of_state(&self, id: ExpressionId) -> bool {
         !self.definitions.expressions.reads_entity(id)
     }
 
-    /// Finds the candidates of the event, and what is true of it.
+    /// Finds the candidates of the event and its true expressions.
     pub fn search(&mut self, from_index: &mut IndexCandidates) {
         let definitions = self.definitions;
         let Definitions { expressions, lists, limits, .. } = definitions;

@@ -1,4 +1,4 @@
-//! Decisions as JSON, and what of an answer can be written beforehand.
+//! Decisions as JSON, and the parts of an answer that can be written beforehand.
 
 use crate::json::write::{list, member, optional, write_id};
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use crate::definitions::entity_key::split;
 use crate::definitions::{Definitions, Response};
 use crate::json::write::write_string;
 
-/// What is sent to the caller: `{"action": ..., "reason": ...}`.
+/// The body of the answer to the caller: `{"action": ..., "reason": ...}`.
 pub fn answer(out: &mut String, decision: &Decision<'_>, return_url: Option<&str>) {
     write_answer(out, decision, return_url);
     out.push('}');
@@ -30,14 +30,14 @@ pub fn record(
     out
 }
 
-/// The two texts of a decision that is served, and the ids they were written with.
+/// The two texts of a served decision, and the ids they were written with.
 pub(crate) struct Written {
     pub(crate) answer: String,
     pub(crate) record: String,
     pub(crate) entity_ids: SmallVec<[Uuid; 4]>,
 }
 
-/// The record of a decision, and what is sent with its id.
+/// The record of a decision, and the answer with its id.
 pub(crate) fn served(
     definitions: &Definitions,
     decision: &Decision<'_>,
@@ -56,7 +56,7 @@ pub(crate) fn served(
     Written { answer, record, entity_ids }
 }
 
-/// What of a record follows the answer.
+/// The part of a record that follows the answer.
 pub(crate) fn write_record(
     out: &mut String,
     definitions: &Definitions,
@@ -166,7 +166,7 @@ fn write_errors(out: &mut String, decision: &Decision<'_>) {
     out.push('}');
 }
 
-/// Where the budget ended: only where it did.
+/// Appends where the budget ended, if it did.
 fn write_ends(out: &mut String, definitions: &Definitions, decision: &Decision<'_>) {
     if decision.ends.are_any() {
         out.push_str(",\"budget_ended_at\":");

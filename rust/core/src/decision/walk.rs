@@ -28,17 +28,17 @@ use crate::value::error::ErrorCode;
 /// Entities of an event without memory on the heap.
 const FEW_ENTITIES: usize = 8;
 
-/// The walk, with what it found so far.
+/// The walk and its findings so far.
 pub(crate) struct Walk<'a, 'c, 'k, 's> {
     definitions: &'a Definitions,
     conditions: &'c mut Conditions<'a, 'k>,
     candidates: Candidates<'a>,
     hasher: &'s RandomState,
-    /// By entity, its block before the event.
+    /// The block of each entity before the event.
     blocks: SmallVec<[Option<&'s Entity>; FEW_ENTITIES]>,
-    /// By entity, the place of the windows that were asked for last.
+    /// The place of the last windows that were looked up, by entity.
     near: SmallVec<[usize; FEW_ENTITIES]>,
-    /// In the order of their numbers.
+    /// Windows that count, in the order of their numbers.
     counting: ArenaVec<'s, Counting<'a, 's>>,
     decision: Decision<'a>,
 }
@@ -57,15 +57,15 @@ struct Counting<'a, 's> {
     family: &'a WindowFamily,
     /// Position in [`Decision::entities`].
     entity: usize,
-    /// For distinct windows.
+    /// The value that a distinct window counts.
     value: Option<Text<'a>>,
     windows: FamilyWindows<'s>,
-    /// What the widest window would hold then, if it had no threshold.
+    /// The number that the widest window would hold then without a threshold.
     most: u16,
 }
 
 impl Counting<'_, '_> {
-    /// What a window of a rule would hold, if it had no threshold.
+    /// The number that a window of a rule would hold without a threshold.
     fn peek(&self, number: u32, rule: Rule, time: i64, hasher: &RandomState) -> u16 {
         let widest = self.family.family().rules.first();
         if self.windows.are_one() && widest.is_some_and(|it| it.duration == rule.duration) {
@@ -204,7 +204,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         self.candidates.steps.dedup();
     }
 
-    /// Walks through the clauses that may do something. Gives the one that ends the walk.
+    /// Walks through the clauses that may fire. Gives the one that ends the walk.
     fn policies(&mut self) -> Option<Step> {
         let definitions = self.definitions;
         let arena = self.candidates.steps.bump();
@@ -234,7 +234,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         None
     }
 
-    /// Has the windows count of all clauses up to the one that ends the walk.
+    /// Makes the windows of all clauses count, up to the clause that ends the walk.
     fn count(&mut self, end: Option<Step>) {
         let arena = self.counting.bump();
         let counting = std::mem::replace(&mut self.counting, ArenaVec::new_in(arena));
@@ -265,12 +265,12 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             })
     }
 
-    /// Whether the budget ended before a place, or there.
+    /// Whether the budget ended at a place or before it.
     fn is_past(&self, place: Stop) -> bool {
         self.candidates.ends.are_before(place)
     }
 
-    /// Whether a clause fires; notes what it does.
+    /// Whether a clause fires; notes its effects.
     fn clause(&mut self, candidate: Candidate<'a>, is_in_scope: bool) -> bool {
         let clause = candidate.clause;
         if !clause.is_enabled {
@@ -329,7 +329,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         }
     }
 
-    /// What the window of a clause that holds would hold with this event.
+    /// The count of the window of a clause that holds, with this event.
     fn counted(&mut self, candidate: Candidate<'a>) -> Counted {
         let Some(window) = &candidate.clause.window else { return Counted::NotCounted };
         let field = window.distinct;
@@ -399,7 +399,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Whether and how far a clause's window counted the event.
+/// The count of an event by a clause's window.
 #[derive(Clone, Copy)]
 enum Counted {
     NotCounted,

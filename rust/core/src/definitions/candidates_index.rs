@@ -1,5 +1,5 @@
-//! Which parts of the definitions an event can make true, found by one search in place of
-//! a walk through them all.
+//! The parts of the definitions that an event can make true, found by one search instead of a walk
+//! through them all.
 //!
 //! Every action, match expression, scope and clause group is a rule of one [`Index`]. A clause group
 //! is the conjunction of a scope, actions and a condition, so that the rarest of these leads
@@ -27,7 +27,7 @@ use crate::index::{
 use crate::value::limits::Limits;
 use crate::value::work::Work;
 
-/// What the index is made of.
+/// The input of the index.
 pub struct IndexSource<'d> {
     pub layout: &'d Layout,
     pub lists: &'d Lists,
@@ -39,10 +39,10 @@ pub struct IndexSource<'d> {
     pub groups: &'d ClauseGroups,
 }
 
-/// What a rule of an index says, by its contents: positions change with the definitions.
+/// The statement of an index rule, by its contents: positions change with the definitions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Statement {
-    /// By position: a change of actions or entities makes the index anew.
+    /// By position: a change of actions or entities rebuilds the index.
     Action(u32, ExpressionId),
     Match(u32, ExpressionId),
     Scope(ExpressionId),
@@ -62,7 +62,7 @@ impl Statement {
         Self::ClauseGroup { scope, condition, actions: actions.clone(), entity }
     }
 
-    /// All of them are true if it is.
+    /// The expressions that are all true if the statement is.
     fn expressions(&self) -> SmallVec<[ExpressionId; 2]> {
         match self {
             Self::Action(_, expression) | Self::Match(_, expression) | Self::Scope(expression) => {
@@ -75,7 +75,7 @@ impl Statement {
     }
 }
 
-/// What a rule leads to, by position.
+/// The target of a rule, by position.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     Action(u32),
@@ -166,8 +166,8 @@ impl IndexCandidates {
     }
 }
 
-/// The index of a definition set: a large base, which others share, and beside it a layer of what
-/// was changed since the base was made.
+/// The index of a definition set: a large shared base, and a layer of what changed since the base
+/// was built.
 #[derive(Debug)]
 pub struct DefinitionsIndex {
     index: LayeredIndex<Statement, Target>,
@@ -192,12 +192,12 @@ impl DefinitionsIndex {
         Self { index, scopes, read_actions: read_actions(source) }
     }
 
-    /// What the index of changed definitions can be over.
+    /// The base for the index of changed definitions.
     pub(crate) fn base(&self) -> Arc<Segment<Statement>> {
         self.index.base()
     }
 
-    /// How many rules are in the layer, or no longer in the base.
+    /// The number of rules in the layer or removed from the base.
     pub fn layered(&self) -> usize {
         self.index.layered()
     }
@@ -235,7 +235,7 @@ impl DefinitionsIndex {
         self.scopes.get(position as usize)
     }
 
-    /// What the base is made of.
+    /// The report of the base.
     pub fn report(&self) -> &Report {
         self.index.report()
     }
@@ -251,7 +251,7 @@ fn index(source: &IndexSource<'_>, statements: &[Statement], samples: &[Record<'
     Index::new(&builder.extractor, &rules, programs, samples)
 }
 
-/// Each scope with the policies that have it, in their order.
+/// The distinct scopes, each with its policies in order.
 fn scopes(policies: &[Policy]) -> Vec<Scope> {
     let mut numbers: HashMap<ExpressionId, usize, RandomState> = HashMap::default();
     let mut scopes: Vec<Scope> = Vec::new();
@@ -266,7 +266,7 @@ fn scopes(policies: &[Policy]) -> Vec<Scope> {
     scopes
 }
 
-/// All that definitions say, and where it leads.
+/// All statements of the definitions, with their targets.
 fn stated(source: &IndexSource<'_>, scopes: &[Scope]) -> Vec<(Statement, Target)> {
     let mut stated = Vec::new();
     for (position, action) in (0..).zip(source.actions) {
@@ -295,7 +295,7 @@ fn read_actions(source: &IndexSource<'_>) -> Vec<u32> {
 struct Builder<'d> {
     source: &'d IndexSource<'d>,
     extractor: Extractor<'d>,
-    /// By position: what an action needs to match.
+    /// The necessary condition of each action, by position.
     matching: Vec<Necessary>,
 }
 
@@ -328,8 +328,7 @@ impl<'d> Builder<'d> {
         }
     }
 
-    /// A scope is looked for because of its errors alone: whether it is true is part of the
-    /// clause groups.
+    /// A scope is searched for its errors alone: whether it is true is part of the clause groups.
     fn scope(&mut self, expression: ExpressionId) -> IndexedRule {
         let (analysed, cost) = self.analyse(expression);
         match self.requirements(expression) {
@@ -362,7 +361,7 @@ impl<'d> Builder<'d> {
         indexed(Analysed { necessary, exact, subexpressions }, Some(total), Vec::new())
     }
 
-    /// What an expression needs to be true, and a bound on its cost.
+    /// The conditions of an expression, and a bound on its cost.
     fn analyse(&mut self, id: ExpressionId) -> (Analysed, Option<Cost>) {
         let number = u32::try_from(id.index()).unwrap_or(u32::MAX);
         match self.source.expressions.program(id) {

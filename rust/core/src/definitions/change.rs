@@ -20,8 +20,8 @@ use crate::value::error::ProgramError;
 const STALE: usize = 1024;
 
 impl Definitions {
-    /// These definitions with the policies of a change. None when earlier changes left more unused
-    /// expressions than [`STALE`] allows: compiling all of them anew is better then.
+    /// These definitions with the policies of a change. None if earlier changes left more unused
+    /// expressions than [`STALE`] allows: compiling everything anew is better then.
     ///
     /// # Errors
     /// The change is not one of these definitions, or not one that the compiler of this version
@@ -105,7 +105,7 @@ impl Definitions {
         of_actions.chain(of_entities).chain(of_policies).collect()
     }
 
-    /// These definitions with a layer over the index of earlier ones. None when too many expressions
+    /// These definitions with a layer over the index of earlier ones. None if too many expressions
     /// are unused.
     fn layered(mut self, before: &Self) -> Option<Self> {
         let stated = self.stated();

@@ -1,4 +1,4 @@
-//! What makes clauses fire, looked at once for all clauses that ask for the same.
+//! Clause groups: the common conditions of clauses, evaluated once for all of them.
 //!
 //! Clauses of one scope, entity, actions and condition hold on the same events. Those of their
 //! windows that count the same are a family ([`crate::state::window::family`]); what distinguishes them
@@ -14,7 +14,7 @@ use crate::definitions::stop::Stop;
 use crate::definitions::window_rule::{Family, Rule};
 use crate::definitions::{ClauseWindow, ExpressionId, Policy};
 
-/// What some clauses ask for.
+/// The common conditions of some clauses.
 #[derive(Debug)]
 pub struct ClauseGroup {
     pub scope: Option<ExpressionId>,
@@ -23,7 +23,7 @@ pub struct ClauseGroup {
     pub entity: Option<u32>,
     /// Its clauses, in order.
     pub steps: Box<[Step]>,
-    /// Those that have no window.
+    /// Its clauses without a window.
     pub plain: Box<[Step]>,
     families: Range<usize>,
 }
@@ -41,9 +41,9 @@ impl ClauseGroup {
 pub struct WindowFamily {
     first: u32,
     rules: Box<[Rule]>,
-    /// Of distinct windows, what they count the values of.
+    /// The values that distinct windows count.
     pub distinct: Option<ExpressionId>,
-    /// By position, the clause.
+    /// The clause of each position.
     pub steps: Box<[Step]>,
 }
 
@@ -52,7 +52,7 @@ impl WindowFamily {
         Family { first: self.first, rules: &self.rules }
     }
 
-    /// Where the walk comes first to what its windows count; a condition where that is no more than
+    /// The first place of the walk that needs what its windows count; a condition if they count
     /// events.
     pub(crate) fn first(&self) -> Stop {
         self.counts_at(self.steps.iter().min().copied().unwrap_or_else(|| Step::scope(0)))
@@ -63,7 +63,7 @@ impl WindowFamily {
         if self.distinct.is_some() { Stop::window_field(step) } else { Stop::expression(step) }
     }
 
-    /// Of each window, widest first, its number, rule and clause.
+    /// The number, rule and clause of each window, widest first.
     pub fn members(&self) -> impl DoubleEndedIterator<Item = (u32, Rule, Step)> {
         let members = self.rules.iter().zip(&self.steps).enumerate();
         members.map(|(position, (rule, step))| {
@@ -77,14 +77,14 @@ impl WindowFamily {
 #[derive(Debug, Default)]
 pub struct ClauseGroups {
     groups: Vec<ClauseGroup>,
-    /// In the order of their numbers.
+    /// All families, in the order of their numbers.
     families: Vec<WindowFamily>,
-    /// By number of a window, its family.
+    /// The family of each window, by its number.
     family_of: Vec<u32>,
 }
 
 impl ClauseGroups {
-    /// Finds what clauses have in common, and gives their windows their numbers.
+    /// Finds the clause groups and gives their windows their numbers.
     pub fn new(policies: &mut [Policy]) -> Self {
         let mut sorted: HashMap<_, Vec<Step>, RandomState> = HashMap::default();
         let mut order = Vec::new();
@@ -142,7 +142,7 @@ impl ClauseGroups {
         self.families.get(usize::try_from(family).ok()?)
     }
 
-    /// Those that have more than one window.
+    /// The families with more than one window.
     pub fn shared(&self) -> impl Iterator<Item = Family<'_>> {
         self.families.iter().map(WindowFamily::family).filter(|family| family.rules.len() > 1)
     }
@@ -190,8 +190,8 @@ impl ClauseGroups {
     }
 }
 
-/// Whether a window holds all that another would. A distinct one is searched from its oldest
-/// value, so the others must not see less of it.
+/// Whether a window holds all that another would. A distinct one is searched from its oldest value,
+/// so the other must see all of it.
 fn can_share(widest: &ClauseWindow, other: &ClauseWindow) -> bool {
     widest.distinct == other.distinct
         && widest.rule.covers(other.rule)

@@ -1,4 +1,5 @@
-//! From a bundle to definitions: objects validated, expressions compiled, each once.
+//! The compiler from a bundle to definitions: it validates objects and compiles each expression
+//! once.
 
 use crate::definitions::answers;
 use std::collections::HashSet;
@@ -35,7 +36,7 @@ use crate::value::limits::MAX_THRESHOLD;
 /// The form of definitions that this version reads.
 const VERSION: u32 = 1;
 const NANOSECONDS: i64 = 1_000_000_000;
-/// Of a challenge past the budget: what a mitigation has that does not say.
+/// The difficulty of a challenge past the budget, the same as a mitigation's default.
 const FALLBACK_DIFFICULTY: u32 = 4;
 
 impl Definitions {
@@ -98,7 +99,8 @@ impl Definitions {
         Ok(definitions.connected())
     }
 
-    /// The same with what follows from its policies and expressions: slots, windows, names.
+    /// The same definitions with slots, windows and names, which follow from policies and
+    /// expressions.
     pub(super) fn connected(mut self) -> Self {
         for action in &mut self.actions {
             action.slot = self.layout.find(&format!("actions.{}", action.slug));
@@ -278,7 +280,7 @@ impl<'c> DefinitionsCompiler<'c> {
     }
 }
 
-/// How many objects there are to refer to.
+/// The number of objects that can be referred to.
 #[derive(Clone, Copy)]
 pub(super) struct References {
     actions: usize,
@@ -342,7 +344,7 @@ fn mitigation(
     Ok(Mitigation { slug: form.slug.into(), mode: form.mode, ttl, response })
 }
 
-/// What is answered past the budget: nobody has written a mitigation for it.
+/// The answer past the budget, for which nobody wrote a mitigation.
 fn fallback(on_budget_exceeded: OnBudgetExceeded) -> Fallback {
     match on_budget_exceeded {
         OnBudgetExceeded::Allow => Fallback { mode: None, response: Response::None },

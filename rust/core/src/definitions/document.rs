@@ -46,7 +46,7 @@ pub(crate) struct Bundle<'t> {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change<'t> {
-    /// Of the definitions that it is a change of.
+    /// The revision of the definitions that it changes.
     pub(crate) base_revision: u64,
     pub(crate) revision: u64,
     /// All policies, in order.
@@ -54,7 +54,7 @@ pub(crate) struct Change<'t> {
     pub(crate) policies: Vec<Piece<'t>>,
 }
 
-/// Some policies in a row that stay as they are, and new or changed ones after them.
+/// A run of unchanged policies, and the new or changed ones after it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Piece<'t> {
@@ -64,7 +64,7 @@ pub(crate) struct Piece<'t> {
     pub(crate) new: Vec<PolicyForm<'t>>,
 }
 
-/// The answer where the budget of a decision ended and no clause gives one.
+/// The answer if the budget of a decision ended and no clause gives one.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum OnBudgetExceeded {
@@ -87,7 +87,7 @@ pub(crate) struct ActionForm<'t> {
 pub(crate) struct EntityForm<'t> {
     pub(crate) slug: String,
     pub(crate) id: String,
-    /// The order is that of the array; the number is for people.
+    /// A number for people; the order is the array's.
     #[serde(default)]
     #[expect(dead_code, reason = "a member of the form")]
     pub(crate) priority: i64,
@@ -96,12 +96,12 @@ pub(crate) struct EntityForm<'t> {
     pub(crate) match_expression: Option<&'t RawValue>,
     #[serde(borrow)]
     pub(crate) key_fields: Vec<&'t RawValue>,
-    /// Of each key field.
+    /// The reading of each key field.
     #[serde(default)]
     pub(crate) key_readings: Vec<Reading>,
 }
 
-/// Under which name a redactor knows the value of an expression, and whether it is a secret.
+/// The name by which a redactor knows the value of an expression, and whether it is a secret.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
@@ -127,7 +127,7 @@ pub(crate) struct MitigationForm {
     pub(crate) block: Option<BlockForm>,
 }
 
-/// What a mitigation does, the weakest first.
+/// The actions of mitigations, the weakest first.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     Monitor,

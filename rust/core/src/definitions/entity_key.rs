@@ -36,7 +36,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// Whether it is the empty string.
+    /// Whether the part is the empty string.
     pub fn is_blank(&self) -> bool {
         matches!(self, Self::Text(text) if text.is_empty())
     }

@@ -50,18 +50,18 @@ impl ExpressionId {
     }
 }
 
-/// What stands for the text of an expression: 128 bits of its BLAKE2b hash.
+/// The digest of an expression's text: 128 bits of its BLAKE2b hash.
 type Digest = [u8; 16];
 
 /// The distinct expressions of the definitions, by number.
 #[derive(Clone, Debug, Default)]
 pub struct Expressions {
-    /// By text, so that a change finds those that are there already.
+    /// The number of each expression by its digest, so that a change finds it.
     known: HashMap<Digest, ExpressionId, RandomState>,
     programs: Vec<Program>,
-    /// Whether the value depends on the entity it is asked for.
+    /// Whether the value depends on the entity of the clause.
     read_entity: Vec<bool>,
-    /// Of key parts and counted values: under which name a redactor knows them.
+    /// The names by which a redactor knows key parts and counted values.
     readings: HashMap<ExpressionId, Reading, RandomState>,
 }
 
@@ -84,7 +84,7 @@ impl Expressions {
         self.programs.get(id.index())
     }
 
-    /// What the redactor of a tenant knows of the value of a key part.
+    /// The name by which the tenant's redactor knows a key part, and whether it is a secret.
     fn reading(&self, id: ExpressionId) -> &Reading {
         const OTHER: &Reading = &Reading { name: String::new(), is_secret: false };
         self.readings.get(&id).unwrap_or(OTHER)
@@ -106,7 +106,7 @@ fn digest(text: &str) -> Digest {
 pub struct Action {
     pub slug: Box<str>,
     pub expression: ExpressionId,
-    /// Where `actions.SLUG` is read from, if any expression does.
+    /// The slot of `actions.SLUG`, if any expression reads it.
     pub slot: Option<Slot>,
 }
 
@@ -131,7 +131,7 @@ pub struct Mitigation {
 /// The answer where no clause gives one.
 #[derive(Debug)]
 pub struct Fallback {
-    /// None allows.
+    /// `None` allows.
     pub mode: Option<Mode>,
     pub response: Response,
 }
@@ -158,7 +158,7 @@ pub struct Policy {
 
 #[derive(Clone, Debug)]
 pub struct Clause {
-    /// Counted through all policies: what the state knows its mitigation by.
+    /// The number by which the state knows its mitigation, counted through all policies.
     pub number: u32,
     pub name: Box<str>,
     pub is_enabled: bool,
@@ -175,14 +175,14 @@ pub struct Clause {
 
 #[derive(Clone, Debug)]
 pub struct ClauseWindow {
-    /// What the state knows it by. Those of one family are in a row.
+    /// The number by which the state knows it. The windows of a family have consecutive numbers.
     pub number: u32,
     pub rule: Rule,
-    /// For a distinct window, what it counts the values of.
+    /// The values that a distinct window counts.
     pub distinct: Option<ExpressionId>,
 }
 
-/// Slots of `entity.*`, for those that some expression reads.
+/// The slots of `entity.*` that some expression reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EntitySlots {
     pub event_count: Option<Slot>,
@@ -190,7 +190,7 @@ pub struct EntitySlots {
     pub last_seen_at: Option<Slot>,
 }
 
-/// Everything a decision depends on but the event and the state.
+/// All that a decision depends on, except the event and the state.
 #[derive(Debug)]
 pub struct Definitions {
     pub tenant: Uuid,
@@ -198,7 +198,7 @@ pub struct Definitions {
     pub max_keys: u32,
     pub limits: Limits,
     pub layout: Layout,
-    /// Where proofs of challenges stand; `None` where their fields are not declared.
+    /// The places of challenge proofs; `None` if their fields are not declared.
     pub proof_slots: Option<Slots>,
     pub lists: Arc<Lists>,
     pub trusted_proxies: Arc<NetworkSet>,
@@ -212,21 +212,20 @@ pub struct Definitions {
     /// Policy and position of each clause by its number.
     pub clause_places: Vec<(u32, u32)>,
     pub names: Names,
-    /// What makes clauses fire.
+    /// The clause groups and their windows.
     pub groups: ClauseGroups,
-    /// Without one, keys and records have all texts in clear.
+    /// Without it, keys and records have all texts in clear.
     redactor: Option<Arc<Redactor>>,
     index: Built<DefinitionsIndex>,
-    /// What changes of these definitions go on from.
+    /// The base on which changes of these definitions build.
     newest: Arc<Newest<Statement>>,
-    /// Events that an index learns from.
+    /// Events that train an index.
     sample: Arc<Sample>,
 }
 
 impl Definitions {
-    /// The same, with an index that knows how often conditions are true of events like
-    /// these. A thousand are enough; of more some are taken. Those that are no events are passed
-    /// over. Decisions stay what they are.
+    /// The same, with an index trained on events: it knows how often conditions are true of them.
+    /// It takes a thousand at most and skips values that are not events. Decisions stay the same.
     #[must_use]
     pub fn trained(self, events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
         let sample = Sample::of(events, user_agents);
@@ -234,13 +233,13 @@ impl Definitions {
         Self { index: index.into(), sample: Arc::new(sample.thinned()), ..self }
     }
 
-    /// The same, with what keeps secrets out of keys and records.
+    /// The same, with a redactor that keeps secrets out of keys and records.
     #[must_use]
     pub fn redacted_by(self, redactor: Option<Arc<Redactor>>) -> Self {
         Self { redactor, ..self }
     }
 
-    /// A part of a key as it is kept: a secret is its hash, whatever its kind.
+    /// A part of a key as it is stored: a secret is its hash, whatever its kind.
     pub fn kept_part<'a>(&self, field: ExpressionId, part: Part<'a>) -> Part<'a> {
         let Some(redactor) = &self.redactor else { return part };
         match part {
@@ -255,7 +254,7 @@ impl Definitions {
         }
     }
 
-    /// The text of a key part, or a counted value, as it is kept.
+    /// The text of a key part or a counted value as it is stored.
     pub fn kept_text<'a>(&self, field: ExpressionId, text: Text<'a>) -> Text<'a> {
         let Some(redactor) = &self.redactor else { return text };
         let Reading { name, is_secret } = self.expressions.reading(field);
@@ -271,13 +270,13 @@ impl Definitions {
         }
     }
 
-    /// A path or URL as it is kept.
+    /// A path or URL as it is stored.
     pub fn kept_link<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.redactor.as_ref().map_or(Cow::Borrowed(text), |redactor| redactor.link(text))
     }
 
-    /// Whether what other definitions of the tenant keep is fit to be kept by these: nothing is
-    /// a secret here that is none there.
+    /// Whether these definitions may keep what other definitions of the tenant stored: each of
+    /// their secrets is a secret of the others too.
     pub(crate) fn keeps_as(&self, other: &Self) -> bool {
         let patterns =
             |of: &Self| of.redactor.as_ref().map(|redactor| redactor.patterns().to_vec());

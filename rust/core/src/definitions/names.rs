@@ -1,5 +1,5 @@
-//! What state is kept under, outside the process: slugs of entity definitions, slugs
-//! of policies with names of their clauses. Snapshots and effects are read by them.
+//! Names that identify state outside the process: slugs of entity definitions, and slugs of
+//! policies with the names of their clauses. Snapshots and effects are read by these names.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ type ByName<T> = HashMap<Box<str>, T, RandomState>;
 #[derive(Debug, Default)]
 pub struct Names {
     entities: ByName<u32>,
-    /// By policy, by clause.
+    /// The number of each clause, by policy and name.
     clauses: ByName<ByName<u32>>,
 }
 

@@ -2,11 +2,11 @@
 
 use crate::definitions::candidates_index::Step;
 
-/// The search of the index and the entities have a budget of their own each: what a decision may
-/// take, divided by this.
+/// The search of the index and the entities each have a budget of their own: the work of a decision
+/// divided by this.
 pub(crate) const RESERVE: u64 = 4;
 
-/// What the search of the index may take, or the expressions of entities.
+/// The most units of the search of the index, and of the expressions of entities.
 pub(crate) const fn reserve(decision_work: u64) -> u64 {
     decision_work / RESERVE
 }

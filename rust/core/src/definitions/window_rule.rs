@@ -1,6 +1,6 @@
-//! How long a window is and when it is reached, and the rules that share one window.
+//! The rule of a window (duration and threshold), and the rules that share one window.
 
-/// What a window asks for: `threshold` in `duration`.
+/// The rule of a window: `threshold` in `duration`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Nanoseconds, 1 to [`Rule::LONGEST`].
@@ -10,7 +10,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// One day: what the differences of the short form must hold.
+    /// One day: the short form stores differences up to this.
     pub const LONGEST: i64 = 86_400_000_000_000;
 
     /// The newest time that is outside a window whose newest time is `newest`.
@@ -18,7 +18,8 @@ impl Rule {
         newest.saturating_sub(self.duration)
     }
 
-    /// Whether a window of this rule holds all that one of another does, counting the same.
+    /// Whether a window of this rule holds all that a window of another rule does, counting the
+    /// same.
     pub fn covers(self, other: Self) -> bool {
         self.duration >= other.duration && self.threshold >= other.threshold
     }

@@ -1,5 +1,4 @@
-//! How entities stand: what operators ask of the state, and the one thing they
-//! change in it.
+//! Inspection of entities by operators, and the one change they can make.
 
 use std::collections::BinaryHeap;
 use std::fmt::Write;
@@ -105,13 +104,13 @@ impl Engine {
         Some(revoked)
     }
 
-    /// Whether a pass was revoked, as long as that is remembered.
+    /// Whether a pass was revoked, as far as that is remembered.
     pub fn is_revoked(&self, pass_id: Uuid) -> bool {
         self.state().passes().get().get(pass_id).is_some_and(|pass| pass.is_revoked)
     }
 
-    /// How an entity stands at `at`, as JSON; `None` when nothing is known of it. The key
-    /// is the JSON array of its parts.
+    /// The state of an entity at `at`, as JSON; `None` if nothing is known of it. The key is the
+    /// JSON array of its parts.
     pub fn entity_state(&self, definition: &str, key: &[u8], at: i64) -> Option<String> {
         let definitions = self.definitions();
         let key = effects::read_key(definitions, definition, key)?;
@@ -142,8 +141,8 @@ impl Engine {
         Some(out)
     }
 
-    /// The definition and key of the entity of an id, as JSON, if it is known; walks
-    /// through the whole state.
+    /// The definition and key of the entity with an id, as JSON, if it is known; walks through the
+    /// whole state.
     pub fn find_entity(&self, id: &str) -> Option<String> {
         let id = Uuid::parse_str(id).ok()?;
         let frozen = self.state().freeze();

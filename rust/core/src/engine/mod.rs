@@ -38,7 +38,7 @@ use crate::value::limits::Limits;
 /// A scratch whose arena has grown past this is dropped.
 const KEPT_ARENA_BYTES: usize = 1024 * 1024;
 
-/// Where an event comes from: JSON text, or another form of the same.
+/// A source of events: JSON text, or another form of it.
 pub trait EventSource {
     type Error;
 
@@ -86,7 +86,7 @@ impl EventSource for RawEvent<'_> {
     }
 }
 
-/// How an engine stands.
+/// Statistics of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stats {
     pub keys: usize,
@@ -103,26 +103,25 @@ struct Scratch {
 }
 
 thread_local! {
-    /// Of all engines, since what one event left there is never read for another. Empty while it
-    /// is in use.
+    /// Shared by all engines: no engine reads what an event left there. Empty while it is in use.
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
-/// What of a decision is known already, and of what the engine is to find out by itself: the
-/// places where its budget ended, and the proofs of challenges that its event shows.
+/// What the caller knows of a decision beforehand: the places where its budget ended, and the
+/// proofs of challenges that its event shows. The engine finds the rest.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     pub budget: Budget,
-    /// None are read then.
+    /// If given, no proof is read from the event.
     pub proofs: Option<AllShown>,
 }
 
-/// A decision that is made and not yet applied; the state of its entities waits for it.
+/// A decision that is not yet applied; the state of its entities stays locked for it.
 pub(crate) struct Decided<'a, 's> {
     decision: Decision<'a>,
-    /// While the event shows a proof.
+    /// Set if the event shows a proof.
     passes: Option<PassesGuard<'s>>,
-    /// Of a challenge, by whom it may be solved.
+    /// The client that may solve a challenge.
     pub(crate) challenged: Option<Client>,
     return_url: Option<&'a str>,
     /// `request.path` as received.
@@ -144,16 +143,16 @@ impl ReferenceData {
     }
 }
 
-/// Definitions, and what is remembered of the traffic.
+/// An engine: definitions and the state of the traffic.
 pub struct Engine {
     definitions: Definitions,
     reference_data: ReferenceData,
     state: State,
-    /// From the engine whose state it took over.
+    /// The journal of the engine whose state it took over.
     inherited: Option<Arc<Journal>>,
     followers: Followers,
     strictness: Strictness,
-    /// Without them no proof is read.
+    /// Without keys no proof is read.
     proof_keys: Option<Arc<Keys>>,
 }
 
@@ -185,12 +184,12 @@ impl Engine {
         Self { state, inherited: Some(journal), ..engine }
     }
 
-    /// The same engine, which decides on events by this strictness.
+    /// The same engine with another strictness for events.
     pub fn with_strictness(self, strictness: Strictness) -> Self {
         Self { strictness, ..self }
     }
 
-    /// The same engine, which reads proofs of challenges with these keys.
+    /// The same engine with keys that verify proofs of challenges.
     pub fn with_proof_keys(self, proof_keys: Option<Arc<Keys>>) -> Self {
         Self { proof_keys, ..self }
     }
@@ -215,7 +214,7 @@ impl Engine {
         &self.followers
     }
 
-    /// Decides on an event and counts it. Gives what the caller is sent, as JSON.
+    /// Decides on an event and counts it. Gives the answer to the caller, as JSON.
     ///
     /// # Errors
     /// It is no event; nothing was counted.
@@ -338,8 +337,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes the state out and leaves an empty one: for an end in its own time, a large
-    /// state takes time to drop.
+    /// Takes the state out and leaves an empty one, since dropping a large state takes time.
     pub fn take_state(&self) -> State {
         let empty = State::new(self.definitions.max_keys, self.state.hasher().clone());
         self.state().exchange(empty)
@@ -463,7 +461,7 @@ impl Engine {
         Ok(finish(Decided { decision, passes, challenged, return_url, path, state }))
     }
 
-    /// Applies a decision and lets the state go.
+    /// Applies a decision and unlocks the state.
     pub(crate) fn apply<'a>(&self, decided: Decided<'a, '_>) -> (Decision<'a>, Option<&'a str>) {
         let Decided { decision, return_url, mut state, mut passes, .. } = decided;
         decision.apply(&mut state);

@@ -1,5 +1,4 @@
-//! An engine by changed definitions that takes over the state of another, while
-//! that one goes on deciding.
+//! An engine with changed definitions takes over the state of another one, which still decides.
 //!
 //! The state is frozen at once and carried over at leisure; what the old engine
 //! decides in the meantime it also hands on, as effects, and the new one applies
@@ -21,7 +20,7 @@ use crate::state::snapshot::migrate::carried;
 
 /// A journal this short is left to the next decision.
 const FEW_ENTRIES: usize = 256;
-/// Rounds of catching up with an engine that decides as fast as can be.
+/// Rounds of catching up with an engine that decides as fast as it can.
 const ROUNDS: usize = 10;
 
 /// Effects on their way from one engine to the next.
@@ -37,7 +36,7 @@ impl Journal {
         self.has_entries.store(true, Ordering::Release);
     }
 
-    /// Whether there is something to apply.
+    /// Whether any effect waits.
     pub(crate) fn has_entries(&self) -> bool {
         self.has_entries.load(Ordering::Acquire)
     }
@@ -46,7 +45,7 @@ impl Journal {
         lock(&self.entries).len()
     }
 
-    /// Applies and forgets what there is.
+    /// Applies and removes all effects that wait.
     pub(crate) fn drain(&self, definitions: &Definitions, state: &mut StateGuard<'_>) {
         if !self.has_entries.swap(false, Ordering::Acquire) {
             return;
@@ -63,7 +62,7 @@ impl Journal {
     }
 }
 
-/// The engines that an engine hands its effects on to, as long as they are there.
+/// The engines that follow this one and receive its effects, as long as they exist.
 #[derive(Debug, Default)]
 pub(crate) struct Followers {
     journals: Mutex<Vec<Weak<Journal>>>,
@@ -71,7 +70,7 @@ pub(crate) struct Followers {
 }
 
 impl Followers {
-    /// Hands on what was just applied to the state, which is still locked.
+    /// Passes on the effects just applied to the state, which is still locked.
     pub(crate) fn tell(&self, effects: impl FnOnce() -> String) {
         // Set under the lock of the state, which is held here too.
         if !self.are_there.load(Ordering::Relaxed) {
@@ -98,9 +97,9 @@ impl Followers {
 }
 
 impl Engine {
-    /// An engine by other definitions with this engine's state, as far as they have
-    /// a place for it, as if it had restored a snapshot. This one may go on
-    /// deciding: until it is dropped, the new one takes over what it decides.
+    /// An engine with other definitions and this engine's state, as far as they have a place for
+    /// it, as if it had restored a snapshot. This one may go on deciding: until it is dropped, the
+    /// new one applies its decisions too.
     ///
     /// # Errors
     /// The definitions are of another tenant.

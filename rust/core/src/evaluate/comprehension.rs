@@ -36,7 +36,7 @@ impl<'a> Evaluation<'a, '_> {
     }
 }
 
-/// One walk over the elements of a range.
+/// One pass over the elements of a range.
 struct Visit<'v, 'a, 'e> {
     evaluation: &'v mut Evaluation<'a, 'e>,
     comprehension: &'a Comprehension,
@@ -108,7 +108,7 @@ impl<'a> Visit<'_, 'a, '_> {
         Ok(Value::List(kept.into()))
     }
 
-    /// Hands the values of the body to `keep`, with the first variable of their element.
+    /// Passes the values of the body to `keep`, with the first variable of their element.
     fn transform(
         &mut self,
         mut keep: impl FnMut(Value<'a>, Value<'a>) -> Result<(), ErrorCode>,
@@ -144,7 +144,7 @@ impl<'a> Visit<'_, 'a, '_> {
         Ok(Value::Map(map.into()))
     }
 
-    /// A repeated key ends the walk at once, or maps without end could pile up.
+    /// A repeated key ends the loop immediately; maps without end could pile up otherwise.
     fn merge(&mut self) -> Evaluated<'a> {
         let mut map = Map::default();
         self.transform(|_, each| {

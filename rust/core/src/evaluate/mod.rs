@@ -25,7 +25,7 @@ use crate::value::{Text, Value};
 /// A value, or why there is none.
 pub(crate) type Evaluated<'a> = Result<Value<'a>, Failure>;
 
-/// One evaluation: what it may see, and what it has spent.
+/// One evaluation: the data it may see, and the units it has spent.
 pub(crate) struct Evaluation<'a, 'e> {
     pub(crate) record: &'e Record<'a>,
     lists: &'a Lists,
@@ -40,7 +40,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         Self { record, lists, meter, locals: SmallVec::new() }
     }
 
-    /// The same evaluation, for nodes that do not last as long.
+    /// The same evaluation, for nodes with a shorter lifetime.
     fn again(&mut self) -> Evaluation<'_, '_> {
         Evaluation {
             record: self.record,
@@ -118,8 +118,8 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         }
     }
 
-    /// Whether a predicate holds, from its own test or from the nodes it stands for; `start` is
-    /// where it stands in its text.
+    /// Whether a predicate holds, by its own test or by its nodes; `start` is its place in its
+    /// text.
     #[inline]
     fn predicate(&mut self, predicate: &Predicate, start: u32) -> Result<bool, Failure> {
         match predicate.holds(self.record, self.meter) {
@@ -330,7 +330,7 @@ impl Absorbed {
     }
 }
 
-/// What an element or entry contributes: nothing if it is an empty optional one.
+/// The value of an element or entry; None for an optional one that is empty.
 fn given(value: Value<'_>, optional: bool, span: Span) -> Result<Option<Value<'_>>, Failure> {
     match value {
         value if !optional => Ok(Some(value)),
@@ -351,7 +351,7 @@ pub(crate) fn insert<'a>(
     })
 }
 
-/// What is under a key: None where an optional form gives an empty optional.
+/// Gets the value under a key. None if an optional form gives an empty optional.
 type Step<'a> = fn(&Value<'a>, &Value<'_>, bool) -> Result<Option<Value<'a>>, ErrorCode>;
 
 /// Takes a member or element, looking into an optional operand.

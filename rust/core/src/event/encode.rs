@@ -28,7 +28,7 @@ use crate::value::{List, Text, TotalMap, Value};
 const SUBNET_BITS_V4: u8 = 24;
 const SUBNET_BITS_V6: u8 = 48;
 
-/// What the encoder knows beside the event.
+/// Data that the encoder has beside the event.
 #[derive(Clone, Copy)]
 pub struct Settings<'s> {
     pub trusted_proxies: &'s NetworkSet,
@@ -66,7 +66,7 @@ pub fn encode<'a>(
     Ok(Record::new(layout, values, keys, encoder.known_client_address()))
 }
 
-/// One event on its way, with the parts that several fields need.
+/// One event that is being encoded, with the parts that several fields need.
 struct Encoder<'e, 'a> {
     event: &'e RawEvent<'a>,
     arena: &'a Bump,
@@ -256,7 +256,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
     }
 }
 
-/// The value of a body that is JSON text; text that is none is no body.
+/// The value of a body that is JSON text; None for other text.
 fn read_body<'a>(text: &'a str, arena: &'a Bump, limits: &Limits) -> Option<Value<'a>> {
     let mut reader = Reader::over(text, arena, limits);
     let value = reader.value().ok()?;

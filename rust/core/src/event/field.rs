@@ -103,7 +103,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// The field of a full name, `None` for what is no field of the model.
+    /// The field with a full name, `None` if the model has none.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "request.method" => Self::Method,

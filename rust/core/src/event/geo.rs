@@ -1,4 +1,4 @@
-//! What address databases (MaxMind DB files) say of a client address.
+//! The data of address databases (MaxMind DB files) on a client address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,7 +13,7 @@ pub struct AddressDatabases {
     readers: Vec<Reader<Vec<u8>>>,
 }
 
-/// Bytes that are no MaxMind DB.
+/// The bytes are not a MaxMind DB.
 #[derive(Debug)]
 pub struct BadDatabase(String);
 

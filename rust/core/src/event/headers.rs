@@ -1,4 +1,4 @@
-//! Request headers: names in one case, and what some of their values mean.
+//! Request headers: names in one case, and the meaning of some values.
 
 use std::collections::HashMap;
 
@@ -53,9 +53,9 @@ pub fn without_port(host: &str) -> &str {
     }
 }
 
-/// The client of a chain of proxies (`x-forwarded-for`): the rightmost address
-/// that is no trusted proxy. An entry that is no address ends the search: what
-/// stands left of it may be made up by the client.
+/// The client of a chain of proxies (`x-forwarded-for`): the rightmost address that is not a
+/// trusted proxy. An entry that is not an address ends the search: the client may have made up the
+/// rest.
 pub fn client_address(chain: &str, trusted_proxies: &NetworkSet) -> Option<Address> {
     for entry in chain.rsplit(',') {
         let address = Address::parse_received(entry.trim_matches([' ', '\t']))?;

@@ -1,4 +1,4 @@
-//! Which fields, literal keys and lowered texts a set of programs reads.
+//! The fields, literal keys and lowered texts that a set of programs reads.
 //!
 //! A [`Layout`] numbers them while programs are compiled; a [`Record`](crate::event::record::Record)
 //! holds one value of an event for each number, so that reading a field is one load.
@@ -57,7 +57,7 @@ pub enum TextSlot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LoweredSlot(NonZeroU32);
 
-/// Where the value of a slot comes from.
+/// The source of a slot's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// Computed by the encoder from the request.
@@ -68,7 +68,7 @@ pub enum Source {
     Decision,
 }
 
-/// A declared field whose type text says nothing.
+/// A declared field whose type text is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownType {
     pub field: String,
@@ -132,7 +132,7 @@ impl Layout {
         Some(slot)
     }
 
-    /// Whether some program reads a declared variable, or did.
+    /// Whether some program reads or has read a declared variable.
     pub(crate) fn has_variable_slots(&self) -> bool {
         self.slots.iter().any(|(name, _)| self.declares_variable(name))
     }
@@ -193,12 +193,12 @@ impl Layout {
         u32::try_from(number).ok()?.checked_add(1).and_then(NonZeroU32::new).map(LoweredSlot)
     }
 
-    /// How many texts programs read in lower case.
+    /// The number of texts that programs read in lower case.
     pub(crate) fn lowered_count(&self) -> usize {
         self.lowered.len()
     }
 
-    /// Notes what the encoder needs for a source, so that it can skip the rest.
+    /// Notes the data that the encoder needs for a source; it skips the rest.
     fn note(&mut self, source: &Source) {
         self.reads_body |= *source == Source::Field(Field::Body);
         self.reads_variables |= matches!(source, Source::Variable(_));
@@ -225,7 +225,7 @@ impl Layout {
             .map(|(number, (name, source))| (Slot(number), name.as_str(), source))
     }
 
-    /// Where the value of a slot comes from.
+    /// The source of a slot's value.
     pub fn source(&self, slot: Slot) -> Option<&Source> {
         self.slots.get(slot.0 as usize).map(|(_, source)| source)
     }
@@ -236,8 +236,7 @@ impl Layout {
         self.keys.get(section.index())
     }
 
-    /// Puts the values of the keys that some program reads of a section into the
-    /// places of their slots.
+    /// Puts the values of a section's literal keys into their slots.
     pub(crate) fn place_keys<'a>(
         &self,
         section: Section,
@@ -253,8 +252,8 @@ impl Layout {
         }
     }
 
-    /// Whether some program reads the section: whole, by a literal key, or through a
-    /// field that may be computed from one of its entries.
+    /// Whether some program reads the section: whole, by a literal key, or through a field that may
+    /// be computed from one of its entries.
     #[inline]
     pub fn reads_section(&self, section: Section) -> bool {
         self.sections.get(section.index()).is_some_and(|read| *read)
@@ -308,8 +307,7 @@ impl Layout {
     }
 }
 
-/// A name of the field model with its own type is that field, whatever else is
-/// declared is a variable.
+/// A name and type of the field model are that field; all else that is declared is a variable.
 fn source_of(name: &str, type_text: &str) -> Result<Source, UnknownType> {
     if name.starts_with("actions.") || name.starts_with("entity.") {
         return Ok(Source::Decision);

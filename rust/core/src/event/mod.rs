@@ -26,13 +26,13 @@ use crate::value::limits::Limits;
 use crate::value::time::parse_timestamp;
 use crate::value::{Timestamp, Value};
 
-/// What most events take of an arena until they are decided on.
+/// Bytes of an arena that are enough for most events until they are decided on.
 pub const ARENA_BYTES: usize = 16 * 1024;
 
 /// The entries of one of the event's maps, in order, each name once.
 pub type Entries<'a> = &'a [(&'a str, &'a str)];
 
-/// What `fields.body` holds.
+/// The content of `fields.body`.
 #[derive(Clone, Debug)]
 pub enum RawBody<'a> {
     /// Text, which may be JSON.
@@ -40,7 +40,7 @@ pub enum RawBody<'a> {
     Value(Value<'a>),
 }
 
-/// What an event holds where a declared variable stands.
+/// The member of an event that holds a declared variable.
 #[derive(Clone, Debug)]
 pub struct RawVariable<'a> {
     pub name: &'a str,
@@ -49,11 +49,11 @@ pub struct RawVariable<'a> {
     pub pointer: String,
 }
 
-/// A member of the event that means nothing.
+/// A member of the event that has no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownMember<'a> {
     pub name: &'a str,
-    /// Where its value begins in the text, if it is one.
+    /// The offset of its value in the text, if the event is text.
     pub offset: Option<usize>,
 }
 
@@ -63,20 +63,20 @@ pub struct RawEvent<'a> {
     members: [Option<&'a str>; Member::COUNT],
     sections: [Entries<'a>; Section::COUNT],
     pub observed_at: Option<Timestamp>,
-    /// Where a challenge is to lead back to.
+    /// The URL to which a challenge leads back.
     pub return_url: Option<&'a str>,
     pub idempotency_key: Option<&'a str>,
     pub tenant_id: Option<&'a str>,
     /// Whether `request` or `fields` has a member that is not null.
     pub has_content: bool,
-    /// The first member that is none of docs/fields.md and no declared variable.
+    /// The first member that is neither in docs/fields.md nor a declared variable.
     pub unknown: Option<UnknownMember<'a>>,
     pub body: Option<RawBody<'a>>,
     /// The values of the declared variables that some program reads, not yet
     /// converted to their types.
     pub variables: Vec<RawVariable<'a>>,
-    /// The values under the literal keys that some program reads, by slot. `None` where they
-    /// were not taken out while reading, or where the names of headers are still to be folded.
+    /// The values under the literal keys that some program reads, by slot. `None` if reading did
+    /// not take them out, or if the names of headers are not folded yet.
     keys: Option<&'a [Option<&'a str>]>,
 }
 
@@ -103,8 +103,8 @@ impl<'a> RawEvent<'a> {
         }
     }
 
-    /// The values under literal keys by slot, where reading found them all; the names of
-    /// headers are in lower case then.
+    /// The values under literal keys by slot, if reading found them all; the names of headers are
+    /// in lower case then.
     pub(crate) fn keys(&self) -> Option<&'a [Option<&'a str>]> {
         self.keys
     }
@@ -176,8 +176,8 @@ impl<'a> Reading<'_, 'a> {
         Ok(())
     }
 
-    /// Reads an object by a function for its members, so that the code of the loop is there
-    /// once: code that has to come into the cache costs more than a call.
+    /// Reads an object by a function for its members. The loop's code exists once: fetching more
+    /// code into the cache costs more than a call.
     #[inline(never)]
     fn members(
         &mut self,
@@ -375,7 +375,7 @@ fn unusual_text<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
     reader.string().map(Some)
 }
 
-/// Whether a member is an object, which is not read yet, or null.
+/// Whether a member is an object, which is not read yet; false for null.
 #[inline]
 fn begins_object(reader: &mut Reader<'_>, text: Option<&str>) -> Result<bool> {
     if text.is_none() && reader.next_is(b'{') { Ok(true) } else { begins_no_object(reader, text) }
@@ -430,8 +430,8 @@ fn read_entry<'a>(
     Ok(several(&texts, place, reader.arena()))
 }
 
-/// What several values under one name read as: headers are joined, and cookies with a proof, so
-/// that a planted one does not hide a good one; else the first counts.
+/// The text of several values under one name: headers are joined, and cookies with a proof, so that
+/// a planted one does not hide a good one; else the first counts.
 pub fn several<'a>(texts: &[&'a str], place: (Section, &str), arena: &'a Bump) -> Option<&'a str> {
     let joins = matches!(place, (Section::Headers, _) | (Section::Cookies, PROOF_COOKIE));
     match texts {

@@ -72,7 +72,7 @@ fn resolved<'a>(path: &str, arena: &'a Bump) -> &'a str {
     canonical.into_bump_str()
 }
 
-/// Whether nothing can need a change; some canonical paths are not recognised.
+/// Whether the path certainly needs no change; some canonical paths are not recognised.
 fn is_canonical(path: &str) -> bool {
     let bytes = path.as_bytes();
     let Some((first, after)) = bytes.split_first() else { return true };
@@ -89,16 +89,15 @@ fn is_canonical(path: &str) -> bool {
     !matches!(first, b'.' | b'%') && !has_change && !rest.iter().zip(after_rest).any(is_split)
 }
 
-/// The segments of a path: what stands between slashes after the first one.
-/// `""` and `"/"` have none.
+/// The segments of a path: the texts between slashes after the first one. `""` and `"/"` have none.
 pub fn segments(path: &str) -> impl Iterator<Item = &str> {
     let inner = path.strip_prefix('/').unwrap_or(path);
     let count = if inner.is_empty() { 0 } else { usize::MAX };
     inner.split('/').take(count)
 }
 
-/// What follows the last `.` of the last segment, `""` when that dot is missing
-/// or begins the segment.
+/// The text after the last `.` of the last segment, `""` if that dot is missing or begins the
+/// segment.
 pub fn extension(path: &str) -> &str {
     let last = path.rsplit_once('/').map_or(path, |(_, last)| last);
     match last.rsplit_once('.') {

@@ -21,7 +21,7 @@ self_cell!(
     }
 );
 
-/// An encoded event that outlives what it was read from.
+/// An encoded event that owns its data.
 pub struct PreparedRecord(Cell);
 
 impl PreparedRecord {

@@ -8,7 +8,7 @@ use crate::text::ascii_case::has_upper;
 use crate::value::Value;
 use crate::value::address::Address;
 
-/// One event's values by slot. What the event lacks is `None`.
+/// One event's values by slot. A value that the event lacks is `None`.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
     values: Vec<Option<Value<'a>>>,
@@ -39,8 +39,7 @@ impl<'a> Deref for Texts<'a> {
 /// A text in ASCII lower case, made when it is first asked for; None where it has no capital.
 type LowerText = OnceLock<Option<Box<str>>>;
 
-/// Such texts by their slots. Few rules that ask for one are evaluated, so that the first takes
-/// the memory.
+/// Such texts by their slots. Few rules that read one are evaluated, so the first takes the memory.
 #[derive(Clone, Debug)]
 struct Lowered {
     count: usize,

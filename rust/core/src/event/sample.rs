@@ -1,4 +1,4 @@
-//! Events by which an index learns how often what it looks for is true.
+//! Sample events, by which an index learns how often its conditions are true.
 
 use bumpalo::Bump;
 
@@ -23,7 +23,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Some of the events, from all over them; those that are no events are passed over.
+    /// Some of the events, spread over all of them; values that are not events are skipped.
     pub(crate) fn of(events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
         let step = events.len().div_ceil(EVENTS).max(1);
         let events = events.iter().step_by(step).map(|event| Box::from(*event)).collect();
@@ -37,7 +37,7 @@ impl Sample {
         Self { events, user_agents: self.user_agents }
     }
 
-    /// The records of those that are events.
+    /// The records of the samples that are events.
     pub(crate) fn records<'a>(
         &'a self,
         layout: &Layout,

@@ -1,18 +1,18 @@
-//! What an engine asks of an event beyond its form: docs/fields.md, "What is refused".
+//! The strictness of an engine beyond an event's form: docs/fields.md, "What is refused".
 
 use crate::event::{RawEvent, UnknownMember};
 use crate::json::pointer_step;
 use crate::value::error::EventError;
 
-/// Which events an engine decides on.
+/// The events that an engine accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// Every event: what a service has recorded is decided on again as it is.
+    /// Every event: a service decides again on recorded events as they are.
     #[default]
     Any,
-    /// Those with something in `request` or `fields`; unknown members are kept out.
+    /// Events with something in `request` or `fields`; unknown members are left out.
     WithContent,
-    /// Of these, those without unknown members at their top.
+    /// The same, without unknown members at the top.
     Strict,
 }
 
@@ -47,8 +47,8 @@ pub fn return_url_refusal(event: &RawEvent<'_>) -> Option<EventError> {
     }
 }
 
-/// Whether a text is an absolute http or https URL; the empty text stands for none. What follows
-/// the host is what a visitor asked for: it may hold anything, since an attack is to be decided.
+/// Whether a text is an absolute http or https URL, or empty, which stands for none. The rest after
+/// the host is the visitor's request: it may hold anything, since an attack is to be decided.
 fn is_return_url(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return text.is_empty() };
     let host = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();

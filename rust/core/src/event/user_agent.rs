@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 use serde::Deserialize;
 use ua_parser::{Extractor, Regexes};
 
-/// The family of whatever nothing in the data fits.
+/// The family of a user agent that the data does not know.
 pub const UNKNOWN_FAMILY: &str = "Other";
 
 /// The device family of crawlers and other robots.
@@ -26,7 +26,7 @@ const SHARDS: usize = 16;
 /// the longest. Nearly all traffic repeats far fewer.
 const GENERATION: usize = 512;
 
-/// What a user agent says of its sender.
+/// The browser, system and device of a user agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Families {
     pub browser: String,
@@ -34,7 +34,7 @@ pub struct Families {
     pub device: String,
 }
 
-/// An agent that a table of our own names: `tidegate/evaluation/known_agents.py`.
+/// An agent of our own table: `tidegate/evaluation/known_agents.py`.
 #[derive(Debug, Deserialize)]
 struct KnownAgent {
     /// A word of the user agent, in ASCII lower case.
@@ -156,8 +156,7 @@ fn from_slice(json: &[u8]) -> serde_json::Deserializer<serde_json::de::SliceRead
 
 type Generation = HashMap<Box<str>, Arc<Families>, RandomState>;
 
-/// Two generations of answers: when the young one is full it becomes the old one,
-/// so that what is asked again and again stays.
+/// Two generations of answers: a full young one becomes the old one, so that frequent answers stay.
 #[derive(Default)]
 struct Shard {
     young: Generation,

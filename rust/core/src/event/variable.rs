@@ -1,4 +1,4 @@
-//! Declared variables: their types, and their values from what an event holds.
+//! Declared variables: their types, and their values in an event.
 
 use std::sync::Arc;
 
@@ -48,13 +48,13 @@ impl VariableType {
         rest.is_empty().then_some(parsed)
     }
 
-    /// Whether `null` is a value of the type; for others it means absent.
+    /// Whether `null` is a value of the type; for other types it means absent.
     pub const fn has_null(&self) -> bool {
         matches!(self, Self::Dyn | Self::Null | Self::Optional(_))
     }
 
-    /// The value as the type holds it: text becomes what it writes, numbers change
-    /// their kind where nothing is lost. `None` when the value is none of the type.
+    /// The value in the type: text is parsed, numbers change their kind if nothing is lost. `None`
+    /// if the value is not of the type.
     pub fn convert<'a>(&self, value: Value<'a>) -> Option<Value<'a>> {
         Some(match (self, value) {
             (Self::Dyn, value)
@@ -90,7 +90,7 @@ impl VariableType {
         })
     }
 
-    /// The value that a text writes, for the types that JSON has no form for.
+    /// The value of a text, for the types without a JSON form.
     fn read<'a>(&self, text: &Text<'a>) -> Option<Value<'a>> {
         Some(match self {
             Self::Bytes => Value::Bytes(Bytes::from(BASE64.decode(&**text).ok()?)),

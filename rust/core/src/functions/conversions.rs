@@ -195,7 +195,7 @@ pub(super) fn positional_text(value: f64) -> String {
     }
 }
 
-/// The same digits laid out as ECMAScript does: `1e+21`, `1.5e-7`, `0.000001`.
+/// The same digits in the layout of ECMAScript: `1e+21`, `1.5e-7`, `0.000001`.
 pub(super) fn double_text(value: f64) -> String {
     let magnitude = value.abs();
     if !value.is_finite() || value == 0.0 || (1e-6..1e21).contains(&magnitude) {

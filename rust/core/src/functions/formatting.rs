@@ -37,7 +37,7 @@ fn format<'a>(call: &mut Call<'a, '_>, template: &str, arguments: &[Value<'_>]) 
     Ok(Value::text(writer.out))
 }
 
-/// What follows a percent sign: a precision and a letter.
+/// A precision and a letter, after a percent sign.
 struct Clause {
     precision: usize,
     letter: char,
@@ -99,7 +99,7 @@ impl Writer<'_> {
         self.add(&text.ok_or(ErrorCode::InvalidArgument)?)
     }
 
-    /// What `%s` writes, in the order in which it is read.
+    /// Writes a value for `%s`, its parts in the order in which they are read.
     fn plain(&mut self, value: &Value<'_>) -> Result<(), ErrorCode> {
         match value {
             Value::String(text) => self.add(text),

@@ -29,6 +29,6 @@ mod tests {
         fails("bucket", false, &arguments(-1), ErrorCode::InvalidArgument);
     }
 
-    /// What Python's xxhash gives for the same text.
+    /// The result of Python's xxhash for the same text.
     const BUCKET_OF_EXAMPLE: i64 = 24;
 }

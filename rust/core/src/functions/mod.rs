@@ -34,22 +34,22 @@ use crate::value::map::Map;
 use crate::value::meter::{Meter, units};
 use crate::value::{Bytes, Duration, List, Text, Timestamp, TotalMap, Value};
 
-/// How a function is charged beside its nodes.
+/// The cost of a function beside its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pricing {
-    /// Text and elements that go in, and those that come out.
+    /// Text and elements of arguments and result.
     Data,
     /// The text of a string argument.
     Size,
-    /// The text at one end of another, of which no more is looked at.
+    /// The text at one end of another, which is all that is read.
     Affix,
     Free,
 }
 
-/// What a call says of its arguments, to who reasons about an expression without running it.
+/// The meaning of a call for code that analyses an expression without running it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Nothing that anybody asks for.
+    /// No meaning that any analysis needs.
     Other,
     /// A text has another at a place, or one of several.
     Has(Place),
@@ -57,7 +57,7 @@ pub(crate) enum Shape {
     /// A text, or it in lower case, is of a pattern with stars.
     Like,
     LikeLower,
-    /// A regular expression, or one of several, matches a text.
+    /// A text matches a regular expression, or one of several.
     Matches,
     /// A text or an address is in a named list.
     InList,
@@ -78,7 +78,7 @@ pub(crate) enum Shape {
     TimePart,
 }
 
-/// Where in a text another stands.
+/// The place of one text in another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Anywhere,
@@ -87,8 +87,8 @@ pub(crate) enum Place {
 }
 
 impl Shape {
-    /// Whether a call costs no more than to read the texts that go in and the one that comes out,
-    /// which is a scalar or one of them.
+    /// Whether a call costs at most one read of its argument texts and its result, which is a
+    /// scalar or one of them.
     pub(crate) const fn reads_its_texts_once(self) -> bool {
         !matches!(self, Self::Other | Self::TimePart)
     }
@@ -114,14 +114,14 @@ impl fmt::Debug for Function {
 pub(crate) type Overload =
     for<'a, 'm, 'v> fn(&mut Call<'a, 'm>, &'v [Value<'a>]) -> Option<Applied<'a>>;
 
-/// What an overload may use beside its arguments.
+/// Data that an overload may use beside its arguments.
 pub(crate) struct Call<'a, 'm> {
     pub(crate) meter: &'m mut Meter,
-    /// What the constants of this call were compiled to.
+    /// The compiled constants of this call.
     pub(crate) prepared: &'a Prepared,
     pub(crate) lists: &'a Lists,
     pub(crate) pricing: Pricing,
-    /// Which arguments are literal nodes.
+    /// True for each argument that is a literal node.
     pub(crate) literals: &'a [bool],
 }
 
@@ -196,13 +196,13 @@ pub(crate) fn find(name: &str, is_member: bool) -> Option<&'static Function> {
     FUNCTIONS.get(&(name, is_member)).copied()
 }
 
-/// The function of a shape that goes by the plainest name.
+/// The function with the shortest name of a shape.
 pub(crate) fn of_shape(shape: Shape) -> &'static Function {
     let mut functions = FAMILIES.iter().copied().flatten();
     functions.find(|function| function.shape == shape).unwrap_or(&UNKNOWN)
 }
 
-/// The function that a name stands for when there is none: nothing fits it.
+/// The function of an unknown name: no arguments fit it.
 pub(crate) static UNKNOWN: Function = function("", &[]);
 
 static FAMILIES: [&[Function]; 11] = [
@@ -304,12 +304,12 @@ const fn member(name: &'static str, overloads: &'static [Overload]) -> Function 
     Function { name, is_member: true, pricing: Pricing::Data, shape: Shape::Other, overloads }
 }
 
-/// The same function at another price.
+/// The same function with another cost.
 const fn priced(pricing: Pricing, function: Function) -> Function {
     Function { pricing, ..function }
 }
 
-/// The same function, of a shape.
+/// The same function with a shape.
 const fn shaped(shape: Shape, function: Function) -> Function {
     Function { shape, ..function }
 }

@@ -11,7 +11,7 @@ use crate::value::address::{Address, Network, NetworkSet};
 use crate::value::error::ProgramError;
 use crate::value::map::integral;
 
-/// What a named list holds, as a bundle writes it.
+/// The content of a named list in a bundle.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ListDefinition {
     pub kind: ListKind,
@@ -104,7 +104,7 @@ fn read_networks(name: &str, entries: &[String]) -> Result<NetworkSet, ProgramEr
 #[derive(Debug, Default)]
 pub(crate) struct LiteralSet {
     strings: HashSet<Box<str>, RandomState>,
-    /// Apart, since most sets are of strings alone.
+    /// Kept apart, since most sets have only strings.
     others: Option<Box<OtherLiterals>>,
 }
 

@@ -134,7 +134,7 @@ const IN_IP_RANGE: &[Overload] = &[
     }),
 ];
 
-/// Whether an address is in one of the ranges, all of which must be ranges.
+/// Whether an address is in one of the ranges. Fails if one is not a range.
 fn in_ranges<'a>(
     call: &Call<'a, '_>,
     address: Option<Address>,

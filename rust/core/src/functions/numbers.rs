@@ -105,8 +105,8 @@ fn least<'a>(call: &mut Call<'a, '_>, arguments: &[Value<'a>]) -> Option<Applied
     extreme(call, arguments, Ordering::Less)
 }
 
-/// The greatest or least of the arguments, or of one list. Any kinds fit the
-/// overload; only then is it asked whether they are numbers.
+/// The greatest or least of the arguments, or of one list. The overload takes any kinds and checks
+/// them afterwards.
 fn extreme<'a>(
     call: &mut Call<'a, '_>,
     arguments: &[Value<'a>],

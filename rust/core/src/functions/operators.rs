@@ -56,7 +56,7 @@ impl Operator {
         matches!(self, Self::Equal | Self::NotEqual) || self.is_order()
     }
 
-    /// What an order between two operands says, for the four that compare.
+    /// The result of a comparison with this order, for the four operators that compare.
     pub(crate) const fn accepts(self, order: Option<Ordering>) -> bool {
         match self {
             Self::Less => matches!(order, Some(Ordering::Less)),
@@ -201,7 +201,7 @@ fn duration<'a>(nanoseconds: i128) -> Applied<'a> {
     Duration::checked(nanoseconds).map(Value::Duration).ok_or(ErrorCode::Overflow)
 }
 
-/// Whether two values are equal, spending what each comparison costs before it.
+/// Whether two values are equal; each comparison is charged before it is made.
 pub(crate) fn equal(
     left: &Value<'_>,
     right: &Value<'_>,

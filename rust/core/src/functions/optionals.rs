@@ -69,7 +69,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 
 const UNWRAP: &[Overload] = &[overload!(|_, optionals: &List<'_>| unwrap(optionals))];
 
-/// What an optional holds, if anything.
+/// The value in an optional, if any.
 struct Content<'v, 'a>(Option<&'v Value<'a>>);
 
 impl<'v, 'a> Parameter<'v, 'a> for Content<'v, 'a> {

@@ -1,4 +1,4 @@
-//! What the constants of a call are compiled to.
+//! The compiled constants of a call.
 
 use crate::functions::named_lists::ListIndex;
 use crate::value::address::{Address, Network, NetworkSet};
@@ -58,7 +58,7 @@ impl LikePattern {
         (&self.first, &self.middle, self.last.as_deref())
     }
 
-    /// Whether the whole text is of the pattern.
+    /// Whether the whole text matches the pattern.
     pub(crate) fn matches(&self, text: &str) -> bool {
         let Some(last) = &self.last else { return text == &*self.first };
         let Some(rest) = text.strip_prefix(&*self.first) else { return false };

@@ -50,7 +50,7 @@ const MATCHES: &[Overload] = &[overload!(|call, subject: &str, _pattern: &str| {
     Ok(Value::Bool(pattern(call)?.is_match(clip(subject), &mut call.meter.work)))
 })];
 
-/// What a match looks at of its subject.
+/// The part of a subject that a match reads.
 pub(crate) fn clip(subject: &str) -> &str {
     let mut end = REGEX_SUBJECT_BYTES.min(subject.len());
     while !subject.is_char_boundary(end) {

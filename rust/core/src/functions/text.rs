@@ -218,7 +218,7 @@ fn contains_any<'a>(call: &Call<'a, '_>, text: &str, parts: &[Value<'_>]) -> App
     }
 }
 
-/// Whether the test holds for any of the elements, which must all be strings.
+/// Whether the test holds for any of the elements. Fails if one is not a string.
 fn any<'a>(elements: &[Value<'_>], test: impl Fn(&str) -> bool) -> Applied<'a> {
     strings(elements)?;
     Ok(Value::Bool(elements.iter().filter_map(Value::as_str).any(test)))

@@ -129,13 +129,13 @@ pub(super) fn floor_seconds(moment: Timestamp) -> i64 {
     i64::try_from(moment.0.div_euclid(NANOSECONDS)).unwrap_or_default()
 }
 
-/// How often a number of seconds goes into a duration, rounded toward zero.
+/// The number of whole `seconds` in a duration, rounded toward zero.
 fn whole(length: Duration, seconds: i64) -> i64 {
     let unit = i128::from(seconds).saturating_mul(NANOSECONDS);
     length.0.checked_div(unit).and_then(|count| i64::try_from(count).ok()).unwrap_or_default()
 }
 
-/// What is left of a duration below a second.
+/// The part of a duration below a second.
 fn milliseconds(length: Duration) -> i64 {
     let rest = length.0.checked_rem(NANOSECONDS).unwrap_or_default();
     rest.checked_div(1_000_000).and_then(|count| i64::try_from(count).ok()).unwrap_or_default()
@@ -215,12 +215,12 @@ pub(crate) fn duration_text(length: Duration) -> String {
     text
 }
 
-/// Reads a timestamp with the code of what is wrong with it.
+/// Reads a timestamp; an error gives the code of the fault.
 pub(super) fn read_timestamp(text: &str) -> Result<Timestamp, ErrorCode> {
     parse_timestamp(text).map_err(code_of)
 }
 
-/// Reads a duration with the code of what is wrong with it.
+/// Reads a duration; an error gives the code of the fault.
 pub(super) fn read_duration(text: &str) -> Result<Duration, ErrorCode> {
     parse_duration(text).map_err(code_of)
 }

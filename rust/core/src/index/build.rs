@@ -1,4 +1,4 @@
-//! How an index is made: conditions, their frequencies, the access path of each rule.
+//! The construction of an index: conditions, their frequencies, the access path of each rule.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -23,18 +23,18 @@ use crate::value::limits::Limits;
 const SHARED: usize = 64;
 /// Events up to this size are common.
 const COMMON_SIZE: Size = Size { bytes: 4096, entries: 64 };
-/// How much what is believed of a condition counts, in sample events.
+/// The weight of a prior belief about a condition, in sample events.
 const BELIEF: f64 = 4.0;
 
-/// What an index is made of, for people.
+/// Figures of an index, for people.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub rules: usize,
     /// Distinct conditions that the rules have.
     pub conditions: usize,
-    /// Those of them that more than one rule has.
+    /// Conditions that more than one rule has.
     pub shared: usize,
-    /// Those that are searched for.
+    /// Conditions that are searched for.
     pub searched: usize,
     /// Rules without an access path.
     pub unindexed: Vec<Unindexed>,
@@ -51,9 +51,9 @@ pub struct Unindexed {
 #[derive(Debug)]
 pub(crate) struct IndexedRule {
     pub(crate) analysed: Analysed,
-    /// What it costs at most, if it need not be evaluated where it is known to be true.
+    /// Its worst cost, if it need not be evaluated when the index proves it.
     pub(crate) cost: Option<Cost>,
-    /// What must be met beside what the access path asks for.
+    /// Requirements beside the conditions of the access path.
     pub(crate) requirements: Vec<Requirement>,
 }
 
@@ -101,10 +101,10 @@ impl Searched {
 #[derive(Default)]
 struct Gathered {
     searched: Searched,
-    /// Of rules that are candidates on every event.
+    /// Postings of rules that are candidates on every event.
     always: Vec<Posting>,
     unindexed: Vec<Unindexed>,
-    /// What those rules cost at most that need not be evaluated.
+    /// The worst cost of those rules that need not be evaluated.
     certain_cost: Cost,
 }
 
@@ -118,7 +118,7 @@ impl Gathered {
     }
 }
 
-/// How often a condition is stated, and by the samples is true.
+/// How often a condition is stated, and how often it is true in the samples.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frequency {
     rules: u32,
@@ -147,15 +147,15 @@ impl Index {
     }
 }
 
-/// What is known of the rules of an index before it is made.
+/// Data on all rules of an index while it is built.
 struct BuildContext<'b> {
     extractor: &'b Extractor<'b>,
     programs: &'b [Program],
     rules: &'b [IndexedRule],
-    /// By the number of the condition, as the weights.
+    /// The frequency of each condition, by number like the weights.
     frequencies: Vec<Frequency>,
     weights: Vec<f64>,
-    /// What it means that the index passes over a rule.
+    /// What follows if the index passes over a rule.
     skipped: Skipped,
 }
 
@@ -187,8 +187,8 @@ impl<'b> BuildContext<'b> {
         self.rules.iter().map(access_path).collect()
     }
 
-    /// Under which preconditions the search alone says whether a common subexpression is true.
-    /// What is not true may be an error, which only some indexes judge.
+    /// The preconditions under which the search alone says whether a common subexpression is true.
+    /// One that is not true may be an error, which only some indexes judge.
     fn preconditions(
         &self,
         exact: &Exact,
@@ -252,7 +252,7 @@ impl<'b> BuildContext<'b> {
         gathered.unindexed.extend(access_path.reason.map(|reason| Unindexed { rule, reason }));
     }
 
-    /// The posting of a rule, and what the rule costs at most if the posting proves it.
+    /// The posting of a rule, and the rule's worst cost if the posting proves it.
     fn posting(&self, rule: u32, reached: Reached<'_>, shared: &Chosen) -> (Posting, Option<Cost>) {
         let (mut required, mut is_true, mut cost) = (0, false, None);
         if let Some(IndexedRule { analysed, cost: most, .. }) = self.rules.get(rule as usize) {
@@ -284,8 +284,7 @@ impl<'b> BuildContext<'b> {
     }
 }
 
-/// Whether the largest of many such costs is still within the limit for an event of
-/// common size.
+/// Whether a cost is well within the limit for an event of common size.
 fn is_small(cost: Cost, limits: &Limits) -> bool {
     let limits = Limits { cost: limits.cost / 4, ..limits.clone() };
     cost.is_within(&limits, COMMON_SIZE)
@@ -330,8 +329,8 @@ fn frequencies(
     frequencies
 }
 
-/// How likely each condition is to be true: as in the samples, else what many
-/// rules have in common is likely common in events.
+/// The probability of each condition: from the samples, else from rules, as what many rules have in
+/// common is likely common in events.
 fn weights(
     conditions: &[Condition],
     frequencies: &[Frequency],
@@ -349,17 +348,17 @@ fn weights(
     conditions.iter().zip(frequencies).map(weight).collect()
 }
 
-/// What made a rule a candidate.
+/// The reason why a rule is a candidate.
 #[derive(Clone, Copy)]
 enum Reached<'t> {
     /// One of the terms of its access path.
     By(&'t Term<'t>),
-    /// Nothing: it is one on every event.
+    /// No term: it is a candidate on every event.
     Always,
 }
 
 impl Reached<'_> {
-    /// Whether it says that part of the rule is true.
+    /// Whether the term says that part of the rule is true.
     fn proves(self, exact: &Exact) -> bool {
         match (self, exact) {
             (Self::By(term), Exact::One { condition, is_positive: true }) => {
@@ -370,7 +369,7 @@ impl Reached<'_> {
     }
 }
 
-/// All that may make a rule a candidate.
+/// All terms by which a rule becomes a candidate.
 fn reached_by<'t>(access_path: &'t Result<AccessPath<'t>, Reason>) -> Vec<Reached<'t>> {
     match access_path {
         Ok(access_path) => access_path.terms.iter().map(Reached::By).collect(),
@@ -378,7 +377,7 @@ fn reached_by<'t>(access_path: &'t Result<AccessPath<'t>, Reason>) -> Vec<Reache
     }
 }
 
-/// What a candidate needs to be true.
+/// The expressions that must be true of a candidate.
 fn required_beside<'n>(
     analysed: &'n Analysed,
     reached: Reached<'n>,
@@ -397,18 +396,18 @@ struct Chosen {
     bits: HashMap<Exact, u32, RandomState>,
 }
 
-/// How a conjunct is used.
+/// The use of a common subexpression.
 struct Use {
     rules: u32,
     /// The rule that was counted last.
     last: u32,
-    /// How many candidates of an event it drops, about.
+    /// The number of candidates of an event that it drops, estimated.
     power: f64,
     place: CommonSubexpression,
 }
 
 impl Chosen {
-    /// Chooses those that drop the most candidates of these access paths.
+    /// Chooses the subexpressions that drop the most candidates of these access paths.
     fn new(
         BuildContext { rules, weights, .. }: &BuildContext<'_>,
         access_paths: &[Result<AccessPath<'_>, Reason>],
@@ -453,8 +452,8 @@ impl Chosen {
         Self { shared: ranked.into_iter().map(|(_, used)| used.place).collect(), bits }
     }
 
-    /// Adds the conditions by which the search says whether one is true. They come first, so
-    /// that one which is a condition has its number for its bit.
+    /// Adds the conditions by which the search says whether a subexpression is true. These come
+    /// first, so that a subexpression that is a condition has its bit as its number.
     fn search(&mut self, searched: &mut Searched, context: &BuildContext<'_>) {
         let mut bits: Vec<(&Exact, &u32)> = self.bits.iter().collect();
         bits.sort_unstable_by_key(|(_, bit)| **bit);
@@ -465,7 +464,7 @@ impl Chosen {
         }
     }
 
-    /// The bits of those that are the condition of their own number.
+    /// The bits of subexpressions that are the condition of their own number.
     fn searched(&self) -> u64 {
         let bits = (0_u32..).zip(&self.shared).filter_map(|(number, shared)| {
             let is_searched = shared.known.as_ref().is_some_and(|known| known.is_condition(number));
@@ -478,12 +477,12 @@ impl Chosen {
         self.bits.get(exact).map(|bit| 1 << bit)
     }
 
-    /// Whether it is among those whose bits are in a need.
+    /// Whether a subexpression is among those of a mask.
     fn is_in(&self, exact: &Exact, required: u64) -> bool {
         self.bit(exact).is_some_and(|bit| required & bit != 0)
     }
 
-    /// The bits of what a candidate needs.
+    /// The mask of a candidate.
     fn required(&self, analysed: &Analysed, reached: Reached<'_>) -> u64 {
         required_beside(analysed, reached)
             .filter_map(|exact| self.bit(exact))

@@ -1,5 +1,5 @@
-//! An index of rules that change: a large base, which sets share, and a layer of what the base
-//! lacks. Each change builds the layer anew, and a rebuild makes one index of all.
+//! An index of rules that change: a large base, which sets share, and a layer of the rules that the
+//! base lacks. Each change builds the layer anew, and a rebuild makes one index of all.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,11 +11,11 @@ use foldhash::fast::RandomState;
 
 use super::{Index, Report};
 
-/// An index, and what its rules state.
+/// An index and the statements of its rules.
 #[derive(Debug)]
 pub(crate) struct Segment<S> {
     pub(crate) index: Index,
-    /// By the number of the rule.
+    /// The statement of each rule, by its number.
     pub(crate) statements: Box<[S]>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Segment<S> {
 #[derive(Debug)]
 pub(crate) struct Part<S, T> {
     pub(crate) segment: Arc<Segment<S>>,
-    /// What each rule leads to; None where the set does not state it any more.
+    /// The target of each rule; None if the set no longer states it.
     targets: Box<[Option<T>]>,
 }
 
@@ -42,7 +42,7 @@ impl<S, T: Copy> Part<S, T> {
         Self { segment: Arc::new(segment), targets: targets.into() }
     }
 
-    /// What a rule leads to, if the set still states it.
+    /// The target of a rule, if the set still states it.
     #[inline]
     pub(crate) fn target(&self, rule: u32) -> Option<T> {
         self.targets.get(rule as usize).copied().flatten()
@@ -55,7 +55,8 @@ impl<S: Eq + Hash, T: Copy> LayeredIndex<S, T> {
         Self { base: Part::new(stated, build), layer: None }
     }
 
-    /// An index over the base of another set; `build` makes the index of what the base lacks.
+    /// An index over the base of another set; `build` makes the index of the statements that it
+    /// lacks.
     pub(crate) fn over(
         base: Arc<Segment<S>>,
         stated: Vec<(S, T)>,
@@ -74,12 +75,12 @@ impl<S: Eq + Hash, T: Copy> LayeredIndex<S, T> {
         Self { base: Part { segment: base, targets }, layer }
     }
 
-    /// What the index of a changed set can be over.
+    /// The base for the index of a changed set.
     pub(crate) fn base(&self) -> Arc<Segment<S>> {
         Arc::clone(&self.base.segment)
     }
 
-    /// What the base is made of.
+    /// The report of the base.
     pub(crate) fn report(&self) -> &Report {
         self.base.segment.index.report()
     }
@@ -89,7 +90,7 @@ impl<S: Eq + Hash, T: Copy> LayeredIndex<S, T> {
         [Some(&self.base), self.layer.as_ref()].into_iter().flatten()
     }
 
-    /// How many rules are in the layer, or no longer in the base.
+    /// The number of rules in the layer or removed from the base.
     pub(crate) fn layered(&self) -> usize {
         let gone = self.base.targets.iter().filter(|target| target.is_none()).count();
         self.layer.as_ref().map_or(0, |layer| layer.targets.len()).saturating_add(gone)
@@ -118,7 +119,7 @@ impl<S: Send + Sync + 'static> Newest<S> {
         *self.base.lock().unwrap_or_else(PoisonError::into_inner) = Some(segment);
     }
 
-    /// Has a thread make the next base, unless one does already or there is no thread to be had.
+    /// Starts a thread that builds the next base, unless one does already or no thread can start.
     pub(crate) fn in_background(
         self: &Arc<Self>,
         make: impl FnOnce() -> Arc<Segment<S>> + Send + 'static,
@@ -137,7 +138,7 @@ impl<S: Send + Sync + 'static> Newest<S> {
     }
 }
 
-/// The place of an index that is made when first asked for, and made anew as one after changes.
+/// The place of an index that is built on first use, and rebuilt as one after changes.
 #[derive(Debug)]
 pub(crate) struct Built<I> {
     first: OnceLock<I>,
@@ -168,7 +169,7 @@ impl<I> Built<I> {
         self.rebuilt.get_or_init(make)
     }
 
-    /// Has later searches use an index of all rules; another thread may have been faster.
+    /// Makes later searches use an index of all rules; another thread may have been faster.
     pub(crate) fn rebuild(&self, index: I) {
         let _ = self.rebuilt.set(index);
     }

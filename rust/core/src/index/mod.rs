@@ -53,7 +53,7 @@ use postings::preconditions::Preconditions;
 use postings::{CommonSubexpression, CommonValues, Meaning, Posting, Postings};
 use search::Searches;
 
-/// The programs that an index is of, and what they are evaluated with.
+/// The programs of an index, and the data to evaluate them with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules<'a> {
     pub(crate) programs: &'a [Program],
@@ -61,7 +61,7 @@ pub(crate) struct Rules<'a> {
     pub(crate) limits: &'a Limits,
 }
 
-/// Tells indexes of one process apart.
+/// The number of the next index; each of the process has its own.
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 /// An index of programs.
@@ -71,17 +71,17 @@ pub(crate) struct Index {
     searches: Searches,
     postings: Postings,
     shared: Box<[CommonSubexpression]>,
-    /// A bit for each of those that is the condition of its own number.
+    /// The bits of subexpressions that are the condition of their own number.
     searched: u64,
     /// Rules without an access path, or with an alternative that has none: candidates on every
     /// event, if they lack no shared subexpression.
     always: Box<[Posting]>,
-    /// How many conditions are searched for.
+    /// The number of conditions that are searched for.
     conditions: usize,
     rules: usize,
-    /// Of an index that passes over no error.
+    /// Present if the index passes over no error.
     preconditions: Option<Preconditions>,
-    /// What a rule costs at most that the index may prove.
+    /// The worst cost of a rule that the index may prove.
     certain_cost: Cost,
     report: Report,
 }
@@ -122,7 +122,7 @@ impl Index {
         });
     }
 
-    /// How many rules may be true of a record.
+    /// The number of rules that may be true of a record.
     pub(crate) fn count_candidates<'a>(&'a self, rules: Rules<'a>, record: &Record<'a>) -> usize {
         let mut count = 0_usize;
         let _ = self.each_candidate(rules, record, Work::unlimited(), |_, _| {

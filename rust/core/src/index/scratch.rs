@@ -51,19 +51,19 @@ pub struct Scratch {
     pub(crate) found: Vec<u32>,
     /// Conditions found true of one text.
     pub(crate) local: Vec<u32>,
-    /// That text in lower case.
+    /// The same text in lower case.
     pub(crate) folded: String,
     pub(crate) conditions: Marks,
-    /// Whether some of those found may not be true.
+    /// Whether some conditions found may not be true.
     pub(crate) found_too_much: bool,
     pub(crate) rules: Marks,
     /// Rules that are true without evaluation.
     pub(crate) proven: Vec<u32>,
     /// Candidates.
     pub(crate) batch: Batch,
-    /// By the number of the text search.
+    /// Value caches by the number of the text search.
     pub(crate) value_caches: Vec<ValueCache>,
-    /// What the search does: where it is over, patterns that were not run are found.
+    /// Work of the search: if it is over, patterns that were not run count as found.
     pub(crate) work: Work,
 }
 

@@ -10,15 +10,15 @@ use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Input, Match};
 
-/// How many bytes of a part are its needle: the last. Each state of the automaton lists all
-/// needles that end there, which for long needles within each other would be unbounded memory.
+/// Bytes of a part's needle, its end. Each state of the automaton lists all needles that end there,
+/// which would be unbounded memory for long needles within each other.
 const MAX_NEEDLE: usize = 32;
-/// How many parts may be compared with a text, beside those for each of its bytes. A set may
-/// have thousands of parts that differ before their needles only, or in case.
+/// Parts that may be compared with a text, beside those for each of its bytes. A set may have
+/// thousands of parts that differ only before their needles, or in case.
 const LOOKS: usize = 4096;
 const LOOKS_A_BYTE: usize = 16;
 
-/// Where a part must stand.
+/// The place at which a part must stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Anywhere,
@@ -31,9 +31,9 @@ pub(crate) enum Place {
 pub(crate) struct Part {
     pub(crate) text: Box<str>,
     pub(crate) place: Place,
-    /// Whether the case of letters plays no part.
+    /// Whether the search ignores the case of letters.
     pub(crate) is_folded: bool,
-    /// What is reported when it is found: a condition, or any number of the caller's.
+    /// The number to report when it is found: a condition, or any other of the caller's.
     pub(crate) condition: u32,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Part {
 pub(crate) struct Substrings {
     /// None if it would have too many states.
     automaton: Option<NFA>,
-    /// By needle: where its parts begin; one more than there are needles.
+    /// The start of each needle's parts, and the end of the last.
     starts: Box<[u32]>,
     entries: Box<[Entry]>,
     texts: Box<str>,
@@ -52,18 +52,18 @@ pub(crate) struct Substrings {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     condition: u32,
-    /// Where it is in the texts.
+    /// Its start in the texts.
     start: u32,
     length: u32,
     place: Place,
     is_folded: bool,
 }
 
-/// What a scan came to.
+/// The result of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scanned {
     Whole,
-    /// It would have cost too much: any part may be in the text.
+    /// The scan would have cost too much: any part may be in the text.
     GivenUp,
 }
 
@@ -147,7 +147,7 @@ impl Substrings {
     }
 }
 
-/// What the automaton searches for in place of a part.
+/// The needle that the automaton searches for instead of a part.
 fn needle(part: &str) -> Vec<u8> {
     let mut folded = part.to_ascii_lowercase().into_bytes();
     folded.drain(..folded.len().saturating_sub(MAX_NEEDLE));

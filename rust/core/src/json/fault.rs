@@ -5,11 +5,11 @@ use crate::value::error::EventError;
 /// What kind of fault ends the reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The text is no strict JSON.
+    /// The text is not strict JSON.
     Text,
     /// The text is JSON but passes a limit.
     Limit,
-    /// The value is not what its place in the event asks for.
+    /// The value does not fit its place in the event.
     Shape,
 }
 
@@ -50,7 +50,7 @@ impl From<Box<Fault>> for EventError {
     }
 }
 
-/// One step of a JSON pointer (RFC 6901).
+/// A part as a step of a JSON pointer (RFC 6901).
 pub fn pointer_step(part: &str) -> String {
     format!("/{}", part.replace('~', "~0").replace('/', "~1"))
 }

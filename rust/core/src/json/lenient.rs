@@ -1,4 +1,4 @@
-//! Reading of texts that are no events: canonical trees and what is around them.
+//! Reading of texts that are not events: canonical trees and their envelopes.
 
 use super::{Reader, Result};
 
@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The whole number that a text begins with, and what follows.
+/// The whole number that a text begins with, and the rest of the text.
 fn position(text: &[u8]) -> Option<(u32, &[u8])> {
     let (mut number, mut rest) = (0_u32, text);
     while let [digit @ b'0'..=b'9', after @ ..] = rest {

@@ -17,7 +17,7 @@ pub(crate) struct Names<'a> {
     filter: [u64; 4],
     count: usize,
     few: [&'a str; FEW_NAMES],
-    /// All of them, once they are more.
+    /// All names, if they are more.
     many: Option<HashSet<&'a str, RandomState>>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Names<'a> {
         self.count
     }
 
-    /// Adds a name that is surely new; false where that takes a longer look.
+    /// Adds a name that is surely new; false if that takes a longer search.
     #[inline]
     pub(crate) fn add_new_of_few(&mut self, name: &'a str) -> bool {
         self.count < FEW_NAMES && !self.mark(sketch(name.as_bytes())) && self.keep(name)
@@ -67,8 +67,8 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A number that differs for most names that differ, made of the length and of two bytes at
-/// either end: nearly every name has that length, and no branch depends on its length.
+/// A number that differs for most names that differ, made of the length and two bytes at either
+/// end: nearly every name is long enough, and no branch depends on its length.
 #[inline]
 fn sketch(name: &[u8]) -> u8 {
     const MIX: u32 = 0x9e37_79b1;

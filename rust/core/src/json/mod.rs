@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         self.arena
     }
 
-    /// Whether [`Self::value`] has met a number beyond every kind of number.
+    /// Whether [`Self::value`] has met a number that no kind of number holds.
     pub fn is_out_of_range(&self) -> bool {
         self.is_out_of_range
     }
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         self.text
     }
 
-    /// Bytes that are read; where the next value stands in a text without space.
+    /// The position in the bytes; the next value's place in a text without space.
     pub(crate) fn offset(&self) -> usize {
         self.at
     }
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         self.escaped
     }
 
-    /// Whether a byte comes next that is no white space.
+    /// Whether a byte comes next, white space apart.
     #[inline]
     pub(crate) fn next_is(&mut self, byte: u8) -> bool {
         self.peek() == Some(byte)
@@ -175,8 +175,8 @@ impl<'a> Reader<'a> {
         self.escaped_string(start, end)
     }
 
-    /// Reads a name, with its text where that follows, as most are written: nothing is read
-    /// where there is no [`Self::plain_name`].
+    /// Reads a name, and the text after it if both are plain. Reads nothing if there is no
+    /// [`Self::plain_name`].
     #[inline(always)]
     fn plain_member(&mut self, names: &mut Names<'a>) -> Option<(&'a str, Option<&'a str>)> {
         let (name, rest) = self.plain_name(names)?;
@@ -188,8 +188,8 @@ impl<'a> Reader<'a> {
         Some((name, text))
     }
 
-    /// The name that comes next, where it has no space or escape and is surely new to the
-    /// object, and what follows its colon.
+    /// The next name, if it has no space or escape and is surely new to the object, and the text
+    /// after its colon.
     #[inline(always)]
     fn plain_name(&self, names: &mut Names<'a>) -> Option<(&'a str, &'a str)> {
         // Looked at first, as in a plain string.
@@ -200,14 +200,14 @@ impl<'a> Reader<'a> {
         is_added.then_some((name, rest))
     }
 
-    /// Goes to where the rest of the text begins.
+    /// Moves to the beginning of the rest of the text.
     #[inline]
     fn go_to(&mut self, rest: &str) {
         self.at = self.text.len().wrapping_sub(rest.len());
     }
 
-    /// The string that begins the rest of the text, without an escape and not too long, and
-    /// what follows it.
+    /// The string that begins the rest of the text, if it has no escape and is not too long, and
+    /// the text after it.
     #[inline(always)]
     fn plain_string(&self, rest: &'a str) -> Option<(&'a str, &'a str)> {
         let rest = rest.strip_prefix('"')?;
@@ -280,8 +280,8 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// Reads an object most of whose values are texts: `member` is called with each name and
-    /// its text, or without one where a value is not written as most texts are; that it reads.
+    /// Reads an object most of whose values are texts: `member` is called with each name and its
+    /// text, or with None if the value is not a plain text: then it reads the value.
     #[inline]
     pub fn texts(
         &mut self,
@@ -294,8 +294,7 @@ impl<'a> Reader<'a> {
         self.members(read, member)
     }
 
-    /// Reads an object; `read` reads each name, and perhaps a value, of which `member` reads
-    /// what is left.
+    /// Reads an object; `read` reads each name, and perhaps a value, and `member` reads the rest.
     #[inline(always)]
     fn members<T>(
         &mut self,
@@ -498,7 +497,7 @@ impl<'a> Reader<'a> {
         is_closed
     }
 
-    /// Whether the object or array ends after a part, or has another one.
+    /// Whether the object or array ends after a part; false if another part follows.
     #[inline]
     fn ends(&mut self, bracket: u8) -> Result<bool> {
         match self.peek() {

@@ -1,4 +1,4 @@
-//! Where strings end: the special bytes of a JSON text, found ahead of reading.
+//! The ends of strings: the special bytes of a JSON text, found ahead of reading.
 //!
 //! One vectorised pass marks every quote, backslash and control character in a
 //! bit set, so that the end of a string is found without a loop over its bytes
@@ -49,7 +49,7 @@ impl<'a> StringEnds<'a> {
         at.wrapping_add(self.distance(at))
     }
 
-    /// How far the first special byte, or the end of the text, is from a place.
+    /// The distance from a place to the first special byte, or to the end of the text.
     #[inline(always)]
     pub(crate) fn distance(&self, at: usize) -> usize {
         match self.windows.get(at / STEP).map(|marks| marks >> (at % STEP)) {

@@ -1,5 +1,5 @@
-//! JSON as it stands in a text: strings without escapes, names and numbers are the text's own,
-//! all else is in an arena, so that a tree is made and dropped without a look at its parts.
+//! JSON trees that borrow from a text: strings without escapes, names and numbers are the text's
+//! own, all else is in an arena, so that a tree is dropped without a visit to its parts.
 //!
 //! Members keep their order in a plain list. The objects of a checked tree have a
 //! handful of members, which are found sooner by looking through them than by a hash.
@@ -15,12 +15,12 @@ use crate::value::limits::Limits;
 pub enum Tree<'t> {
     Null,
     Bool(bool),
-    /// As it is written.
+    /// The number as it is written.
     Number(&'t str),
     String(&'t str),
     /// An array of two positions, as every node of a checked tree has one: most arrays.
     Span(u32, u32),
-    /// Any other.
+    /// Any other array.
     Array(&'t [Tree<'t>]),
     Object(Members<'t>),
 }
@@ -30,7 +30,7 @@ pub enum Tree<'t> {
 pub struct Members<'t>(&'t [(&'t str, Tree<'t>)]);
 
 impl<'t> Members<'t> {
-    /// What the members are.
+    /// The values of the members.
     pub fn values(&self) -> impl Iterator<Item = &Tree<'t>> {
         self.0.iter().map(|(_, value)| value)
     }
@@ -89,11 +89,11 @@ impl<'t> Tree<'t> {
 /// Deepest JSON that is read. A level of a checked tree is at most three of JSON.
 pub const MAX_DEPTH: usize = 512;
 
-/// Most arrays of a tree have no more parts, and most objects no more members.
+/// Most arrays of a tree have no more parts than this, most objects no more members.
 const PARTS: usize = 4;
 const MEMBERS: usize = 6;
 
-/// A reader of trees, and of what is around them: of bounded depth, and nothing else.
+/// A reader of trees and their envelopes that bounds their depth and nothing else.
 pub(crate) fn reader<'t>(text: &'t str, arena: &'t Bump) -> Reader<'t> {
     let limits = Limits {
         event_depth: MAX_DEPTH,

@@ -8,7 +8,7 @@ pub fn push_int(out: &mut String, value: impl itoa::Integer) {
     out.push_str(itoa::Buffer::new().format(value));
 }
 
-/// Appends a JSON string: only what must be escaped is.
+/// Appends a JSON string. It escapes only the characters that must be escaped.
 pub fn write_string(out: &mut String, text: &str) {
     out.push('"');
     if !has_escaped(text) {
@@ -28,8 +28,8 @@ pub fn write_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether any byte must be escaped. All are looked at, which the compiler makes
-/// vector comparisons of.
+/// Whether any byte must be escaped. The loop never ends early, so that the compiler makes vector
+/// comparisons of it.
 pub(crate) fn has_escaped(text: &str) -> bool {
     text.bytes().fold(false, |found, byte| found | is_escaped(byte))
 }

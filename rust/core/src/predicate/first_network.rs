@@ -1,4 +1,4 @@
-//! Which network of a list is the first to contain an address.
+//! Search for the first network of a list that contains an address.
 
 use crate::value::address::{Address, Network};
 
@@ -78,8 +78,8 @@ fn disjoint(mut networks: Vec<Segment>) -> Vec<Segment> {
 /// A walk over addresses in order.
 struct Cut {
     segments: Vec<Segment>,
-    /// The networks around the present place, the innermost last, each with the
-    /// first of itself and those around it.
+    /// The networks around the present place, the innermost last, each with the least number among
+    /// itself and those around it.
     open: Vec<Segment>,
     /// The first address that is not yet in a segment; None past the last one.
     next: Option<u128>,

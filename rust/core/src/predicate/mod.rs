@@ -1,4 +1,4 @@
-//! Tests for the shapes that most rules are made of, at the cost of the nodes they stand for.
+//! Tests for the shapes of most rules, at the cost of the nodes they stand for.
 //!
 //! A predicate answers only when nothing unusual happens: the field is there and of the kind, and
 //! the budget suffices. Otherwise [`crate::evaluate`] runs the nodes it stands for, so that errors,
@@ -38,8 +38,8 @@ pub(crate) struct Test {
     pub(crate) kind: Kind,
     /// The cost of the nodes.
     pub(crate) units: u64,
-    /// Where the nodes are, from the start of the predicate; a node comes after those inside it.
-    /// So equal tests of many rules are equal, wherever they stand.
+    /// The places of the nodes, from the start of the predicate; a node comes after those inside
+    /// it. So equal tests of many rules are equal, wherever they stand.
     pub(crate) spans: Box<[Span]>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) enum Kind {
     FirstNetwork(Box<FirstNetworkTest>),
 }
 
-/// What is made of the constant of a test, and so is equal wherever the constant is.
+/// Data derived from the constant of a test, and so equal wherever the constant is.
 #[derive(Debug)]
 pub(crate) struct OfConstant<T>(pub(crate) T);
 
@@ -118,14 +118,14 @@ impl Subject {
         }
     }
 
-    /// What making the text charges.
+    /// The cost of making the text.
     #[inline]
     fn units(self, length: usize) -> u64 {
         if self.lowered.is_some() { lowering_units(length) } else { 0 }
     }
 }
 
-/// What a text in lower case charges: going in and coming out.
+/// The cost of a text in lower case, as argument and result.
 #[inline]
 const fn lowering_units(length: usize) -> u64 {
     units(length).saturating_mul(2)
@@ -145,7 +145,7 @@ pub(crate) enum TextTest {
 }
 
 impl TextTest {
-    /// What the test charges for a text, beside its nodes.
+    /// The cost of the test for a text, beside its nodes.
     #[inline]
     fn units(&self, length: usize, constant: &[u8]) -> u64 {
         match self {
@@ -177,7 +177,7 @@ pub(crate) struct EntryTest {
     /// The position of the variable on the stack of locals.
     pub(crate) depth: u32,
     pub(crate) test: TextTest,
-    /// Whether the test is of the text in ASCII lower case.
+    /// Whether the test takes the text in ASCII lower case.
     pub(crate) is_lowered: bool,
 }
 
@@ -188,8 +188,7 @@ impl EntryTest {
         if self.is_lowered { 7 } else { 6 }
     }
 
-    /// Whether the test holds for an entry, and the units up to there; None
-    /// when fewer are left.
+    /// Whether the test holds for an entry, and the units up to there; None if fewer are left.
     fn answer(
         &self,
         constant: &[u8],
@@ -240,14 +239,14 @@ impl AddressField {
     }
 }
 
-/// Whether an address is in one of some networks that are read as one.
+/// A test whether an address is in one of some networks, which are read as one text.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AddressTest {
     pub(crate) field: AddressField,
     pub(crate) networks: OfConstant<NetworkSet>,
     /// Bytes of literals that are charged together with the text.
     pub(crate) extra_bytes: usize,
-    /// The answer for text that is no address; None where that is an error.
+    /// The answer for text that is not an address; None if that is an error.
     pub(crate) otherwise: Option<bool>,
 }
 
@@ -274,7 +273,7 @@ impl Predicate {
         &self.0.slice
     }
 
-    /// Whether the predicate holds; None, and nothing charged, where its nodes have to say.
+    /// Whether the predicate holds; None, without a charge, if its nodes must be evaluated.
     #[inline]
     pub(crate) fn holds(&self, record: &Record<'_>, meter: &mut Meter) -> Option<bool> {
         if let Kind::Text { subject, test } = &self.kind {
@@ -303,7 +302,7 @@ impl Predicate {
         }
     }
 
-    /// The answer and what it costs beside the nodes.
+    /// The answer, and its cost beside the nodes.
     fn answer(&self, record: &Record<'_>, meter: &mut Meter) -> Option<(bool, u64)> {
         match &self.kind {
             Kind::Text { .. } => None,

@@ -1,4 +1,4 @@
-//! VALUE of docs/canonical-tree.md: constants in trees, and values going out.
+//! Constants in trees and values in answers: VALUE of docs/canonical-tree.md.
 
 use std::fmt::Write;
 
@@ -14,8 +14,8 @@ use crate::value::{Duration, Text, Timestamp, Value};
 
 const NANOSECONDS: i128 = 1_000_000_000;
 
-/// Most parts of one value that is written. A value may hold the same list
-/// many times over, so its text can be far larger than what it occupies.
+/// Most parts of a value that is written. A value may hold the same list many times, so its text
+/// can be far larger than its memory.
 pub const MAX_PARTS: usize = 1_000_000;
 
 /// Deepest value that is written.

@@ -1,4 +1,4 @@
-//! From the canonical JSON of checked trees to programs.
+//! The decoder from the canonical JSON of checked trees to programs.
 //!
 //! The JSON may come from anywhere: whatever is not a tree of this version is
 //! refused with a pointer to the place, and the depth is bounded.
@@ -25,7 +25,7 @@ pub const VERSION: u64 = 1;
 
 type Result<T> = std::result::Result<T, ProgramError>;
 
-/// Compiles programs for one layout, sharing what they have in common.
+/// A compiler of programs for one layout, which share equal parts.
 pub struct Compiler<'c> {
     layout: &'c mut Layout,
     lists: &'c Lists,
@@ -286,7 +286,7 @@ fn section_key<'j>(
 }
 
 impl ProgramError {
-    /// The same error as seen from the outside of a member.
+    /// The same error, with a member's step before its pointer.
     pub(crate) fn within(self, step: impl std::fmt::Display) -> Self {
         Self { pointer: format!("/{step}{}", self.pointer), ..self }
     }

@@ -1,5 +1,5 @@
-//! A compiled expression: the checked tree with names turned into numbers,
-//! functions into pointers and constants into what their function works with.
+//! A compiled expression: the checked tree with names turned into numbers, functions into pointers
+//! and constants into the data their function works with.
 //!
 //! [`crate::program::decode`] makes it from JSON, [`crate::evaluate`] runs it. Nodes of the common
 //! shapes become a [`Predicate`], and are made again where they are asked for.
@@ -35,7 +35,7 @@ impl Program {
         Self { root: Arc::new(root) }
     }
 
-    /// Hands over the fields that nodes read, or ask whether the event has them.
+    /// Passes on the fields that nodes read or test for presence.
     pub(crate) fn fields(&self, take: &mut dyn FnMut(Slot)) {
         fields(&self.root, take);
     }
@@ -57,7 +57,7 @@ fn fields(expression: &Expr, take: &mut dyn FnMut(Slot)) {
 }
 
 impl Expr {
-    /// Hands over the expressions that this one is made of; a predicate is not taken apart.
+    /// Passes on the parts of this expression; a predicate is not split.
     pub(crate) fn each_child<'e>(&'e self, take: &mut dyn FnMut(&'e Expr)) {
         match &self.node {
             Node::Literal(_)

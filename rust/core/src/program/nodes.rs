@@ -19,7 +19,7 @@ use crate::program::{
 use crate::value::error::Span;
 use crate::value::{Text, Value};
 
-/// Where the nodes of an expression are, from a place; a node comes after those inside it.
+/// The places of an expression's nodes; a node comes after those inside it.
 pub(crate) fn spans(expression: &Expr, start: u32) -> Box<[Span]> {
     fn add(expression: &Expr, spans: &mut Vec<Span>) {
         expression.each_child(&mut |child| add(child, spans));
@@ -33,7 +33,7 @@ pub(crate) fn spans(expression: &Expr, start: u32) -> Box<[Span]> {
     spans.into_iter().map(|span| moved(span, start.wrapping_neg())).collect()
 }
 
-/// The same span further on; what the tree says of places may be anything.
+/// The same span further on; a tree may state any place.
 fn moved(Span { start, end }: Span, by: u32) -> Span {
     Span { start: start.wrapping_add(by), end: end.wrapping_add(by) }
 }
@@ -57,7 +57,7 @@ fn texts_of_json(json: &Json) -> Value<'static> {
 }
 
 impl Predicate {
-    /// Where the first of the nodes is that is run to its end.
+    /// The place of the first node that is evaluated to its end.
     pub(crate) fn first_span(&self, start: u32) -> Span {
         self.spans.first().map_or_else(Span::default, |span| moved(*span, start))
     }
@@ -192,7 +192,7 @@ impl Maker<'_> {
         self.node(Node::Literal(Box::new(value)))
     }
 
-    /// The node of a key, which has all places but those of the nodes after it.
+    /// The node of a key, which has all places except those of the nodes after it.
     fn key(&mut self, key: KeySlot, after: usize) -> Expr {
         let entered = self.spans.len().saturating_sub(after);
         let entered: Box<[Span]> = (0..entered).map(|_| self.span()).collect();

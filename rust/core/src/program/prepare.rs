@@ -1,4 +1,4 @@
-//! What the constants of a call are compiled to, once, when a program is.
+//! The compiler of a call's constants, which runs once, with the program's.
 
 use crate::functions::prepared::{LikePattern, Prepared};
 use std::collections::HashMap;
@@ -22,8 +22,8 @@ pub(crate) struct Preparer {
 }
 
 impl Preparer {
-    /// Compiles the translated patterns of a call; `finds` is asked for where the
-    /// function wants to know where they match.
+    /// Compiles the translated patterns of a call; `finds` says that the function asks where they
+    /// match.
     ///
     /// # Errors
     /// What the pattern library says of a pattern that it refuses.
@@ -49,8 +49,8 @@ impl Preparer {
     }
 }
 
-/// Compiles the constants of a call without patterns. Constants that do not
-/// compile stay as they are: the function then fails with them as it should.
+/// Compiles the constants of a call without patterns. Constants that do not compile stay as they
+/// are: the function then fails with them.
 pub(crate) fn prepare(shape: Shape, arguments: &[Expr], lists: &Lists) -> Prepared {
     let constants: Vec<Option<&Value<'static>>> = arguments.iter().map(literal).collect();
     let prepared = match (shape, constants.as_slice()) {

@@ -1,4 +1,4 @@
-//! Which nodes have the shape of a [`Predicate`].
+//! Recognition of nodes that have the shape of a [`Predicate`].
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -196,7 +196,7 @@ fn of_text_call<'e>(call: &'e Call, layout: &mut Layout) -> Recognised<'e> {
     Some((Kind::Text { subject, test }, entered.saturating_add(2), part.into()))
 }
 
-/// What a call with a constant text asks of its receiver.
+/// The receiver, test and constant text of a call.
 fn text_test(call: &Call) -> Option<(&Expr, TextTest, &str)> {
     let [on, argument] = &*call.arguments else { return None };
     let Value::String(part) = literal(argument)? else { return None };

@@ -13,13 +13,13 @@ use crate::event::record::Record;
 use crate::json::write::{list, push_int, write_id, write_string};
 use crate::value::Value;
 
-/// Where proofs stand, in the order in which they are looked at.
+/// The places of proofs, in the order in which they are read.
 const PLACES: [(&str, &str); 2] =
     [("request.query_params", "service_challenge_proof"), ("request.cookies", PROOF_COOKIE)];
-/// More proofs of one text are not looked at, so that no visitor can have many verified.
+/// Most proofs of one text that are read, so that no visitor can have many verified.
 const MAX_OF_A_PLACE: usize = 2;
 
-/// What is known of a proof.
+/// The state of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
@@ -44,20 +44,21 @@ impl Status {
     }
 }
 
-/// What a verified proof says, and who shows it.
+/// The claim of a verified proof, and its present client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     pub pass_id: Uuid,
     pub expires_at: i64,
-    /// From which it is shown.
+    /// The network of the present client.
     pub network: Network,
-    /// Whether that is another network than the one the challenge was solved from.
+    /// Whether the challenge was solved from another network.
     pub is_moved: bool,
-    /// Whether it is another user agent.
+    /// Whether the challenge was solved by another user agent.
     pub is_other_agent: bool,
 }
 
-/// A proof that an event shows. The claim is there when the token is verified and good at the time.
+/// A proof that an event shows. The claim is there if the token is verified and was valid at the
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     pub status: Status,
@@ -119,7 +120,7 @@ pub(crate) fn write_network(out: &mut String, network: Network) {
     }
 }
 
-/// Where the fields of an event stand that a proof is read from and bound to.
+/// The slots of the fields that hold a proof and bind it.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots {
     tokens: [KeySlot; PLACES.len()],
@@ -128,7 +129,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Has the fields read; `None` where they are not declared.
+    /// Marks the fields as read; `None` if they are not declared.
     pub fn new(layout: &mut Layout) -> Option<Self> {
         let [query, cookie] = PLACES.map(|(map, key)| layout.key_slot(map, key));
         Some(Self {
@@ -138,14 +139,14 @@ impl Slots {
         })
     }
 
-    /// Who sends an event.
+    /// The client that sends an event.
     pub fn client(&self, keys: &Keys, record: &Record<'_>) -> Client {
         let text = |slot| record.get(slot).and_then(Value::as_str);
         keys.client(text(self.client_ip), text(self.user_agent))
     }
 
-    /// The proofs that an event shows, read at a time. An empty text is none; several are joined
-    /// as [`several`](crate::event::several) does it.
+    /// The proofs that an event shows, read at a time. An empty text has none;
+    /// [`several`](crate::event::several) joins several into one text.
     #[inline]
     pub fn shown(&self, keys: &Keys, record: &Record<'_>, at: i64) -> AllShown {
         let tokens = self.tokens.map(|slot| record.key(slot).filter(|token| !token.is_empty()));
@@ -219,7 +220,7 @@ impl<'i> Deserialize<'i> for PassId {
     }
 }
 
-/// The id of a pass from the one text that ids have.
+/// The id of a pass, from its one valid text.
 pub(crate) fn pass_id(text: &str) -> Option<Uuid> {
     let id = Uuid::parse_str(text).ok()?;
     (id.hyphenated().encode_lower(&mut Uuid::encode_buffer()) == text).then_some(id)
@@ -238,7 +239,7 @@ impl<'i> Deserialize<'i> for NetworkForm {
     }
 }
 
-/// The network of the text that networks have.
+/// A network, from its one valid text.
 pub(crate) fn network(text: &str) -> Option<Network> {
     Network::parse(text).filter(|network| *network != Network::None)
 }

@@ -1,5 +1,5 @@
-//! What may be kept of an event: secrets replaced by keyed hashes (docs/fields.md,
-//! "What is kept of an event").
+//! The redactor of events: it replaces secrets by keyed hashes (docs/fields.md, "What is kept of an
+//! event").
 
 mod names;
 mod texts;
@@ -21,7 +21,7 @@ use names::Names;
 pub use names::PatternsError;
 use texts::{Kind as TextKind, Texts};
 
-/// How often a text is decoded, or read as JSON inside JSON, before it counts as a secret.
+/// Rounds of decoding a text, or of reading JSON inside JSON, before it counts as a secret.
 const ROUNDS: u8 = 4;
 /// Hexadecimal digits of a hash.
 const DIGITS: usize = 32;
@@ -62,7 +62,7 @@ impl Redactor {
         Ok(out)
     }
 
-    /// As [`Self::redact`], into an empty text; what a refusal leaves there is of no use.
+    /// As [`Self::redact`], into an empty text, which is of no use after a refusal.
     pub(crate) fn redact_into(
         &self,
         body: &[u8],
@@ -90,12 +90,12 @@ impl Redactor {
         self.searched("", text, TextKind::Link)
     }
 
-    /// A text that stood under a name which is no secret, without its secrets.
+    /// The text of a name that is no secret, without secrets inside the text.
     pub fn text<'t>(&self, name: &str, text: &'t str) -> Cow<'t, str> {
         self.searched(name, text, TextKind::Text)
     }
 
-    /// What stands for a secret; one that is redacted already stays as it is.
+    /// The replacement of a secret; one that is redacted already stays as it is.
     pub fn secret(&self, name: &str, text: &str) -> String {
         let mut out = String::with_capacity(HASH.len().saturating_add(DIGITS));
         self.write_hash(&mut out, name, text);
@@ -107,7 +107,7 @@ impl Redactor {
         found.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
-    /// Appends what stands for a value: the hash of the name, decoded and without its case, and
+    /// Appends the replacement of a value: the hash of the name, decoded and without its case, and
     /// of the text.
     fn write_hash(&self, out: &mut String, name: &str, text: &str) {
         if is_redacted(text) {
@@ -127,14 +127,14 @@ impl Redactor {
     }
 }
 
-/// Whether a text is what stands for a secret.
+/// Whether a text is the replacement of a secret.
 fn is_redacted(text: &str) -> bool {
     text.strip_prefix(HASH).is_some_and(|hash| {
         hash.len() == DIGITS && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
 
-/// Where a value stands, which says what its members are.
+/// The place of a value, which determines the meaning of its members.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Event,
@@ -148,7 +148,7 @@ enum Place {
     Link,
     /// Members with names of their own.
     Inner,
-    /// Inside what is hashed whole.
+    /// Inside a value that is hashed whole.
     Hashed,
 }
 
@@ -182,7 +182,7 @@ impl Place {
         }
     }
 
-    /// As what a text here is searched; `None` where it is not.
+    /// The kind of search in a text here; `None` without a search.
     fn kind(self) -> Option<TextKind> {
         match self {
             Self::Hashed => None,
@@ -193,25 +193,25 @@ impl Place {
     }
 }
 
-/// Whether a header is a secret whatever the patterns are: it holds cookies of any name.
+/// Whether a header is always a secret, whatever the patterns are: it holds cookies of any name.
 fn holds_cookies(header: &str) -> bool {
     header.eq_ignore_ascii_case("cookie") || header.eq_ignore_ascii_case("set-cookie")
 }
 
-/// The event written anew.
+/// The event as it is written anew.
 struct Writer<'r, 'a, 'o> {
     redactor: &'r Redactor,
     arena: &'a Bump,
     out: &'o mut String,
-    /// A text without space, nearly all of which is copied in large pieces; `None` when each
-    /// part is written for itself.
+    /// A text without space, most of which is copied in large pieces; `None` if each part is
+    /// written by itself.
     source: Option<&'a str>,
     /// Bytes of the source that are in the output.
     copied: usize,
     /// Strings with an escape that are written anew.
     unescaped: usize,
     has_redacted: bool,
-    /// How often a text may still be read as JSON, or decoded.
+    /// Rounds left for reading a text as JSON, or decoding it.
     rounds: u8,
 }
 
@@ -238,7 +238,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         Self { source: Some(source), ..Self::writing(redactor, arena, out) }
     }
 
-    /// Copies the rest of what was read, if it may be copied: there is no space in it, nor an
+    /// Copies the rest of the text that was read, if that is possible: it has no space, and no
     /// escape in a name, which others would write in another way.
     fn is_copy_of(&mut self, reader: &Reader<'a>) -> bool {
         let is_copy = !reader.has_space() && reader.escaped() == self.unescaped;
@@ -287,7 +287,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         Ok(())
     }
 
-    /// Writes what stands in the source as it is.
+    /// Writes a part of the source as it is.
     fn put(&mut self, text: &str) {
         if self.source.is_none() {
             self.out.push_str(text);
@@ -323,8 +323,8 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         self.value(reader, name, place.of_other(name))
     }
 
-    /// Whether a member is a secret as a whole. Cookies are, whatever they are called, but for
-    /// those that the tenant wants in clear.
+    /// Whether a member is a secret as a whole. Cookies are, whatever their names, except for those
+    /// that the tenant wants in clear.
     fn is_secret(&self, name: &str, place: Place) -> bool {
         let names = &self.redactor.names;
         match place {

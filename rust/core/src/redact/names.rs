@@ -1,5 +1,5 @@
-//! Patterns of names: `*` stands for any run, ASCII letters match in either case, and what
-//! only separates words does not count.
+//! Patterns of names: `*` stands for any run, ASCII letters match in either case, and separators of
+//! words do not count.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::ROUNDS;
 use crate::event::path::percent_decode;
 
-/// More than enough for two hundred patterns of two hundred characters.
+/// Enough for two hundred patterns of two hundred characters.
 const MAX_PROGRAM_BYTES: usize = 32 * 1024 * 1024;
 
 /// The names of proofs of challenges, whose tokens are secrets of the service.
@@ -28,12 +28,12 @@ impl std::fmt::Display for PatternsError {
 
 impl std::error::Error for PatternsError {}
 
-/// Which names are those of secrets; a pattern that begins with `!` says which are not.
+/// The patterns of secret names; a pattern that begins with `!` names values that are not secret.
 #[derive(Debug)]
 pub(super) struct Names {
     secret: NamePatterns,
     clear: Option<NamePatterns>,
-    /// Of secrets that no tenant can ask for.
+    /// Names of secrets that no tenant can see in clear.
     always: NamePatterns,
 }
 
@@ -47,7 +47,7 @@ impl Names {
         Ok(Self { secret: NamePatterns::new(&secret)?, clear, always })
     }
 
-    /// Whether a value of this name is a secret; the name may be percent-encoded.
+    /// Whether values of this name are secret; the name may be percent-encoded.
     pub(super) fn is_secret(&self, name: &str) -> bool {
         let Some(name) = decoded(name) else { return true };
         let is_named = self.secret.matches(&name)
@@ -61,7 +61,7 @@ impl Names {
         self.secret.parts.as_ref().is_none_or(|parts| parts.is_match(&*plain(text)))
     }
 
-    /// Whether the tenant asked for values of this name in clear text.
+    /// Whether the tenant wants values of this name in clear text.
     pub(super) fn is_clear(&self, name: &str) -> bool {
         let is_named = self.clear.as_ref().is_some_and(|clear| clear.matches(name));
         is_named && !self.always.matches(name)
@@ -99,8 +99,8 @@ fn plain(name: &str) -> SmallVec<[u8; 64]> {
 /// The names that any of some patterns match. Time is linear in the name.
 #[derive(Debug)]
 struct NamePatterns {
-    /// One part of each pattern: a name without any of them matches none. `None`
-    /// when a pattern is nothing but `*`.
+    /// One part of each pattern: no pattern matches a name without any of them. `None` if a pattern
+    /// is nothing but `*`.
     parts: Option<AhoCorasick>,
     whole: Regex,
 }

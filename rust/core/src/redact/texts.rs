@@ -1,4 +1,4 @@
-//! Texts that may have secrets inside: URLs, forms, JSON, and what is encoded in them.
+//! Texts that may have secrets inside: URLs, forms, JSON, and texts encoded in them.
 
 use bumpalo::Bump;
 use memchr::{memchr2, memchr3};
@@ -20,7 +20,7 @@ const NAME_STOPS: [char; 19] = [
     '=',
 ];
 
-/// As what a text is searched.
+/// The kind of a text, which determines the search in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A path or URL: no pair before the first delimiter.
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Text,
 }
 
-/// What a search has found.
+/// The result of a search.
 enum Found {
     Nothing,
     /// The text with a hash for each secret in it.
@@ -93,7 +93,7 @@ impl<'r, 'a> Texts<'r, 'a> {
         }
     }
 
-    /// Whether JSON has secrets; `None` when it is none.
+    /// Whether JSON has secrets; `None` if the text is not JSON.
     fn json_into(self, text: &str, rounds: u8, out: &mut String) -> Option<bool> {
         let text = self.arena.alloc_str(text);
         let mut reader = Reader::over(text, self.arena, &self.redactor.limits);
@@ -106,7 +106,7 @@ impl<'r, 'a> Texts<'r, 'a> {
         Some(inner.has_redacted)
     }
 
-    /// Names and values as of a query. What is before the first delimiter of a link is no pair.
+    /// Names and values of a query. The text before the first delimiter of a link is no pair.
     fn pairs(self, name: &str, text: &str, kind: Kind, rounds: u8) -> Found {
         let bytes = text.as_bytes();
         let may_hide = memchr3(b'%', b'{', b'[', bytes).is_some() || text.contains('@');
@@ -168,7 +168,7 @@ impl<'r, 'a> Texts<'r, 'a> {
         (Some(out), count)
     }
 
-    /// What stands between two delimiters, without its secret; `None` when it stays.
+    /// The text between two delimiters, without its secret; `None` if it has none.
     fn piece(
         self,
         name: &str,
@@ -265,8 +265,8 @@ fn last_word(text: &str) -> &str {
     text.rsplit(NAME_STOPS).next().unwrap_or_default()
 }
 
-/// What is before the last `@` of an authority behind a slash, and where it begins. A canonical
-/// path has one slash of two left: there it must be a user and a password.
+/// The text before the last `@` of an authority behind a slash, and its start. A canonical path has
+/// one of two slashes left: there it must be a user and a password.
 fn userinfo(text: &str, after_slash: usize) -> Option<(usize, &str)> {
     let rest = text.get(after_slash..)?;
     let (start, rest, is_authority) = match rest.strip_prefix(SLASHES) {

@@ -1,5 +1,5 @@
-//! The JSON that a set is made of. Each program is left as it is written until it is compiled: the
-//! trees of a large set would be many times its text, and out of every cache by then.
+//! The JSON of a rule set. Each program stays text until it is compiled: the trees of a large set
+//! would be many times its text, and out of every cache by then.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::{Rule, read_json, read_tree};
 use crate::program::decode::{Compiler, object, refused, text};
 use crate::value::error::ProgramError;
 
-/// The members of a bundle; of a name that is there twice, the last.
+/// The members of a bundle; of a repeated name, the last.
 #[derive(Debug)]
 pub(super) struct Bundle<'t>(HashMap<String, &'t RawValue, RandomState>);
 

@@ -14,8 +14,8 @@ use crate::program::Program;
 use crate::program::decode::Compiler;
 use crate::value::error::ProgramError;
 
-/// Rules in the layer, or gone from the base, that make a rebuild worth while, and the part of
-/// all rules.
+/// Rules in the layer or removed from the base that make a rebuild worthwhile, and the part of all
+/// rules.
 const REBUILT_AT: usize = 256;
 const REBUILT_PART: usize = 100;
 
@@ -45,8 +45,8 @@ impl From<ProgramError> for ChangeError {
 }
 
 impl RuleSet {
-    /// The set with other rules: first some are removed, by their ids, then those of a
-    /// bundle take the place of the rules with their ids, or are added at the end.
+    /// The set with other rules. First it removes rules by their ids. Then rules of a bundle
+    /// replace those with the same ids, or are added at the end.
     ///
     /// `bundle` is one whose programs alone count; the fields, lists and limits stay
     /// those of the set. All that did not change is shared with this set, which stays
@@ -107,7 +107,7 @@ impl RuleSet {
         Ok(rules.map(|(id, program)| (Box::from(id), program.clone())).unzip())
     }
 
-    /// Has a thread build one index of all rules, for this set and the changes to come.
+    /// Starts a thread that builds one index of all rules, for this set and later changes.
     fn rebuild(&self) {
         let (context, programs) = (self.context.clone(), Arc::clone(&self.programs));
         let index = Arc::clone(&self.index);
@@ -118,7 +118,7 @@ impl RuleSet {
     }
 }
 
-/// Looks at no variable of an event that no program reads any more.
+/// Stops reading variables of an event that no program reads any more.
 pub(crate) fn keep_variables<'p>(layout: &mut Layout, programs: impl Iterator<Item = &'p Program>) {
     if !layout.has_variable_slots() {
         return;

@@ -37,25 +37,25 @@ pub(crate) use change::keep_variables;
 /// Rules that are true of most events, at most.
 const MATCHED: usize = 48;
 
-/// Programs compiled together from a bundle. A set never changes: what was changed of
-/// it is another set, which shares the rest ([`RuleSet::with_changes`]).
+/// Programs compiled together from a bundle. A set never changes: a change makes another set, which
+/// shares the unchanged part ([`RuleSet::with_changes`]).
 #[derive(Debug)]
 pub struct RuleSet {
     context: Context,
     ids: Box<[Box<str>]>,
-    /// By position, as the ids.
+    /// The programs, in the order of the ids.
     programs: Arc<[Program]>,
     index: Arc<Built<RuleIndex>>,
-    /// Whether the index was first made by a change.
+    /// Whether a change made the first index.
     is_changed: bool,
-    /// What changes of this set go on from.
+    /// The base on which changes of this set build.
     newest: Arc<Newest<Program>>,
 }
 
 /// Programs, which lead to their positions.
 type RuleIndex = LayeredIndex<Program, u32>;
 
-/// What an index is made with.
+/// The data that builds an index.
 #[derive(Clone, Debug)]
 struct Context {
     layout: Arc<Layout>,
@@ -63,7 +63,7 @@ struct Context {
     sample: Arc<Sample>,
 }
 
-/// What no change of rules changes.
+/// Data that no change of rules changes.
 #[derive(Debug)]
 struct Environment {
     lists: Lists,
@@ -126,9 +126,9 @@ impl RuleSet {
         })
     }
 
-    /// The same set as one, whose index knows how often conditions are true of events
-    /// like these. A thousand are enough; of more some are taken. Those that are no
-    /// events are passed over. Answers stay what they are.
+    /// The same set with one index trained on events: it knows how often conditions are true of
+    /// them. It takes a thousand at most and skips values that are not events. Answers stay the
+    /// same.
     #[must_use]
     pub fn trained(self, events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
         let sample = Sample::of(events, user_agents);
@@ -160,7 +160,7 @@ impl RuleSet {
         matched
     }
 
-    /// How many programs the indexes let through for a record.
+    /// The number of programs that the indexes find for a record.
     pub fn candidates<'a>(&'a self, record: &Record<'a>) -> usize {
         let count = |part: &Part<Program, u32>| {
             let Segment { index, statements } = &*part.segment;
@@ -169,8 +169,7 @@ impl RuleSet {
         self.index().parts().map(count).sum()
     }
 
-    /// What the index is made of, were it made of the whole set at once. That is
-    /// done to find out where the set was changed.
+    /// The report of an index of the whole set. If the set was changed, the index is built for it.
     pub fn report(&self) -> &Report {
         let whole = || self.context.whole_index(&self.programs, &self.context.sample);
         if self.is_changed { self.index.whole(whole).report() } else { self.index().report() }
@@ -331,7 +330,7 @@ pub fn read_tree<'t>(text: &'t [u8], arena: &'t Bump) -> Result<Tree<'t>, Progra
     tree::read(utf8(text)?, arena).map_err(|fault| unread(&fault))
 }
 
-/// Why a text is refused that is no JSON or nests too deep.
+/// The refusal of a text that is not JSON or nests too deep.
 fn unread(fault: &Fault) -> ProgramError {
     match fault.kind {
         FaultKind::Limit => refused("the JSON nests too deep"),
@@ -339,7 +338,7 @@ fn unread(fault: &Fault) -> ProgramError {
     }
 }
 
-/// Reads JSON; trees in it are left as they are written, however deep.
+/// Reads JSON; trees in it stay text, however deep.
 ///
 /// # Errors
 /// The text is no JSON of the type.

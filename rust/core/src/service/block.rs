@@ -1,5 +1,5 @@
-//! Decisions on hot calls, written as they are answered, and as the log takes them: a line and an
-//! index entry each.
+//! Decisions on hot calls, in blocks: their answers, and for the log a line and an index entry
+//! each.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -27,7 +27,7 @@ use crate::value::error::EventError;
 /// The path below which a challenge is solved.
 const CHALLENGES: &str = "/api/v1/challenge/";
 
-/// What a decision allows.
+/// The actions of decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Allow,
@@ -53,29 +53,29 @@ impl Action {
     }
 }
 
-/// What becomes of the calls of one block alike.
+/// Data that the calls of one block share.
 pub struct BlockContext<'b> {
     pub received_at: i64,
-    /// Where the service is reached.
+    /// The URL of the service.
     pub base_url: &'b str,
     pub redactor: &'b Redactor,
 }
 
-/// What was decided on one call.
+/// The outcome of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     pub action: Action,
     /// Whether an expression ended in an error.
     pub has_errors: bool,
-    /// Whether its budget ended before all was decided.
+    /// Whether the budget ended before all was decided.
     pub is_over_budget: bool,
-    /// Units of work that it took.
+    /// Units of work of the decision.
     pub work: u64,
-    /// Where the body of the answer stands in [`Block::lines`].
+    /// The range of the answer's body in [`Block::lines`].
     pub answer: Range<usize>,
 }
 
-/// How often one policy gave one answer for one reason.
+/// The number of answers of one policy with one action and reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The policy's id; empty where no policy answered.
@@ -88,20 +88,20 @@ pub struct Outcome {
 /// Decisions of one tenant in order.
 #[derive(Debug, Default)]
 pub struct Block {
-    /// One line of JSON a decision, with a line feed between two.
+    /// One line of JSON for each decision, with a line feed between two.
     pub lines: String,
-    /// One JSON array a decision, with a comma between two.
+    /// One JSON array for each decision, with a comma between two.
     pub index: String,
-    /// The decisions counted.
+    /// The counts of the decisions.
     pub outcomes: Vec<Outcome>,
 }
 
-/// What decisions after one another are worked out in.
+/// Memory that decisions use one after another.
 #[derive(Debug, Default)]
 pub struct Workspace {
-    /// The event that is decided on, redacted.
+    /// The event of the decision, redacted.
     event: String,
-    /// For what is read of it meanwhile.
+    /// Memory for reading it.
     arena: Bump,
 }
 
@@ -171,7 +171,7 @@ fn count(outcomes: &mut Vec<Outcome>, outcome: &CallOutcome<'_, '_>) {
     }
 }
 
-/// Who sent a call, and what the decision is called.
+/// The caller and the id of the decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller<'c> {
     pub decision_id: Uuid,
@@ -182,11 +182,11 @@ pub struct Caller<'c> {
 struct CallOutcome<'d, 'a> {
     decision: &'d Decision<'a>,
     action: Action,
-    /// The mitigation that the sender of an event learns of.
+    /// The mitigation that the answer names to the caller.
     mode: Option<Mode>,
-    /// Redacted, as everything that is kept.
+    /// The path, redacted like everything that is stored.
     path: Option<Cow<'a, str>>,
-    /// The same.
+    /// The URL, redacted like everything that is stored.
     return_url: Option<Cow<'a, str>>,
     entity_ids: SmallVec<[Uuid; 4]>,
 }
@@ -211,16 +211,16 @@ impl<'d, 'a> CallOutcome<'d, 'a> {
     }
 }
 
-/// What a line has beside the decision.
+/// The members of a line beside the decision.
 struct LineExtras<'e> {
     /// Redacted.
     event: &'e str,
-    /// What a challenge needs of the exact event.
+    /// The parts of the exact event that a challenge needs.
     sealed: Option<Vec<u8>>,
     duration_us: u64,
 }
 
-/// What the texts of one decision are written from.
+/// The source of one decision's texts.
 struct Text<'c> {
     definitions: &'c Definitions,
     call: &'c Call<'c>,
@@ -229,7 +229,7 @@ struct Text<'c> {
 }
 
 impl Text<'_> {
-    /// Appends a line, and tells where the answer stands in it.
+    /// Appends a line, and gives the place of the answer in it.
     fn write_line(
         &self,
         out: &mut String,
@@ -286,7 +286,7 @@ impl Text<'_> {
         answer
     }
 
-    /// Appends the body of the answer, and tells where it begins as the record does.
+    /// Appends the body of the answer, which begins as the record does, and gives its place.
     fn write_answer(
         &self,
         out: &mut String,
@@ -396,8 +396,7 @@ impl Text<'_> {
     }
 }
 
-/// Ids of the policies of which an expression failed, once each; an empty one for actions and
-/// entities.
+/// Ids of the policies with a failed expression, once each; an empty id for actions and entities.
 fn failed<'a>(decision: &Decision<'a>) -> SmallVec<[&'a str; 4]> {
     let ids = decision.errors.iter().map(|(place, _)| match place {
         Place::Scope { policy }

@@ -1,5 +1,5 @@
-//! A hot call before it is decided on: its event, whether that may be decided on, and what
-//! makes it idempotent.
+//! A hot call before its decision: its event, whether the event may be decided on, and its
+//! idempotency.
 
 use blake2b_simd::Params;
 use bumpalo::Bump;
@@ -13,7 +13,7 @@ use crate::value::error::EventError;
 /// Characters of an idempotency key.
 pub const MAX_KEY_LENGTH: usize = 255;
 
-/// Which of the calls it is.
+/// The endpoint of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     Beacon,
@@ -34,23 +34,23 @@ impl Endpoint {
     }
 }
 
-/// Why a call is not decided on.
+/// The reason why a call is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     Event(EventError),
     /// The event says that it is another tenant's.
     OtherTenant,
     Empty,
-    /// Of the idempotency key.
+    /// The idempotency key is too long or empty.
     KeyLength,
 }
 
-/// What stands for an idempotency key and for the body it came with.
+/// The hashes of an idempotency key and of the body it came with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idempotency {
     /// A keyed hash, which tells nothing of the text: of the tenant, the endpoint and the key.
     pub identity: [u8; 16],
-    /// No cryptographic hash: whoever made two bodies alike would deceive nobody but itself.
+    /// Not a cryptographic hash: a caller with two colliding bodies deceives only itself.
     pub fingerprint: [u8; 16],
 }
 
@@ -94,7 +94,7 @@ impl Engine {
     /// Reads the event of a call of this engine's tenant.
     ///
     /// # Errors
-    /// It is not to be decided on.
+    /// The call is refused.
     pub fn read_call<'a>(
         &self,
         endpoint: Endpoint,

@@ -1,5 +1,5 @@
-//! What a service learns of the names in its traffic: how many events have a name, how many
-//! different values it has, and an example.
+//! The names in a service's traffic: how many events have a name, how many different values it has,
+//! and an example.
 //!
 //! It learns from every line of the log. The number of different values is estimated by
 //! HyperLogLog, which needs 3 KiB for a name however many values there are.
@@ -19,9 +19,9 @@ use serde_json::value::RawValue;
 const LG_REGISTERS: u8 = 12;
 const MAX_NAME_CHARACTERS: usize = 200;
 const MAX_EXAMPLE_CHARACTERS: usize = 200;
-/// What a redacted value begins with.
+/// The prefix of a redacted value.
 const HASH: &[u8] = b"hmac:";
-/// The endpoint of what is no decision.
+/// The endpoint of an entry that is not a decision.
 const LIFT: &str = "lift";
 /// The name under which the events themselves are counted.
 const EVENTS: &str = "";
@@ -39,10 +39,10 @@ const SECTIONS: [&str; 5] = [
 
 type Map<T> = HashMap<Box<str>, T, RandomState>;
 
-/// What a part of the log has of one tenant's names.
+/// One tenant's names in a part of the log.
 #[derive(Debug)]
 pub struct LearnedNames {
-    /// Of each section the names by what stands after its prefix; None for a known one that this
+    /// The names of each section by their text after its prefix; None for a known name that this
     /// part does not have.
     sections: [Map<Option<Seen>>; 5],
     room: usize,
@@ -51,7 +51,7 @@ pub struct LearnedNames {
     rounds: u64,
 }
 
-/// One name.
+/// Facts about one name.
 #[derive(Debug)]
 struct Seen {
     kind: &'static str,
@@ -69,7 +69,7 @@ struct Seen {
 type Row<'a> = (String, &'a str, &'a str, u64, String, i64);
 
 impl LearnedNames {
-    /// Nothing yet.
+    /// An empty part.
     ///
     /// `known` are the names known before; of others as many are learned as `most` leaves room for.
     #[must_use]
@@ -100,7 +100,7 @@ impl LearnedNames {
         }
     }
 
-    /// How many bytes this takes, about.
+    /// The memory in bytes, estimated.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let entry = size_of::<(Box<str>, Option<Seen>)>();
@@ -231,7 +231,7 @@ impl Seen {
     }
 }
 
-/// About how many different values a sketch has seen; None where it is no sketch.
+/// The number of different values in a sketch, estimated; None for a text that is not a sketch.
 #[must_use]
 #[allow(
     clippy::cast_possible_truncation,
@@ -263,7 +263,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// Whether values of a name may be shown: cookies and bodies may be secrets whatever is in them.
+/// Whether values of a name may be shown: cookies and bodies may have secrets in any member.
 fn is_shown(section: usize, name: &str) -> bool {
     match section {
         COOKIES => false,
@@ -273,10 +273,10 @@ fn is_shown(section: usize, name: &str) -> bool {
     }
 }
 
-/// A value as it stands in the log, which is neither null nor empty.
+/// A value in the log, which is neither null nor empty.
 struct Value<'a> {
     kind: &'static str,
-    /// Of a string what is between the quotes. The log writes each value in one way only.
+    /// For a string, the text between the quotes. The log writes each value in one way only.
     text: &'a str,
 }
 
@@ -298,7 +298,7 @@ impl<'a> Value<'a> {
         Some(Self { kind, text })
     }
 
-    /// Its beginning, or nothing where a part of it is redacted.
+    /// The beginning of the value; empty if a part of it is redacted.
     fn example(&self) -> String {
         let text: Cow<'_, str> = if self.kind == "string" && self.text.contains('\\') {
             let quoted = ["\"", self.text, "\""].concat();

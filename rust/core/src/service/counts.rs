@@ -1,5 +1,5 @@
-//! What a service counts of its decisions, and the idempotency keys they came with, taken from the
-//! index of its log.
+//! The counts of a service's decisions, and their idempotency keys, taken from the index of its
+//! log.
 //!
 //! The index says of each decision what it is found and counted by, as one array of JSON
 //! (`tidegate.stores.decision_log.lines.encode_index`). Thousands of them become a few rows of
@@ -15,24 +15,24 @@ const MINUTE_NS: i64 = 60_000_000_000;
 const HOUR_NS: i64 = 3_600_000_000_000;
 /// A bucket of keys is numbered by the hour, and below that by the decision divided by 65,536.
 const BUCKET_BITS: u32 = 16;
-/// The action of what is no decision.
+/// The action of an entry that is not a decision.
 const LIFT: &str = "lift";
-/// In place of a policy: every decision.
+/// The policy id that stands for every decision.
 const ALL: &str = "";
 const MONITOR: &str = "Monitor";
 
 /// Idempotency keys of one bucket, in the order of their hashes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Bucket {
-    /// Its number.
+    /// The number of the bucket.
     pub number: i64,
-    /// Of each key 16 bytes of its hash, then 16 of the fingerprint of its body.
+    /// For each key, 16 bytes of its hash, then 16 of the fingerprint of its body.
     pub keys: Vec<u8>,
-    /// Of each key the number of its decision.
+    /// For each key, the number of its decision.
     pub seqs: Vec<u64>,
 }
 
-/// What is derived from a part of the log.
+/// The data derived from a part of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LogCounts {
     /// The keys.
@@ -76,9 +76,9 @@ struct Counts {
     allow: u64,
     challenge: u64,
     block: u64,
-    /// Answered by another policy than the one that is counted.
+    /// Decisions that another policy answered.
     by_others: u64,
-    /// Nothing but Monitor clauses fired.
+    /// Decisions for which only Monitor clauses fired.
     monitor: u64,
     errors: u64,
     last_observed_ns: Option<i64>,
@@ -120,8 +120,8 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Counts the decision by its answer; of a policy that did not give it, an answer that stops
-    /// the request counts as one by others: the answers of all policies add up to those given.
+    /// Counts the decision by its answer. For a policy that did not give it, an answer that stops
+    /// the request counts as one by others, so the answers of all policies add up to those given.
     fn answered<'t>(
         &self,
         table: &'t mut Table<'a>,

@@ -1,4 +1,5 @@
-//! For a service: calls read together, answered and recorded in blocks, and what is derived of them.
+//! Parts for a service: calls read together, answered and recorded in blocks, and data derived of
+//! them.
 
 pub mod block;
 pub mod call;

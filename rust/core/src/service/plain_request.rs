@@ -10,14 +10,14 @@ const MAX_HEADERS: usize = 32;
 /// Digits of a body's length.
 const MAX_LENGTH_DIGITS: usize = 7;
 
-/// What a plain request says.
+/// The contents of a plain request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainRequest<'r> {
     /// The number of the path it goes to.
     pub target: usize,
     /// The credential.
     pub key: &'r [u8],
-    /// Its own id, if it has one.
+    /// The request's own id, if any.
     pub id: Option<&'r [u8]>,
     pub body: &'r [u8],
 }
@@ -38,7 +38,7 @@ impl PlainForm {
         Self { lines: lines.collect(), max_head, max_body }
     }
 
-    /// What one whole plain request says; None of anything else, more or less than one too.
+    /// The contents of one whole plain request; None for any other data, shorter or longer.
     pub fn read<'r>(&self, data: &'r [u8]) -> Option<PlainRequest<'r>> {
         let mut lines = self.lines.iter().enumerate();
         let (target, line) = lines.find(|(_, line)| data.starts_with(line))?;
@@ -60,7 +60,7 @@ impl PlainForm {
     }
 }
 
-/// What the headers say that a plain request can have.
+/// The headers of a plain request.
 #[derive(Default)]
 struct Said<'a> {
     host: bool,
@@ -71,7 +71,7 @@ struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    /// None when one of them is out of the ordinary, or is there twice.
+    /// None if a header is unusual or repeated.
     fn of(headers: &[Header<'a>]) -> Option<Self> {
         let mut said = Self::default();
         for Header { name, value } in headers {
@@ -124,14 +124,14 @@ fn length(value: &[u8]) -> Option<usize> {
     std::str::from_utf8(value).ok()?.parse().ok()
 }
 
-/// Whether an id can be sent back as it is: what `headers.py` says, which a test compares.
+/// Whether an id can be sent back as it is, by the rule of `headers.py`, which a test compares.
 fn is_request_id(value: &[u8]) -> bool {
     let is_kept = |byte: &u8| byte.is_ascii_alphanumeric() || b"._:/+=-".contains(byte);
     (1..=128).contains(&value.len()) && value.iter().all(is_kept)
 }
 
-/// Whether a head is printable ASCII in lines that end in CR LF and not in space: parsers differ
-/// about all the rest.
+/// Whether a head is printable ASCII in lines that end in CR LF and not in space: parsers differ on
+/// everything else.
 fn is_plain(head: &[u8]) -> bool {
     let pairs = head.iter().zip(head.iter().skip(1));
     let odd = pairs.fold(false, |odd, (&before, &byte)| {

@@ -1,5 +1,5 @@
-//! One decision in the parts that a service needs: what is sent, what is recorded,
-//! what repeats it, and what it is found by.
+//! One decision in the parts that a service needs: the answer, the record, the effects, and the
+//! data for its index.
 
 use smallvec::SmallVec;
 use uuid::Uuid;
@@ -15,11 +15,11 @@ use crate::value::error::EventError;
 /// One decision, counted.
 #[derive(Debug)]
 pub struct Served {
-    /// What the caller is sent, as JSON.
+    /// The answer to the caller, as JSON.
     pub answer: String,
     /// The whole record, as JSON.
     pub record: String,
-    /// What repeats it on a state, as JSON.
+    /// The effects that repeat it on a state, as JSON.
     pub effects: String,
     pub reason: Reason,
     /// The time it counts at, in nanoseconds.
@@ -82,8 +82,8 @@ impl Engine {
         })
     }
 
-    /// Repeats decisions by their effects, in order. Those that the definitions
-    /// have no place for are passed over.
+    /// Repeats decisions by their effects, in order. Skips effects that the definitions have no
+    /// place for.
     ///
     /// # Errors
     /// Some are malformed: those before them are applied, nothing of them is.

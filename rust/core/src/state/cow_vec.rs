@@ -1,6 +1,5 @@
-//! A growing sequence that can be frozen: a copy of all of it is made in the time it
-//! takes to count its chunks, and what is changed afterwards is copied then, chunk by
-//! chunk.
+//! A growing sequence that can be frozen. A frozen copy takes the time to count the chunks; a later
+//! change first copies the chunk that it changes.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ const LEN: usize = 64;
 #[derive(Debug)]
 enum Chunk<T> {
     Own(Vec<T>),
-    /// Also in a frozen copy, or it was.
+    /// Shared with a frozen copy, which may be dropped already.
     Shared(Arc<Vec<T>>),
 }
 
@@ -55,8 +54,7 @@ impl<T: Clone> Chunk<T> {
     }
 }
 
-/// The elements, in chunks of which only the last is not full. It grows without moving
-/// what it has.
+/// The elements, in chunks of which only the last is not full. It grows without moving elements.
 #[derive(Debug)]
 pub struct CowVec<T>(Vec<Chunk<T>>);
 

@@ -1,4 +1,4 @@
-//! The block of one entity key: what is remembered of one actor.
+//! The block of one entity key: the state of one actor.
 
 use foldhash::fast::RandomState;
 
@@ -16,7 +16,7 @@ pub struct ActiveMitigation {
     pub expires_at: i64,
 }
 
-/// What clauses keep. Most entities have one window and were never mitigated.
+/// The state of clauses. Most entities have one window and were never mitigated.
 #[derive(Clone, Debug, Default)]
 enum Clauses {
     #[default]
@@ -29,22 +29,22 @@ enum Clauses {
 #[derive(Clone, Debug, Default)]
 struct Block {
     packed: PackedWindows,
-    /// Those that are not packed, in the order of their numbers.
+    /// Windows that are not packed, in the order of their numbers.
     windows: Box<[Window]>,
     rare: Option<Box<Rare>>,
 }
 
-/// What few entities have.
+/// State that few entities have.
 #[derive(Clone, Debug, Default)]
 struct Rare {
-    /// In the order of clauses.
+    /// Mitigations in the order of clauses.
     mitigations: Vec<ActiveMitigation>,
-    /// Events past those that a block counts in itself.
+    /// Events beyond the number that a block counts in itself.
     events: u64,
 }
 
 impl Block {
-    /// Makes one change, and gives the place among the packed windows after the window it was made to.
+    /// Makes one change, and gives the place after its window among the packed windows.
     fn change(
         &mut self,
         next: usize,
@@ -79,8 +79,8 @@ impl Block {
         next
     }
 
-    /// Whether the windows of a family are one that is, or may be made, packed. One that
-    /// holds little again comes back to it.
+    /// Whether the windows of a family are one window that is, or can be, packed. A window that
+    /// holds little again is packed again.
     #[inline]
     fn goes_on_clock(&mut self, family: Family<'_>) -> bool {
         self.windows.is_empty() || self.comes_back(family)
@@ -100,7 +100,7 @@ impl Block {
         comes_back
     }
 
-    /// Has the first window of a family kept by itself.
+    /// Takes the first window of a family out of the packed ones.
     fn take_off(&mut self, family: Family<'_>) {
         let place = self.packed.find(0, family.first);
         if let Some(window) = place.ok().and_then(|place| self.packed.take(place)) {
@@ -135,8 +135,8 @@ impl Block {
 #[derive(Clone, Debug)]
 pub struct Entity {
     key: StoredKey,
-    /// The last stamp, and in the lowest bits how many events there were; what of those
-    /// does not fit is with what is rare.
+    /// The last stamp, and in the lowest bits the number of events; the rest of that number is in
+    /// [`Rare`].
     stamp_and_events: u64,
     first_seen: i64,
     last_seen: i64,
@@ -160,7 +160,7 @@ impl Entity {
         }
     }
 
-    /// A block from a snapshot; windows in the order of their numbers, mitigations in that of
+    /// A block from a snapshot; windows in the order of their numbers, mitigations in the order of
     /// clauses.
     pub fn restored(
         key: &str,
@@ -190,7 +190,7 @@ impl Entity {
         self.key.as_str()
     }
 
-    /// The same, without a check that they are text.
+    /// The bytes of the key, without a check that they are text.
     pub(crate) fn key_bytes(&self) -> &[u8] {
         self.key.as_bytes()
     }
@@ -225,7 +225,7 @@ impl Entity {
         numbers
     }
 
-    /// Those that are not packed.
+    /// The windows that are not packed.
     fn windows(&self) -> &[Window] {
         match &self.clauses {
             Clauses::None => &[],
@@ -245,8 +245,8 @@ impl Entity {
         self.rare().map_or(&[], |rare| &rare.mitigations)
     }
 
-    /// The windows of a family that comes after that of the last call with the same `next`,
-    /// which is 0 at first.
+    /// The windows of a family, which comes after the family of the last call with the same
+    /// `next`; that is 0 at first.
     pub fn family_after(&self, next: &mut usize, family: Family<'_>) -> FamilyWindows<'_> {
         let apart = family::of_family(self.windows(), &mut 0, family);
         let Some(packed) = self.packed() else { return apart };
@@ -275,7 +275,7 @@ impl Entity {
         !self.mitigations().is_empty()
     }
 
-    /// Counts an event at `time` with what it changes, best in the order of windows.
+    /// Counts an event at `time` with its changes, best in the order of windows.
     pub fn see<'c>(
         &mut self,
         mut changes: impl Iterator<Item = Change<'c>> + Clone,
@@ -304,7 +304,7 @@ impl Entity {
         self.forget(&[], time);
     }
 
-    /// Forgets the mitigations of some clauses, and those that have ended at `time`.
+    /// Removes the mitigations of some clauses, and those that have ended at `time`.
     pub fn forget(&mut self, clauses: &[u32], time: i64) {
         if let Clauses::Many(block) = &mut self.clauses {
             if let Some(rare) = &mut block.rare {
@@ -317,7 +317,7 @@ impl Entity {
         }
     }
 
-    /// Makes one change, and gives the place among the packed windows after the window it was made to.
+    /// Makes one change, and gives the place after its window among the packed windows.
     fn change(
         &mut self,
         next: usize,
@@ -342,7 +342,7 @@ impl Entity {
         self.block_mut().map_or(next, |block| block.change(next, change, time, hasher))
     }
 
-    /// The general form, whatever the form was.
+    /// The general form; converts a small form.
     fn block_mut(&mut self) -> Option<&mut Block> {
         if !matches!(self.clauses, Clauses::Many(_)) {
             let windows = match std::mem::take(&mut self.clauses) {
@@ -376,7 +376,7 @@ impl Entity {
         }
     }
 
-    /// Goes back to the small forms where they suffice.
+    /// Goes back to a small form if it suffices.
     fn simplify(&mut self) {
         let Clauses::Many(block) = &mut self.clauses else { return };
         if block.rare.as_ref().is_some_and(|rare| rare.mitigations.is_empty() && rare.events == 0) {

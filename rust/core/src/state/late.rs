@@ -1,4 +1,4 @@
-//! Events that are counted after others that came later: at their own time, not at the newest.
+//! Events that are counted after later ones: at their own time, not at the newest.
 //!
 //! They are rare and may wait, so a block is taken apart into what each clause knows of it, changed
 //! there, and put together again, as a snapshot is.
@@ -11,12 +11,12 @@ use crate::state::entity::{ActiveMitigation, Entity};
 use crate::state::snapshot::per_clause::{folded, per_clause_windows};
 use crate::state::window::Window;
 
-/// What a late event, or nothing but a mitigation, changes of an entity.
+/// The change of an entity by a late event, or by mitigations alone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Late<'a> {
-    /// Events it counts as: one, or none.
+    /// The number of events it counts: one or none.
     pub(crate) events: u64,
-    /// Numbers of windows that count it, and what they count of a value.
+    /// Numbers of the windows that count it, and the values they count.
     pub(crate) counts: Vec<(u32, Option<&'a str>)>,
     pub(crate) mitigations: Vec<ActiveMitigation>,
 }

@@ -20,14 +20,15 @@ const NOT_LOCKED: u8 = u8::MAX;
 #[derive(Debug)]
 pub struct StateGuard<'s> {
     state: &'s State,
-    /// Where each shard of the state is among those that are locked; past them if it is not.
+    /// The position of each shard of the state among the locked ones; past them if it is not
+    /// locked.
     places: [u8; SHARDS],
-    /// In the order of their numbers, which is that of locking.
+    /// Locked shards in the order of their numbers, which is the order of locking.
     shards: SmallVec<[MutexGuard<'s, Shard>; AT_ONCE]>,
     /// New blocks that are counted already.
     room: usize,
     stamps: Range<u64>,
-    /// Whether a block has left, so that the number of one found before may be another's.
+    /// Whether a block was removed: the number of a block found before may be another's.
     has_lost: bool,
 }
 
@@ -54,7 +55,7 @@ impl<'s> StateGuard<'s> {
         Self { state, places, shards, room: 0, stamps: 0..0, has_lost: false }
     }
 
-    /// Gives the next events these stamps.
+    /// Sets the stamps of the next events.
     pub(crate) fn keep_stamps(&mut self, stamps: Range<u64>) {
         self.stamps = stamps;
     }
@@ -106,8 +107,8 @@ impl<'s> StateGuard<'s> {
         self.shard(shard_of(known.hash))?.get(known.index?)
     }
 
-    /// Updates the block of a key for one event at `time`, in place of a new one if
-    /// there is none. `known` is what was found of it since the shards were locked.
+    /// Updates the block of a key for one event at `time`, or makes one if there is none. `known`
+    /// is the result of a search since the shards were locked.
     pub fn update<'c>(
         &mut self,
         key: &str,
@@ -137,7 +138,7 @@ impl<'s> StateGuard<'s> {
         }
     }
 
-    /// Puts another block in place of that of a key, which is made at `time` if there is none.
+    /// Replaces the block of a key, which is made at `time` if there is none.
     pub(crate) fn rewrite(&mut self, key: &str, time: i64, change: impl Fn(&Entity) -> Entity) {
         let Known { hash, index } = self.find(key);
         let index = index.or_else(|| self.add(hash, key, time));
@@ -154,15 +155,15 @@ impl<'s> StateGuard<'s> {
         }))
     }
 
-    /// A copy of the blocks of locked shards as they are now, made at once; the state pays
-    /// for it bit by bit, when it changes while the copy is there.
+    /// A copy of the blocks of locked shards as they are now, made immediately. While the copy
+    /// exists, a change of the state copies the part that it changes.
     pub fn freeze(&mut self) -> FrozenState {
         let parts = self.shards.iter_mut().map(|shard| shard.freeze()).collect();
         FrozenState::new(parts, self.evictions(), self.passes().freeze())
     }
 
-    /// Puts all of another state, of the same hasher, in place of this, of which all
-    /// shards are locked. Gives back what was there.
+    /// Exchanges the whole state, of which all shards are locked, for another of the same hasher.
+    /// Gives the old one.
     pub fn exchange(&mut self, mut other: State) -> State {
         self.has_lost = true;
         self.state.exchange(&mut other, self.shards.iter_mut().map(|shard| &mut **shard));

@@ -1,5 +1,5 @@
-//! What is remembered of a tenant's traffic: one block for each entity key, at
-//! most `max_keys` of them, everything in constant time (docs/decision.md, "State").
+//! The state of a tenant's traffic: one block for each entity key, at most `max_keys` of them,
+//! everything in constant time (docs/decision.md, "State").
 //!
 //! Blocks are in shards by the hash of their key, each behind a lock of its own. A
 //! decision locks the shards of its entities for as long as it looks at them and changes
@@ -31,17 +31,17 @@ use crate::state::lock::StateGuard;
 use crate::state::passes::{MAX_PASSES, PassChange, Passes};
 use crate::state::shard::Shard;
 
-/// Keys that are looked for together without memory on the heap.
+/// Keys that are searched for together without memory on the heap.
 pub(crate) const AT_ONCE: usize = 8;
-/// Enough that two threads seldom want the same, few enough to lock them all at once.
+/// Enough that two threads seldom want the same shard, few enough to lock all together.
 pub(crate) const SHARDS: usize = 64;
-/// Stamps that a batch reserves at once.
+/// Stamps that a batch reserves together.
 const STAMPS: u64 = 64;
 const SHARD_MASK: u64 = SHARDS as u64 - 1;
-/// Those to lock are the bits of a number.
+/// A set of shards is the bits of one number.
 const _: () = assert!(SHARDS <= u64::BITS as usize);
 
-/// What one event changes in the state of one of its entities.
+/// One change of an event in the state of an entity.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'c> {
     /// The windows of a family count the event; distinct ones a value in it.
@@ -52,15 +52,15 @@ pub enum Change<'c> {
     Mitigate { clause: u32, expires_at: i64 },
 }
 
-/// How many keys had to make room.
+/// The number of evicted keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Evictions {
     pub total: u64,
-    /// Of these, keys that lost a mitigation before its end.
+    /// Keys among them that lost a mitigation before its end.
     pub mitigated: u64,
 }
 
-/// A key that was looked for: its hash, and the number of its block if it has one.
+/// The result of a search for a key: its hash, and the number of its block if it has one.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     pub(crate) hash: u64,
@@ -77,9 +77,8 @@ impl Known {
 /// Several of them, in the order of their keys.
 pub type AllKnown = SmallVec<[Known; AT_ONCE]>;
 
-/// Stamps in blocks, for the decisions of a batch: if each event reserved its own, threads would
-/// contend for one counter. What others change meanwhile counts
-/// as changed before or after.
+/// Blocks of stamps for the decisions of a batch: if each event reserved its own, threads would
+/// contend for one counter. Changes by others meanwhile count as earlier or later.
 #[derive(Debug, Default)]
 pub struct StampBlock {
     kept: Range<u64>,
@@ -87,17 +86,17 @@ pub struct StampBlock {
 }
 
 impl StampBlock {
-    /// For many events in a row.
+    /// Stamps for many events in a row.
     pub fn of_a_batch() -> Self {
         Self { at_once: STAMPS, ..Self::default() }
     }
 
-    /// Gives up those that are left, because newer ones are in use.
+    /// Gives up the stamps that are left, because newer ones are in use.
     pub(crate) fn forget(&mut self) {
         self.kept = Range::default();
     }
 
-    /// Stamps reserved at once.
+    /// Consecutive stamps.
     pub(crate) fn take(&mut self, count: u64, state: &State) -> Range<u64> {
         let left = self.kept.end.saturating_sub(self.kept.start);
         if left < count {
@@ -112,8 +111,8 @@ impl StampBlock {
     }
 }
 
-/// What every decision writes to. On lines of their own: what stands beside them is read by
-/// every decision.
+/// The counters that every decision writes. They are on cache lines of their own, since every
+/// decision reads the fields beside them.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Counters {
@@ -123,8 +122,8 @@ struct Counters {
     stamps: AtomicU64,
 }
 
-/// A shard behind its lock. On lines of its own, since threads write to neighbours at the same
-/// time, and on two of them, which are fetched together.
+/// A shard behind its lock. It has cache lines of its own, since threads write to neighbours at the
+/// same time, and two of them, which are fetched together.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Guarded(Mutex<Shard>);
@@ -144,7 +143,7 @@ pub struct State {
     counters: Counters,
     /// Changed under the locks of all shards.
     evictions: Mutex<Evictions>,
-    /// Locked after the shards, by whoever needs both.
+    /// Locked after the shards, by callers that need both.
     passes: Mutex<Arc<Passes>>,
     max_keys: usize,
     /// Keyed anew in every process: keys are text from outside.
@@ -201,8 +200,8 @@ impl State {
         StateGuard::all(self)
     }
 
-    /// Looks for some keys and locks what they need: their shards, or all when other
-    /// blocks may have to make room for new ones.
+    /// Finds some keys and locks the shards they need, or all shards when blocks may have to make
+    /// room for new ones.
     pub fn look_up<'k>(
         &self,
         keys: impl Iterator<Item = &'k str>,
@@ -228,8 +227,8 @@ impl State {
         (all, known)
     }
 
-    /// Puts a block from a snapshot at the newest end, also past the bound. A key that is
-    /// there already is refused.
+    /// Puts a block from a snapshot at the newest end, even past the bound. False if the key is
+    /// there already.
     pub fn adopt(&mut self, mut entity: Entity) -> bool {
         let hash = self.hasher.hash_one(entity.key_bytes());
         let Self { shards, hasher, counters: Counters { stamps, len }, .. } = self;
@@ -245,13 +244,13 @@ impl State {
         shard.insert(hash, entity, hasher).is_some()
     }
 
-    /// Lets what is past the bound leave uncounted, the oldest first.
+    /// Removes blocks past the bound, the oldest first, without counting them.
     pub fn limit(&mut self) {
         let mut all = self.all();
         while all.len() > self.max_keys && all.remove_oldest().is_some() {}
     }
 
-    /// Puts all of another state, of the same hasher, in place of this, which is locked.
+    /// Exchanges the whole state, which is locked, for another of the same hasher.
     pub(crate) fn exchange<'l>(
         &self,
         other: &mut Self,
@@ -274,8 +273,8 @@ impl State {
         self.hasher.hash_one(key.as_bytes())
     }
 
-    /// The shard of a number. A thread that panicked while it held it cannot have left it
-    /// half changed in a way that matters more than the service.
+    /// The shard of a number. A thread that panicked while it held the lock can leave it half
+    /// changed, but the service matters more.
     pub(crate) fn lock(&self, number: usize) -> Option<MutexGuard<'_, Shard>> {
         Some(self.shards.get(number)?.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -317,13 +316,13 @@ impl PassesGuard<'_> {
         Arc::make_mut(&mut self.passes).apply(change, self.max);
     }
 
-    /// Puts others in their place, as many as there is room for.
+    /// Replaces the passes, as many as there is room for.
     pub fn replace(&mut self, mut passes: Arc<Passes>) {
         Arc::make_mut(&mut passes).limit(self.max);
         *self.passes = passes;
     }
 
-    /// A copy, for which the state pays when it changes them while the copy is there.
+    /// A copy; the state copies its passes at the next change if the copy still exists.
     pub(crate) fn freeze(&self) -> Arc<Passes> {
         Arc::clone(&self.passes)
     }

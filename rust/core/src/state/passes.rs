@@ -1,5 +1,5 @@
-//! What is remembered of the passes of solved challenges: which are revoked, and which were shown
-//! from another network (docs/decision.md, "Proofs of challenges").
+//! The passes of solved challenges: which are revoked, and which were shown from another network
+//! (docs/decision.md, "Proofs of challenges").
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,19 +7,19 @@ use foldhash::fast::RandomState;
 use tidegate_proof::Network;
 use uuid::Uuid;
 
-/// The most passes that are remembered, however many keys are.
+/// The most passes that are remembered, whatever the number of keys.
 pub const MAX_PASSES: usize = 100_000;
 
-/// What is remembered of one pass.
+/// The state of one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
     pub expires_at: i64,
     pub is_revoked: bool,
-    /// The one other network from which it is good too.
+    /// The one other network from which it is valid too.
     pub moved_to: Option<Network>,
 }
 
-/// What becomes of a pass.
+/// A change of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassChange {
     pub pass_id: Uuid,
@@ -35,10 +35,10 @@ pub enum PassDoes {
     Move(Network),
 }
 
-/// The order in which passes are evicted: those that are not revoked first, each kind by its end.
+/// The order of eviction: passes that are not revoked come first, each kind by its end.
 type Place = (bool, i64, Uuid);
 
-/// The passes of a tenant of which something is remembered.
+/// The passes of a tenant that have a state.
 #[derive(Clone, Debug, Default)]
 pub struct Passes {
     by_id: HashMap<Uuid, Pass, RandomState>,
@@ -54,7 +54,7 @@ impl Passes {
         self.by_id.get(&pass_id)
     }
 
-    /// Of all of them a single one, if it is there.
+    /// A copy with this pass alone, if it is there.
     pub fn only(&self, pass_id: Uuid) -> Self {
         let mut only = Self::default();
         if let Some(&pass) = self.get(pass_id) {
@@ -68,7 +68,7 @@ impl Passes {
         self.order.iter().filter_map(|&(.., id)| Some((id, self.by_id.get(&id)?)))
     }
 
-    /// Changes a pass, once those that have expired are forgotten. At most `max` are kept.
+    /// Changes a pass after expired ones are removed. Keeps at most `max`.
     pub fn apply(&mut self, change: &PassChange, max: usize) {
         self.forget_expired(change.at);
         if change.expires_at <= change.at {
@@ -87,7 +87,7 @@ impl Passes {
         self.put(change.pass_id, pass);
     }
 
-    /// Puts a pass in place; whether it was not there yet.
+    /// Puts a pass in place. Returns whether it is new.
     pub fn put(&mut self, pass_id: Uuid, pass: Pass) -> bool {
         let before = self.remove(pass_id);
         self.order.insert((pass.is_revoked, pass.expires_at, pass_id));
@@ -95,7 +95,7 @@ impl Passes {
         before.is_none()
     }
 
-    /// Lets what is past a bound leave, in order.
+    /// Removes passes past a bound, in order.
     pub fn limit(&mut self, max: usize) {
         while self.order.len() > max {
             let Some(&(.., id)) = self.order.first() else { break };

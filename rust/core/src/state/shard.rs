@@ -1,5 +1,5 @@
-//! A part of the state, by the hashes of its keys: what one decision locks and
-//! another, of other actors, does not wait for.
+//! A part of the state, chosen by the hashes of its keys: one decision locks it, and decisions on
+//! other actors do not wait.
 
 use std::hash::BuildHasher;
 
@@ -20,7 +20,7 @@ const KEYS_OF_A_TABLE: usize = 4_096;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Shard {
-    /// Without and with mitigations after the last stamp.
+    /// Blocks without and with mitigations after their last stamp.
     plain: Queue,
     mitigated: Queue,
     entities: FreezableSlab<Entity>,
@@ -86,7 +86,7 @@ impl Shard {
         });
     }
 
-    /// Puts another block in place of one, as the newest stamp.
+    /// Replaces a block and gives it the newest stamp.
     pub(crate) fn rewrite(
         &mut self,
         index: u32,
@@ -99,7 +99,7 @@ impl Shard {
         });
     }
 
-    /// Changes a block and takes it to the new end of the queue that it belongs to then.
+    /// Changes a block and moves it to the new end of its queue after the change.
     fn stamp(&mut self, index: u32, change: impl FnOnce(&mut Entity)) {
         let Some(entity) = self.entities.get_mut(index) else { return };
         let was_mitigated = entity.is_mitigated();
@@ -141,7 +141,7 @@ impl Shard {
     }
 }
 
-/// The table of a hash, by bits that neither tell its shard nor are used within a table.
+/// The table of a hash, by bits that neither determine its shard nor are used within a table.
 fn table_of(hash: u64, tables: usize) -> usize {
     (u64::from((hash >> 24) as u32).wrapping_mul(tables as u64) >> 32) as usize
 }

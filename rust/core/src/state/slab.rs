@@ -1,6 +1,5 @@
-//! Slots with stable numbers, each in one queue: what an ordered, bounded
-//! collection needs to find, reorder and evict its members in constant time
-//! without a pointer of its own.
+//! Slots with stable numbers, each in one queue: an ordered, bounded collection finds, reorders and
+//! evicts its members in constant time without a pointer of its own.
 
 use std::marker::PhantomData;
 
@@ -9,7 +8,7 @@ use crate::state::cow_vec::CowVec;
 /// No slot: the end of a queue and of the list of free slots.
 const NONE: u32 = u32::MAX;
 
-/// What slots are kept in.
+/// The storage of slots.
 pub trait Storage<E>: Default {
     fn count(&self) -> usize;
     fn get(&self, index: usize) -> Option<&E>;
@@ -80,7 +79,7 @@ pub struct Slot<T> {
     newer: u32,
 }
 
-/// One order over some of the slots of a slab, oldest first.
+/// An order over some of the slots of a slab, oldest first.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
     oldest: u32,

@@ -1,5 +1,5 @@
-//! The text of a key as a block keeps it: beside the rest if it is short, as that of one
-//! address is, so that comparing it reads no other memory.
+//! The text of a key in its block. A short text, such as an address, lies within the block, so that
+//! comparing it reads no other memory.
 
 /// Bytes of a short key.
 const SHORT: usize = 22;

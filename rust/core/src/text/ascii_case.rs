@@ -1,4 +1,4 @@
-//! ASCII letters in one case, without a copy where they are in it already.
+//! ASCII letters in one case, without a copy if they are in it already.
 
 use bumpalo::Bump;
 use wide::u8x16;
@@ -23,8 +23,8 @@ pub(crate) fn upper<'a>(text: &'a str, arena: &'a Bump) -> &'a str {
     copy
 }
 
-/// Whether there is an ASCII capital; sixteen or eight bytes a step, since every event
-/// has many texts, and most are short.
+/// Whether there is an ASCII capital; it reads sixteen or eight bytes a step, since every event has
+/// many texts, and most are short.
 #[inline]
 pub(crate) fn has_upper(text: &[u8]) -> bool {
     let (blocks, rest) = text.as_chunks::<16>();
@@ -52,7 +52,7 @@ fn has_upper_16(bytes: [u8; 16]) -> bool {
 #[inline]
 fn has_upper_8(bytes: [u8; 8]) -> bool {
     const EACH: u64 = 0x0101_0101_0101_0101;
-    /// What lifts a byte to its top bit from `A`, and from what follows `Z`.
+    /// The number that, added to a byte, sets its top bit from `A` on, or after `Z`.
     const FROM_A: u64 = 0x80 - b'A' as u64;
     const AFTER_Z: u64 = 0x80 - b'[' as u64;
     // Without its top bit no byte carries into the next.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What went wrong in an evaluation. The texts are stable for ever.
+/// The fault of an evaluation. The texts are stable for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     NoSuchKey,
@@ -32,7 +32,7 @@ impl ErrorCode {
         }
     }
 
-    /// What the code means, in words for a person.
+    /// The meaning of the code, in words for a person.
     pub const fn message(self) -> &'static str {
         match self {
             Self::NoSuchKey => "the map has no such key",
@@ -48,7 +48,7 @@ impl ErrorCode {
     }
 }
 
-/// Where in the text of an expression: code points, half open.
+/// A range in the text of an expression: code points, half open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     pub start: u32,
@@ -72,8 +72,8 @@ pub struct EventError {
     pub offset: Option<usize>,
 }
 
-/// A bundle of programs that is refused: it was not made by this version's
-/// checker, or it was changed on the way.
+/// A refused bundle of programs: this version's checker did not make it, or it was changed on the
+/// way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramError {
     pub message: String,

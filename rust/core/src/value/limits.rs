@@ -1,5 +1,5 @@
-//! Bounds on an evaluation and an event: those of `tidegate.limits` that compiled rules need, with
-//! the same names and defaults. The checker holds the others.
+//! Bounds on an evaluation and an event: the part of `tidegate.limits` that compiled rules need,
+//! with the same names and defaults. The checker holds the rest.
 
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ pub const MAX_VALUE_DEPTH: usize = 96;
 /// would cross it.
 pub const REGEX_SUBJECT_BYTES: usize = 16 * 1024;
 
-/// How far an event may be ahead of the time it was received, in nanoseconds: clocks differ.
+/// The most that an event's time may be after its receipt, in nanoseconds: clocks differ.
 pub const CLOCK_TOLERANCE: i64 = 300_000_000_000;
 
 /// The highest threshold of a window.

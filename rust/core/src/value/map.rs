@@ -18,8 +18,7 @@ pub struct Map<'a> {
     positions: HashTable<usize>,
 }
 
-/// What two keys must share to be the same key: integers are one whatever
-/// their kind, and `true` is never `1`.
+/// The identity of a key: integers are one kind, whatever their type, and `true` is never `1`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Token<'k> {
     Bool(bool),
@@ -28,7 +27,7 @@ enum Token<'k> {
 }
 
 impl<'k> Token<'k> {
-    /// The token of a value used as a key, or None for what can be no key.
+    /// The token of a value used as a key, or None for a value that cannot be one.
     fn of(key: &'k Value<'_>) -> Option<Self> {
         match key {
             Value::Bool(value) => Some(Self::Bool(*value)),

@@ -13,13 +13,13 @@ pub(crate) const fn units(bytes: usize) -> u64 {
     (bytes / BYTES_A_UNIT) as u64
 }
 
-/// Counts what one evaluation spends and knows what it may build.
+/// Counts the units of one evaluation and bounds the values it builds.
 #[derive(Clone, Debug)]
 pub struct Meter {
     spent: u64,
     limit: u64,
     string_bytes: usize,
-    /// What is done for it, of which the cost says too little.
+    /// The work of the evaluation, for which the cost says too little.
     pub(crate) work: Work,
 }
 
@@ -28,7 +28,7 @@ impl Meter {
         Self::within(limits, Work::unlimited())
     }
 
-    /// The same, for an evaluation that does no more than there is left to do.
+    /// The same, for an evaluation that does no more than the work that is left.
     pub(crate) const fn within(limits: &Limits, work: Work) -> Self {
         Self { spent: 0, limit: limits.cost, string_bytes: limits.string_bytes, work }
     }

@@ -56,7 +56,7 @@ fn split_timestamp(text: &str) -> Option<(DateTime, i32)> {
     Some((local, parse_offset(offset)?))
 }
 
-/// The nanoseconds of a fraction, 0 without one, and what follows it.
+/// The nanoseconds of a fraction, 0 without one, and the text after it.
 fn split_fraction(text: &[u8]) -> Option<(i32, &[u8])> {
     const SECOND: i32 = 1_000_000_000;
     let Some(mut rest) = text.strip_prefix(b".") else {
@@ -128,8 +128,7 @@ pub fn parse_duration(text: &str) -> Result<Duration> {
         .ok_or(TimeTextError::OutOfRange)
 }
 
-/// The nanoseconds of the first number and unit (`None` when they overflow), and
-/// what follows them.
+/// The nanoseconds of the first number and unit (`None` if they overflow), and the text after them.
 fn split_part(text: &str) -> Option<(Option<i128>, &str)> {
     let (whole, rest) = split_digits(text);
     let (fraction, rest) = match rest.strip_prefix('.') {
@@ -148,7 +147,7 @@ fn split_digits(text: &str) -> (&str, &str) {
     text.split_at_checked(end).unwrap_or((text, ""))
 }
 
-/// The nanoseconds of a unit, and what follows it.
+/// The nanoseconds of a unit, and the text after it.
 fn split_unit(text: &str) -> Option<(i128, &str)> {
     const UNITS: [(&str, i128); 8] = [
         ("ms", 1_000_000),

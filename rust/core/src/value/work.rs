@@ -1,6 +1,6 @@
-//! What is done for a decision: counted, not timed (docs/decision.md, "Budget").
+//! The work of a decision: counted, not timed (docs/decision.md, "Budget").
 
-/// Counts what is done, and knows how much may be.
+/// Counts work up to a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
     done: u64,
@@ -14,12 +14,12 @@ impl Default for Work {
 }
 
 impl Work {
-    /// No more than a limit, in units.
+    /// Work up to a limit, in units.
     pub(crate) const fn up_to(limit: u64) -> Self {
         Self { done: 0, limit }
     }
 
-    /// As much as there is to do.
+    /// Work without a limit.
     pub(crate) const fn unlimited() -> Self {
         Self::up_to(u64::MAX)
     }
@@ -34,8 +34,8 @@ impl Work {
         self.done = self.done.saturating_add(units);
     }
 
-    /// Whether more was done than may be: what follows is left undone, and what it would have
-    /// come to is not asked for.
+    /// Whether the work is past its limit: callers leave the rest undone and ask for no outcome of
+    /// it.
     #[inline]
     pub(crate) const fn is_over(self) -> bool {
         self.done > self.limit

@@ -19,7 +19,7 @@ use crate::convert::error::{event_error_object, value_error};
 
 type Read<'a> = Vec<Result<Call<'a>, Refusal>>;
 
-/// Bodies, and memory for what is read of them.
+/// Bodies, and memory for reading them.
 struct Bodies {
     texts: Vec<PyBackedBytes>,
     endpoints: Vec<Endpoint>,
@@ -132,7 +132,7 @@ impl PyCalls {
     }
 }
 
-/// Why a call is refused: an `EventError`, or a word for it.
+/// The reason why a call is refused: an `EventError`, or a word.
 fn shown(py: Python<'_>, refusal: &Refusal) -> PyResult<Py<PyAny>> {
     let word = match refusal {
         Refusal::Event(error) => return event_error_object(py, error.clone().into()),
@@ -143,7 +143,7 @@ fn shown(py: Python<'_>, refusal: &Refusal) -> PyResult<Py<PyAny>> {
     Ok(word.into_pyobject(py)?.into_any().unbind())
 }
 
-/// The number of a call, its endpoint, the id of its decision, and what came of it.
+/// The number of a call, its endpoint, the id of its decision, and its outcome.
 type Decided = (usize, Endpoint, [u8; 16], Result<Answered, EventError>);
 
 /// Decisions made together. See `_native.pyi`.

@@ -288,7 +288,7 @@ impl Drop for PyEngine {
     }
 }
 
-/// Definitions, trained on events if there are some, and what they need to read events.
+/// Definitions, trained on events if there are some, and the data they need to read events.
 fn read_definitions(
     py: Python<'_>,
     bundle: &[u8],
@@ -307,7 +307,7 @@ fn read_definitions(
 }
 
 impl PyEngine {
-    /// What is known of a decision beforehand.
+    /// The known parts of a decision.
     fn given(&self, ended_at: Option<Vec<PyBackedStr>>, proofs: Option<&[u8]>) -> Result<Given> {
         let budget = match ended_at {
             None => Budget::Own,
@@ -394,7 +394,7 @@ impl EventSource for Object<'_> {
     }
 }
 
-/// Nanoseconds since 1970; what does not fit counts as the nearer end.
+/// Nanoseconds since 1970; a time out of range counts as the nearer end.
 #[derive(Clone, Copy)]
 struct Received(i64);
 

@@ -1,11 +1,11 @@
-//! `tidegate._native.LearnedNames`: what a store learns of the names in its log.
+//! `tidegate._native.LearnedNames`: the names in a store's log.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use tidegate_core::service::catalog::{LearnedNames, distinct};
 
-/// What a part of the log has of one tenant's names. See `_native.pyi`.
+/// The names of one tenant in a part of the log. See `_native.pyi`.
 #[pyclass(name = "LearnedNames", module = "tidegate._native")]
 pub(crate) struct PyLearnedNames {
     names: LearnedNames,

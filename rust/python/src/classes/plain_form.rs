@@ -1,9 +1,9 @@
-//! The plain form of a request, with what each of its targets means to Python.
+//! The plain form of a request, with Python's object for each of its targets.
 
 use pyo3::prelude::*;
 use tidegate_core::service::plain_request::{PlainForm, PlainRequest};
 
-/// What a request goes to, the API key, its own id, and the body.
+/// The target of a request, the API key, the request's own id, and the body.
 type Read<'d> = (Py<PyAny>, &'d [u8], Option<&'d [u8]>, &'d [u8]);
 
 /// Recognises plain requests. See `_native.pyi`.

@@ -1,4 +1,4 @@
-//! What reads the proofs of a tenant's challenges.
+//! Keys that verify the proofs of a tenant's challenges.
 
 use std::sync::Arc;
 

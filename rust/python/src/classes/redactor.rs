@@ -1,4 +1,4 @@
-//! What may be kept of an event.
+//! The redactor of events.
 
 use std::sync::Arc;
 

@@ -26,10 +26,10 @@ use crate::convert::value::to_python;
 const RULES_WORTH_A_DETACH: usize = 32;
 /// A set of fewer rules is dropped at once.
 const RULES_WORTH_A_THREAD: usize = 1_000;
-/// A set of at most this number of rules keeps all ids as objects. Of a larger one they would
-/// be seen in the time of the first answer, and in memory.
+/// A set of at most this number of rules keeps all ids as objects. For a larger one that would be
+/// noticed in the time of the first answer, and in memory.
 const FEW: usize = 2048;
-/// An answer is long that names more rules than this, and this part of all rules.
+/// An answer is long if it names more rules than this, and more than this part of all rules.
 const LONG: usize = 64;
 const LONG_PART: usize = 16;
 
@@ -44,7 +44,7 @@ type WireOutcome = (Option<Vec<u8>>, Option<&'static str>, Option<(u32, u32)>, u
 pub(crate) struct PyRuleSet {
     pub(crate) rules: Arc<RuleSet>,
     pub(crate) user_agents: Option<&'static UserAgents>,
-    /// All ids, kept since the first answer, or the first long one where rules are many.
+    /// All ids, kept since the first answer, or since the first long one if there are many rules.
     ids: PyOnceLock<Box<[Py<PyString>]>>,
 }
 
@@ -198,7 +198,7 @@ impl PyRuleSet {
         MATCHES.get(py)?.call1((self.names(py, matched)?, failed))
     }
 
-    /// The ids of some rules; those of few rules and of a long answer are made once for all
+    /// The ids of some rules; objects for few rules and for a long answer are made once for all
     /// answers.
     fn names<'py>(&self, py: Python<'py>, rules: &[u32]) -> PyResult<Bound<'py, PyList>> {
         if self.rules.len() > FEW && rules.len() < LONG.max(self.rules.len() / LONG_PART) {
@@ -211,7 +211,7 @@ impl PyRuleSet {
         PyList::new(py, rules.iter().map(|rule| Some(ids.get(*rule as usize)?.bind(py))))
     }
 
-    /// Hands over the record of a context.
+    /// Calls a function with the record of a context.
     fn with_record<T>(
         &self,
         context: &Bound<'_, PyAny>,

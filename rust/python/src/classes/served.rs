@@ -23,7 +23,7 @@ pub(crate) struct PyServed {
 }
 
 impl PyServed {
-    /// By the definitions that decided.
+    /// A decision, with the names of the definitions that decided.
     pub(crate) fn new(served: Served, definitions: &Definitions) -> Self {
         let answered = served.answered(definitions);
         let mode = answered.map(|(_, mode)| mode);

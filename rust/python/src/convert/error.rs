@@ -26,7 +26,7 @@ impl ImportedClass {
         self.class.import(py, self.module, self.name)
     }
 
-    /// An exception of the class, or the one that came of making it.
+    /// An exception of the class, or the exception that making it raised.
     fn raised(&self, arguments: impl for<'py> PyCallArgs<'py>) -> PyErr {
         Python::attach(|py| match self.get(py).and_then(|class| class.call1(arguments)) {
             Ok(error) => PyErr::from_value(error),
@@ -43,9 +43,9 @@ static SNAPSHOT_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "Sn
 static EFFECTS_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "EffectsError");
 static SPAN: ImportedClass = ImportedClass::new("tidegate.language.tree.ast", "Span");
 
-/// Why a call fails.
+/// The reason why a call fails.
 pub(crate) enum Error {
-    /// An event is refused. It is no exception yet: objects around the place add to its pointer,
+    /// An event is refused. It is not an exception yet: the enclosing objects add to its pointer,
     /// and a batch has it among its answers.
     Event(Box<EventError>),
     Python(PyErr),
@@ -119,12 +119,12 @@ pub(crate) fn event_error_object(py: Python<'_>, error: Error) -> PyResult<Py<Py
     }
 }
 
-/// `ValueError` with what is wrong.
+/// A `ValueError` with the text of an error.
 pub(crate) fn value_error(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// A value, written out, is larger than what crosses the border.
+/// The refusal of a value that, written out, is larger than may cross the border.
 pub(crate) fn too_many_parts() -> PyErr {
     let limit = tidegate_core::program::constant::MAX_PARTS;
     value_error(format!("the value has more than {limit} parts"))

@@ -1,5 +1,5 @@
-//! Events from Python: a dict, of which only what some program reads is looked
-//! at, or JSON in bytes.
+//! Events from Python: a dict, of which only the members that some program reads are converted, or
+//! JSON in bytes.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -27,7 +27,7 @@ use tidegate_core::value::{List, Text, Timestamp, Value};
 use crate::convert::error::{Error, Result, value_error};
 use crate::convert::value::from_python;
 
-/// Reads what the layout needs of an event; text of a dict is copied to the arena.
+/// Reads the members of an event that the layout needs; text of a dict is copied to the arena.
 pub(crate) fn read_event<'a>(
     event: &'a Bound<'_, PyAny>,
     layout: &Layout,
@@ -40,8 +40,8 @@ pub(crate) fn read_event<'a>(
     }
 }
 
-/// As [`read_event`], with what only a decision asks: whether the event has content, and its first
-/// unknown member.
+/// As [`read_event`], with facts that only a decision needs: whether the event has content, and its
+/// first unknown member.
 pub(crate) fn read_whole_event<'a>(
     event: &'a Bound<'_, PyAny>,
     layout: &Layout,
@@ -155,7 +155,7 @@ impl<'a> DictReader<'_, 'a> {
         Ok(())
     }
 
-    /// A member of the event that is neither absent, nor null, nor a variable.
+    /// A member of the event that is not absent, null or a variable.
     fn member<'py>(
         &self,
         members: &Bound<'py, PyDict>,
@@ -219,7 +219,7 @@ impl<'a> DictReader<'_, 'a> {
         Ok(entries.into_bump_slice())
     }
 
-    /// Keeps `fields.body`, and gives its text when it is a value like others.
+    /// Keeps `fields.body`, and gives its text if it is an ordinary value.
     fn body(&self, value: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<Option<&'a str>> {
         if as_sequence(value).is_none() && as_object(value)?.is_none() {
             let text = self.entry(value, (Section::Fields, "body"))?;
@@ -328,12 +328,12 @@ impl<'a> DictReader<'_, 'a> {
 /// Builds values of Python objects, held to the limits of an event.
 struct ValueReader<'r, 'l, 'a> {
     reader: &'r DictReader<'l, 'a>,
-    /// False once a part has been met that stands for no value of the language.
+    /// False after a part that is not a value of the language.
     is_value: bool,
 }
 
 impl<'a> ValueReader<'_, '_, 'a> {
-    /// The value of an object that this many objects and arrays enclose.
+    /// The value of an object inside this many objects and arrays.
     fn value(&mut self, object: &Bound<'_, PyAny>, depth: usize) -> Result<Value<'a>> {
         if let Ok(text) = object.cast::<PyString>() {
             return Ok(Value::String(Text::Borrowed(self.reader.string(text)?)));
@@ -384,7 +384,7 @@ impl<'a> ValueReader<'_, '_, 'a> {
         Ok(Value::Double(text.parse().unwrap_or(f64::INFINITY)))
     }
 
-    /// What JSON has no form for.
+    /// A value that JSON has no form for.
     fn other(&mut self, object: &Bound<'_, PyAny>) -> Result<Value<'a>> {
         let py = object.py();
         from_python(object, self.reader.arena).or_else(|error| {
@@ -395,7 +395,7 @@ impl<'a> ValueReader<'_, '_, 'a> {
         })
     }
 
-    /// The depth inside an object or array.
+    /// One level deeper, inside an object or array.
     fn inside(&self, depth: usize) -> Result<usize> {
         let deepest = self.reader.limits.event_depth;
         if depth >= deepest {
@@ -405,8 +405,8 @@ impl<'a> ValueReader<'_, '_, 'a> {
     }
 }
 
-/// The object where a variable stands, and the members that lead to it: its full
-/// name, or else its dotted parts.
+/// The object in the place of a variable, and the members that lead to it: its full name, or else
+/// its dotted parts.
 fn find<'py, 'n>(
     members: &Bound<'py, PyDict>,
     name: &'n str,
@@ -442,7 +442,7 @@ fn has_content(members: &Bound<'_, PyAny>) -> Result<bool> {
     Ok(members.is_some_and(|members| members.iter().any(|(_, value)| !value.is_none())))
 }
 
-/// Whether a value has no number that is infinite or none.
+/// Whether every number of a value is finite.
 fn is_finite(value: &Value<'_>) -> bool {
     match value {
         Value::Double(number) => number.is_finite(),
@@ -452,7 +452,7 @@ fn is_finite(value: &Value<'_>) -> bool {
     }
 }
 
-/// The dict that a mapping is, or is copied to.
+/// The dict itself, or a copy of another mapping as one.
 fn as_dict<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDict>>> {
     if let Ok(dict) = value.cast::<PyDict>() {
         return Ok(Some(dict.clone()));
@@ -463,7 +463,7 @@ fn as_dict<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDict>>>
     }
 }
 
-/// The dict of a mapping whose names are strings, as those of a JSON object are.
+/// The dict of a mapping whose names are all strings, as in a JSON object.
 fn as_object<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDict>>> {
     let is_object =
         |dict: &Bound<'py, PyDict>| dict.iter().all(|(name, _)| name.is_instance_of::<PyString>());

@@ -1,5 +1,5 @@
-"""What is derived from the log moves into a file of its own; decisions are found in the log;
-snapshots are in parts."""
+"""Derived data moves into a file of its own; decisions are found in the log; snapshots are in
+parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS_A_READ = 64
 
 
 def upgrade() -> None:
-    """Give the rows of the log the ids they hold, and drop what is derived of it."""
+    """Give the rows of the log their ids, and drop the tables derived of it."""
     connection = op.get_bind()
     connection.execute(sa.text("ALTER TABLE decision_log RENAME TO decision_log_before"))
     op.drop_index("ix_decision_log_tenant_id_first_seq")
@@ -142,7 +142,7 @@ def packed_rows(connection: sa.Connection) -> Iterator[tuple[int, bytes]]:
 
 
 def write_audit(connection: sa.Connection, entry: list[Any]) -> None:
-    """What stood behind the index of a lift: actor, kind, object, mitigations, request."""
+    """The rest of a lift's index entry: actor, kind, object, mitigations, request."""
     actor, kind, object_id, before, request_id = entry[14]
     connection.execute(
         sa.text("""

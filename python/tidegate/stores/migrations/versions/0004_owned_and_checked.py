@@ -67,7 +67,7 @@ def _tenant() -> sa.Column[bytes]:
 
 
 def _copy(table: str, columns: str) -> None:
-    """Fill a new table from the one that was there, which goes."""
+    """Fill a new table from the old one, and drop the old one."""
     op.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {table}_before")  # noqa: S608
     op.drop_table(f"{table}_before")
 

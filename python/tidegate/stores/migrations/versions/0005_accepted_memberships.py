@@ -10,7 +10,7 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Give memberships the time; those that there are count as accepted when they were made."""
+    """Give memberships the time; existing ones count as accepted when they were made."""
     with op.batch_alter_table("memberships", recreate="always") as memberships:
         memberships.drop_constraint("fk_memberships_user_id", type_="foreignkey")
         memberships.add_column(sa.Column("accepted_at_ns", sa.BigInteger(), nullable=True))

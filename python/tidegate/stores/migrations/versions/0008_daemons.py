@@ -1,4 +1,4 @@
-"""Daemons that decide elsewhere: what they said of themselves, and how far their decisions came."""
+"""Daemons that decide elsewhere: their last reports, and their last decisions in the log."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ fn definitions(cost: u64, policies: &[Json]) -> Definitions {
     Definitions::from_json(bundle.to_string().as_bytes()).unwrap()
 }
 
-/// How many clause groups the search leads to, those that are left, and the steps to tell errors.
+/// The number of clause groups found by the search, then of those kept, and the steps for errors.
 fn surveyed(definitions: &Definitions, path: Option<&str>) -> (usize, Vec<u32>, Vec<Step>) {
     let mut known = KnownOutcomes::default();
     let mut record = Record::empty(&definitions.layout);

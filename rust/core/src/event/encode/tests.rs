@@ -2,7 +2,7 @@ use super::*;
 use crate::event;
 use crate::value::address::Network;
 
-/// Those of a set without databases.
+/// The settings of a set without databases.
 fn settings<'s>(trusted_proxies: &'s NetworkSet, limits: &'s Limits) -> Settings<'s> {
     Settings { trusted_proxies, databases: None, user_agents: None, limits }
 }

@@ -2,10 +2,10 @@
 
 use crate::index::postings::{CommonValues, Meaning, Posting};
 
-/// How many are looked at together.
+/// The size of a batch.
 const TOGETHER: usize = 64;
 
-/// Postings of conditions that are true, without those that are known to lack something.
+/// Postings of true conditions, without those known to lack a common subexpression.
 #[derive(Debug)]
 pub(crate) struct Batch {
     postings: [Posting; TOGETHER],

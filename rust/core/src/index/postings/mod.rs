@@ -23,7 +23,7 @@ use crate::value::work::Work;
 pub(crate) struct CommonSubexpression {
     pub(crate) program: u32,
     pub(crate) path: Box<[u16]>,
-    /// If what the search found says whether it is true.
+    /// Present if the search may say whether it is true.
     pub(crate) known: Option<Known>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Whether it is the condition of a number, no more and no less.
+    /// Whether it is exactly the condition of a number.
     pub(crate) fn is_condition(&self, number: u32) -> bool {
         let condition = Exact::One { condition: number, is_positive: true };
         self.exact == condition && self.preconditions.is_empty()
@@ -61,7 +61,7 @@ pub(crate) struct Posting {
     pub(crate) meaning: Meaning,
 }
 
-/// What it means for a rule that a condition is true and nothing it needs is missing.
+/// What follows for a rule if a condition is true and nothing it needs is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     MaybeTrue,
@@ -71,7 +71,7 @@ pub(crate) enum Meaning {
 /// The candidates of each condition, in one piece of memory.
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
-    /// By condition: where its postings begin; one more than there are conditions.
+    /// The start of each condition's postings, and the end of the last.
     starts: Box<[u32]>,
     postings: Box<[Posting]>,
 }
@@ -95,16 +95,16 @@ impl Postings {
     }
 }
 
-/// What is known of the shared subexpressions for one event; each is tested when first needed.
+/// The values of the shared subexpressions for one event; each is tested on first use.
 pub(crate) struct CommonValues<'a, 'e> {
     shared: &'a [CommonSubexpression],
     programs: &'a [Program],
     record: &'e Record<'a>,
     lists: &'a Lists,
-    /// What the search found; None where some of it may not be true.
+    /// The conditions found; None if some of them may not be true.
     found: Option<&'e Marks>,
     meter: Meter,
-    /// Whether one that is an error counts as not true.
+    /// Whether a subexpression that is an error counts as not true.
     drops_errors: bool,
     known: u64,
     missing: u64,
@@ -113,8 +113,7 @@ pub(crate) struct CommonValues<'a, 'e> {
 }
 
 impl<'a, 'e> CommonValues<'a, 'e> {
-    /// At first only those that are `searched` are known: each is the condition of its own
-    /// number.
+    /// At first only `searched` ones are known: each is the condition of its own number.
     pub(crate) fn new(
         (shared, searched): (&'a [CommonSubexpression], u64),
         programs: &'a [Program],
@@ -144,24 +143,24 @@ impl<'a, 'e> CommonValues<'a, 'e> {
         Self { drops_errors: false, ..self }
     }
 
-    /// The same after some work.
+    /// The same, counting on from some work.
     pub(crate) fn after(mut self, work: Work) -> Self {
         self.meter.work = work;
         self
     }
 
-    /// The work done up to now.
+    /// The work done so far.
     pub(crate) const fn work(&self) -> Work {
         self.meter.work
     }
 
-    /// Whether something that is needed is known not to be true.
+    /// Whether a required subexpression is known not to be true.
     #[inline]
     pub(crate) const fn is_known_to_lack(&self, required: u64) -> bool {
         required & self.missing != 0
     }
 
-    /// Whether something that is needed is not true.
+    /// Whether a required subexpression is not true.
     #[inline]
     pub(crate) fn lacks(&mut self, required: u64) -> bool {
         if self.is_known_to_lack(required) {
@@ -171,7 +170,7 @@ impl<'a, 'e> CommonValues<'a, 'e> {
         unknown != 0 && self.are_missing(unknown)
     }
 
-    /// Tests those that are unknown, until one is not true.
+    /// Tests unknown subexpressions until one is not true.
     #[inline(never)]
     fn are_missing(&mut self, mut unknown: u64) -> bool {
         while unknown != 0 {
@@ -186,7 +185,7 @@ impl<'a, 'e> CommonValues<'a, 'e> {
         false
     }
 
-    /// Whether what is not missing is not all known to be true either.
+    /// Whether some that are not missing are not known to be true either.
     pub(crate) const fn are_open(&self) -> bool {
         self.is_open
     }

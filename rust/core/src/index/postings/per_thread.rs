@@ -4,11 +4,11 @@ use std::cell::RefCell;
 
 use crate::index::scratch::Scratch;
 
-/// How many scratches a thread keeps; past that the least recent is dropped.
+/// The number of scratches that a thread keeps; more drop the least recent.
 const KEPT: usize = 8;
 
 thread_local! {
-    /// By the number of their index, the most recent last.
+    /// Scratches by the number of their index, the most recent last.
     static SCRATCHES: RefCell<Vec<(u64, Box<Scratch>)>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,4 +1,4 @@
-//! What an event must meet for rules to be passed over.
+//! Facts that an event must meet for an index to pass over rules.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ pub(crate) struct Preconditions {
 }
 
 impl Preconditions {
-    /// Those of rules. A rule without an access path is passed over only for common subexpressions
-    /// that it lacks.
+    /// The preconditions of rules. A rule without an access path is passed over only for missing
+    /// common subexpressions.
     pub(crate) fn new(
         rules: &[IndexedRule],
         access_paths: &[Result<AccessPath<'_>, Reason>],

@@ -1,5 +1,5 @@
-//! The access path of a rule: the conditions that make it a candidate, and what the rule needs
-//! beside the one that is true.
+//! The access path of a rule: the conditions that make it a candidate, and the other expressions
+//! that each of them requires.
 //!
 //! A candidate costs little where it lacks a shared subexpression, which is tested once for all
 //! rules, and where it is proven without evaluation. So a condition that is often true of rules
@@ -10,54 +10,54 @@ use smallvec::SmallVec;
 use crate::index::requirements::error_free::Requirement;
 use crate::index::requirements::formula::{Exact, Necessary, Reason, Watch};
 
-/// What it takes to evaluate a rule, in units of what a candidate takes.
+/// The cost of evaluating a rule, in units of the cost of a candidate.
 const EVALUATION: f64 = 48.0;
-/// How many times as much a candidate counts that is one on every event.
+/// The extra weight of a rule that is a candidate on every event.
 const ALWAYS: f64 = 2.0;
 
-/// What is believed of events.
+/// The estimated frequencies of events.
 #[derive(Clone, Copy)]
 pub(crate) struct Odds<'o> {
     /// How often each condition is true.
     pub(crate) weights: &'o [f64],
-    /// Whether an expression is tested once for all rules.
+    /// Whether an expression is evaluated once for all rules.
     pub(crate) is_shared: &'o dyn Fn(&Exact) -> bool,
 }
 
 impl Odds<'_> {
-    /// How often an expression is true that is tested once for all rules.
+    /// The frequency of an expression that is evaluated once for all rules.
     fn of_shared(self, exact: &Exact) -> Option<f64> {
         (self.is_shared)(exact).then(|| exact.weight(self.weights))
     }
 }
 
-/// The cheapest conditions of which one must be true.
+/// The cheapest set of conditions of which one must be true.
 #[derive(Debug, PartialEq)]
 pub(crate) struct AccessPath<'t> {
-    /// In ascending order of their conditions, each once.
+    /// Distinct terms, in ascending order of their conditions.
     pub(crate) terms: Vec<Term<'t>>,
-    /// What must be met for the rule to be false when none of them is true.
+    /// The requirements under which the rule is false if none of the terms is true.
     pub(crate) requirements: Vec<Requirement>,
-    /// Why there is a term without a condition, if all else has one as well.
+    /// The reason why one term has no condition, if all others have one.
     pub(crate) reason: Option<Reason>,
 }
 
 /// A condition that makes a rule a candidate.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Term<'t> {
-    /// None where the rule is a candidate on every event.
+    /// None if the rule is a candidate on every event.
     pub(crate) condition: Option<u32>,
-    /// How often it is true, about.
+    /// Its estimated frequency.
     pub(crate) weight: f64,
-    /// What is true as well where the rule is true by way of this condition.
+    /// Expressions that are true whenever the rule is true by this condition.
     pub(crate) required: Vec<&'t Exact>,
-    /// How often that is, as far as it is tested once for all rules.
+    /// Their estimated frequency, as far as they are evaluated once for all rules.
     chance: f64,
-    /// Whether all of it is, so that the rule is proven.
+    /// Whether they are the whole rule, which is then proven.
     is_proven: bool,
 }
 
-/// What it means that none of the conditions of an access is true.
+/// What follows if no condition of an access path is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Skipped {
     /// The rule is not true.
@@ -71,12 +71,12 @@ impl<'t> AccessPath<'t> {
         Self { terms: vec![term], requirements: Vec::new(), reason: None }
     }
 
-    /// What it takes on an event, about.
+    /// Its estimated cost on an event.
     fn cost(&self) -> f64 {
         self.terms.iter().map(Term::cost).sum()
     }
 
-    /// Adds the needs that come with the other parts of a conjunction.
+    /// Adds the requirements of the other parts of a conjunction.
     fn add_required(&mut self, parts: &Parts<'t>, position: usize) {
         for term in &mut self.terms {
             let closed = parts.others(position).filter(|part| part.is_closed);
@@ -84,7 +84,7 @@ impl<'t> AccessPath<'t> {
         }
     }
 
-    /// Weighs the terms by what the other parts of a conjunction ask for.
+    /// Weighs the terms by the requirements of the other parts of a conjunction.
     fn weigh(&mut self, parts: &Parts<'t>, position: usize) {
         let chances = parts.others(position).filter_map(|part| part.chance);
         let chance = chances.product::<f64>();
@@ -115,10 +115,10 @@ struct Parts<'t>(SmallVec<[Part<'t>; 8]>);
 
 struct Part<'t> {
     exact: &'t Exact,
-    /// How often it is true, where that is tested once for all rules.
+    /// Its frequency, if it is evaluated once for all rules.
     chance: Option<f64>,
     is_closed: bool,
-    /// Whether the same was said before, which makes it no rarer.
+    /// Whether an earlier part is the same, so that this one makes nothing rarer.
     is_repeated: bool,
 }
 
@@ -133,7 +133,7 @@ impl<'t> Parts<'t> {
         Self(parts)
     }
 
-    /// All but one, and what says the same.
+    /// All parts but one and its repetitions.
     fn others(&self, position: usize) -> impl Iterator<Item = &Part<'t>> {
         let own = self.0.get(position).map(|part| part.exact);
         self.0.iter().filter(move |part| !part.is_repeated && Some(part.exact) != own)

@@ -1,4 +1,4 @@
-//! A pattern as programs have it, and what each of its matches contains.
+//! A pattern as programs have it, and the texts that its matches contain.
 
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ pub(crate) type CompiledPatterns = HashMap<Box<str>, CompiledPattern, RandomStat
 #[derive(Debug)]
 pub(crate) struct CompiledPattern {
     pub(crate) regex: Regex,
-    /// Texts of which every match has one, the best to look for first.
+    /// Texts of which every match has one, the best to search for first.
     pub(crate) required: Vec<Vec<Box<str>>>,
 }
 

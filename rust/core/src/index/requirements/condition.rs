@@ -5,7 +5,7 @@ use crate::event::layout::{KeySlot, Slot};
 use crate::functions::named_lists::ListIndex;
 use crate::value::address::Network;
 
-/// Where the texts of a condition come from.
+/// The source of a condition's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TextSource {
     Field(Slot),
@@ -19,7 +19,7 @@ pub(crate) enum TextSource {
     Elements(Slot),
 }
 
-/// Where the number of a condition comes from.
+/// The source of a condition's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NumberSource {
     Int(Slot),
@@ -34,7 +34,7 @@ pub(crate) enum NumberSource {
     CountOf(Slot),
 }
 
-/// Some numbers, doubles by their [`order_of`].
+/// A set of numbers; doubles are given by their [`order_of`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Bound {
     Above(i64),
@@ -66,7 +66,7 @@ pub(crate) struct Pattern {
 pub(crate) enum Condition {
     Text {
         source: TextSource,
-        /// Whether the text is taken in ASCII lower case; the parts are then, too.
+        /// Whether the text is taken in ASCII lower case, as are the parts.
         is_folded: bool,
         test: TextTest,
     },
@@ -85,7 +85,7 @@ pub(crate) enum Condition {
 }
 
 impl Condition {
-    /// How likely the condition is to be true of an event of which nothing is known.
+    /// The probability of the condition for an unknown event.
     pub(crate) fn prior(&self) -> f64 {
         match self {
             Self::Text { source: TextSource::Field(_) | TextSource::Key(_), test, .. } => {
@@ -101,7 +101,7 @@ impl Condition {
 }
 
 impl TextTest {
-    /// Whether an empty part makes it true of any text.
+    /// Whether an empty part makes it true for any text.
     pub(crate) fn is_always_true(&self) -> bool {
         match self {
             Self::Contains(parts) | Self::StartsWith(parts) | Self::EndsWith(parts) => {

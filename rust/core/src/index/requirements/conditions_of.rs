@@ -19,10 +19,10 @@ use crate::value::Value;
 use crate::value::address::Network;
 use tidegate_regex::Regex;
 
-/// A longer part is in no text of an event.
+/// No text of an event has a longer part.
 const MAX_PART_BYTES: usize = 16 * 1024;
 
-/// What a variable of a macro stands for.
+/// The meaning of a macro's variable.
 #[derive(Clone, Debug)]
 pub(crate) enum Local {
     Unknown,
@@ -50,7 +50,7 @@ pub(crate) enum Case {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extracted {
     pub(crate) condition: u32,
-    /// Whether it is sufficient as well, errors apart.
+    /// Whether it is sufficient as well, except for errors.
     pub(crate) is_exact: bool,
 }
 
@@ -61,13 +61,13 @@ type Extraction = Option<(Condition, bool)>;
 pub(crate) struct Extractor<'l> {
     layout: &'l Layout,
     numbers: HashMap<Condition, u32, RandomState>,
-    /// By number.
+    /// All conditions, by number.
     pub(crate) conditions: Vec<Condition>,
-    /// The patterns that conditions name.
+    /// The patterns of conditions.
     pub(crate) patterns: CompiledPatterns,
-    /// What the variables of the enclosing macros stand for.
+    /// The meanings of the variables of the enclosing macros.
     pub(crate) locals: Vec<Local>,
-    /// What fields that say whether an action has matched need to be true.
+    /// The necessary conditions of fields that say whether an action has matched.
     pub(crate) actions: HashMap<Slot, Necessary, RandomState>,
     /// Whether the index must pass over no error.
     pub(crate) judges_errors: bool,
@@ -329,7 +329,7 @@ impl<'l> Extractor<'l> {
         }
     }
 
-    /// The text that an expression is.
+    /// The source of an expression that is a text.
     pub(crate) fn subject(&self, expression: &Expr) -> Option<Subject> {
         let source = match &expression.node {
             Node::Field(slot) if self.is_late(*slot) => return None,
@@ -361,7 +361,7 @@ impl<'l> Extractor<'l> {
         Some(Subject { source, case: Case::AsIs })
     }
 
-    /// What a variable bound to a value stands for.
+    /// The meaning of a variable bound to a value.
     pub(crate) fn meaning(&self, value: &Expr) -> Local {
         match (self.constant(value), self.subject(value)) {
             (Some(constant), _) => Local::Constant(constant.clone()),
@@ -370,7 +370,7 @@ impl<'l> Extractor<'l> {
         }
     }
 
-    /// What the variables of a loop over a range stand for.
+    /// The meanings of the variables of a loop over a range.
     pub(crate) fn elements(&self, range: &Expr, has_two_variables: bool) -> Vec<Local> {
         let text = |source| Local::Text(Subject { source, case: Case::AsIs });
         let (first, second) = match range.node {
@@ -413,7 +413,7 @@ impl<'l> Extractor<'l> {
         matches!(self.source(slot), Some(Source::Field(Field::Section(_))))
     }
 
-    /// Whether the decision sets the field on its way, after the search.
+    /// Whether the decision sets the field after the search.
     fn is_late(&self, slot: Slot) -> bool {
         matches!(self.source(slot), Some(Source::Decision) | None)
     }

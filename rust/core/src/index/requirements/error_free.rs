@@ -1,4 +1,5 @@
-//! When an expression cannot be an error, cost limits apart ([`crate::index::requirements::worst_cost`]).
+//! The facts under which an expression cannot be an error, except for cost limits
+//! ([`crate::index::requirements::worst_cost`]).
 //!
 //! A decision reports errors, so it passes over an expression only when that is certainly
 //! false. For most expressions this depends on a few facts of the event: a field is there, a
@@ -21,9 +22,9 @@ pub(crate) enum Requirement {
     Text(Slot),
     Bool(Slot),
     Int(Slot),
-    /// It is one of the event's maps.
+    /// The field is one of the event's maps.
     Entries(Slot),
-    /// It has a size.
+    /// The field has a size.
     Sized(Slot),
     /// The text is one of an address.
     Address {
@@ -61,8 +62,8 @@ impl Requirement {
     }
 }
 
-/// The facts under which an expression has a value, whichever it is; None where
-/// that is not known. Cost is apart.
+/// The facts under which an expression has a value; None if they are not known. Cost is not
+/// considered.
 pub(crate) fn requirements(expression: &Expr) -> Option<Vec<Requirement>> {
     match &expression.node {
         Node::Literal(_) | Node::HasField(_) => Some(Vec::new()),

@@ -10,13 +10,13 @@ use crate::predicate::Kind;
 use crate::program::{Bind, Comprehension, Conditional, Expr, Macro, Node};
 use crate::value::Value;
 
-/// Longer constant lists are not taken element by element.
+/// Longer constant lists are not split into their elements.
 const MAX_ELEMENTS: usize = 64;
 
 /// Why an expression has no condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
-    /// It says what must not be.
+    /// It negates.
     Negation,
     /// It is a test that no search answers.
     Test,
@@ -40,7 +40,7 @@ impl Reason {
     }
 }
 
-/// What is necessary for an expression to be true.
+/// The necessary condition of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Necessary {
     /// Nothing is known to be necessary.
@@ -56,14 +56,14 @@ pub(crate) enum Necessary {
 pub(crate) struct Watch {
     pub(crate) condition: u32,
     /// If all of these are met and the condition is false, then the expression is false and no
-    /// error. None if that is not known, or nobody asks.
+    /// error. None if that is unknown or not needed.
     pub(crate) error_free: Option<Vec<Requirement>>,
 }
 
 /// An expression as a combination of conditions, as far as it is one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Exact {
-    /// It is something else as well.
+    /// It has other parts as well.
     Open,
     /// True if and only if the condition is, or its opposite where not `is_positive`.
     One {
@@ -75,7 +75,7 @@ pub(crate) enum Exact {
 }
 
 impl Exact {
-    /// Whether the expression is true because some of its parts are known to be.
+    /// Whether the expression is true because some of its parts are known to be true.
     pub(crate) fn follows(&self, is_known: &impl Fn(&Self) -> bool) -> bool {
         is_known(self)
             || match self {
@@ -85,7 +85,7 @@ impl Exact {
             }
     }
 
-    /// Whether conditions alone decide.
+    /// Whether the formula has only conditions.
     pub(crate) fn is_closed(&self) -> bool {
         match self {
             Self::Open => false,
@@ -94,7 +94,7 @@ impl Exact {
         }
     }
 
-    /// Whether one condition alone is sufficient, whichever it is.
+    /// Whether each condition alone is sufficient.
     fn is_one_of(&self) -> bool {
         match self {
             Self::Open | Self::All(_) => false,
@@ -115,7 +115,7 @@ impl Exact {
         }
     }
 
-    /// Whether the expression is true, given which conditions are.
+    /// Whether the expression is true, given the true conditions.
     pub(crate) fn holds(&self, is_true: &impl Fn(u32) -> bool) -> bool {
         match self {
             Self::Open => false,
@@ -140,7 +140,7 @@ impl Exact {
         }
     }
 
-    /// About how often it is true, by the weights of the conditions.
+    /// Its estimated frequency, by the weights of the conditions.
     pub(crate) fn weight(&self, weights: &[f64]) -> f64 {
         match self {
             Self::Open => 1.0,
@@ -153,7 +153,7 @@ impl Exact {
         }
     }
 
-    /// Whether it says of some condition that it must not be true.
+    /// Whether the formula negates some condition.
     pub(crate) fn has_negative(&self) -> bool {
         match self {
             Self::Open => false,
@@ -302,7 +302,7 @@ fn collect_subexpressions(
     }
 }
 
-/// What must hold for an expression to be true, or false where not `positive`.
+/// The necessary condition of an expression, or of its opposite if not `positive`.
 pub(in crate::index) fn necessary(
     expression: &Expr,
     positive: bool,
@@ -361,7 +361,7 @@ fn of_test(expression: &Expr, positive: bool, extractor: &mut Extractor<'_>) -> 
     }
 }
 
-/// The facts under which an expression is no error; None as well if nobody asks.
+/// The facts under which an expression is no error; None also if they are not needed.
 fn error_free_if(expression: &Expr, extractor: &Extractor<'_>) -> Option<Vec<Requirement>> {
     if extractor.judges_errors { requirements(expression) } else { None }
 }
@@ -448,7 +448,7 @@ fn within<T>(
 }
 
 impl Necessary {
-    /// The same formula of an expression that is no error if these are met.
+    /// The same formula, for an expression that is no error if these are met.
     #[must_use]
     pub(crate) fn with(self, error_free: Option<Vec<Requirement>>) -> Self {
         let each = |parts: Vec<Self>| {

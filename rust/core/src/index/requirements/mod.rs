@@ -1,4 +1,4 @@
-//! What must be true of an event for a rule to hold, taken from its program.
+//! The necessary conditions of a rule, taken from its program.
 
 pub(crate) mod access_path;
 pub(crate) mod compiled_pattern;

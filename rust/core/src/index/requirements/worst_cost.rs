@@ -1,4 +1,4 @@
-//! What an expression costs at most, by the size of the event: below the limit it is no
+//! The worst cost of an expression, by the size of the event: below the limit it is no
 //! `cost_exceeded` error.
 
 use crate::event::field::Field;
@@ -18,18 +18,18 @@ use crate::value::meter::units;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Cost {
     fixed: u64,
-    /// How often all text of the event is looked at.
+    /// Number of scans of all text of the event.
     scans: u64,
-    /// For each entry of a map of the event.
+    /// Units for each entry of a map of the event.
     entries: u64,
 }
 
-/// What costs depend on.
+/// The size of an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// Of all texts together.
+    /// Bytes of all texts.
     pub(crate) bytes: usize,
-    /// Of the largest map.
+    /// Entries of the largest map.
     pub(crate) entries: usize,
 }
 
@@ -52,7 +52,7 @@ impl Size {
 }
 
 impl Cost {
-    /// Whether no event of this size can meet a limit.
+    /// Whether every event of this size is within a limit.
     pub(crate) fn is_within(self, limits: &Limits, size: Size) -> bool {
         let scans = self.scans.saturating_mul(units(size.bytes).saturating_add(1));
         let entries = self.entries.saturating_mul(size.entries as u64);
@@ -60,7 +60,7 @@ impl Cost {
         total <= limits.cost && size.bytes <= limits.string_bytes
     }
 
-    /// No less, and one of a few.
+    /// The next of a few costs that is no less.
     pub(crate) fn rounded(self) -> Self {
         let round = |number: u64| {
             let step = number.checked_next_power_of_two().map_or(1, |power| (power / 8).max(1));

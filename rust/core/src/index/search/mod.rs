@@ -36,14 +36,14 @@ pub(crate) struct Searches {
     pub(super) flags: Box<[(Slot, u32)]>,
 }
 
-/// A text that is searched. It is small, because most are under keys that an event lacks and
-/// are only passed over.
+/// A text that is searched. It is small, because most are under keys that an event lacks and are
+/// skipped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sought<S> {
     pub(super) source: S,
     /// The number of the search.
     pub(super) number: u32,
-    /// Whether something may be true of `""`.
+    /// Whether some condition may be true of `""`.
     is_sought_in_nothing: bool,
 }
 
@@ -58,9 +58,9 @@ pub(super) struct NetworkSearch {
 #[derive(Debug)]
 pub(super) struct NumberSearch {
     pub(super) source: NumberSource,
-    /// In ascending order of what must be passed.
+    /// Conditions `number > bound`, in ascending order of the bound.
     pub(super) above: Box<[(i64, u32)]>,
-    /// In descending order.
+    /// Conditions `number < bound`, in descending order of the bound.
     pub(super) below: Box<[(i64, u32)]>,
     pub(super) equal: HashMap<i64, Vec<u32>, RandomState>,
 }
@@ -182,7 +182,7 @@ impl NumberSearch {
         scratch.report_local();
     }
 
-    /// Calls `take` with each number of a source, and with None for NaN, of which a negated
+    /// Calls `take` with each number of a source, and with None for NaN, for which a negated
     /// comparison is true. Lengths that are too small for any condition are left out.
     fn each_number(&self, record: &Record<'_>, mut take: impl FnMut(Option<i64>)) {
         let take_value = |value: Option<Value<'_>>, take: &mut dyn FnMut(Option<i64>)| match value {
@@ -235,7 +235,7 @@ impl NumberSearch {
         }
     }
 
-    /// Whether neither a number nor any below it is one that is searched for.
+    /// Whether no condition is about this number or a lower one.
     fn is_too_small(&self, number: i64) -> bool {
         let is_above = self.above.first().is_some_and(|(bound, _)| number > *bound);
         !is_above && self.below.is_empty() && self.equal.is_empty()

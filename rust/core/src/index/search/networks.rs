@@ -1,5 +1,4 @@
-//! Which networks an address is in: the innermost by binary search, the others
-//! from it outwards.
+//! The networks of an address: the innermost by binary search, the others from it outwards.
 
 use std::cmp::Reverse;
 use std::iter::successors;

@@ -1,4 +1,4 @@
-//! All tests of one text: by hash, by a search for parts, by pattern.
+//! All tests of one text: by hash, by a search for parts, by patterns.
 
 use crate::index::requirements::compiled_pattern::{CompiledPattern, CompiledPatterns};
 use std::collections::{BTreeMap, HashMap};
@@ -17,9 +17,9 @@ use tidegate_regex::Regex;
 /// Found where the search for parts was given up and so found too much. No condition has
 /// this number.
 const GIVEN_UP: u32 = u32::MAX;
-/// From this number on the search for parts finds texts that patterns require.
+/// The search for parts reports texts required by patterns from this number on.
 pub(in crate::index) const FIRST_LITERAL: u32 = 1 << 31;
-/// Fewer patterns than this that require one text are soon run.
+/// Running fewer patterns than this for one required text is fast.
 const MANY: u32 = 16;
 
 /// Conditions by the whole text; most texts have one.
@@ -41,7 +41,7 @@ struct Subject<'t> {
 }
 
 impl SoughtPattern {
-    /// Whether it matches, or is not run any more.
+    /// Whether it matches, or is not run because the work is over.
     fn matches(&self, subject: Subject<'_>, work: &mut Work) -> bool {
         let text = if self.is_folded { subject.folded } else { subject.text };
         self.regex.is_match(clip(text), work)
@@ -55,7 +55,7 @@ pub(crate) struct TextSearch {
     pub(in crate::index) substrings: Option<Substrings>,
     /// Patterns that are run where a text that they require was found.
     pub(in crate::index) with_literal: Box<[SoughtPattern]>,
-    /// Those patterns by such a text, from [`FIRST_LITERAL`] on.
+    /// Those patterns by required text, from [`FIRST_LITERAL`] on.
     literals: Box<[Vec<u32>]>,
     /// Patterns that are run on every text.
     pub(in crate::index) others: Box<[SoughtPattern]>,
@@ -64,12 +64,12 @@ pub(crate) struct TextSearch {
     folds: bool,
     /// Whether looking a text up in the value cache is cheaper than the search.
     remembers: bool,
-    /// Whether something may be true of `""`, as what an event lacks is.
+    /// Whether some condition may be true of `""`, the value of what an event lacks.
     finds_in_nothing: bool,
 }
 
 impl TextSearch {
-    /// Whether something may be true of `""`, as what an event lacks is.
+    /// Whether some condition may be true of `""`, the value of what an event lacks.
     pub(crate) const fn finds_in_nothing(&self) -> bool {
         self.finds_in_nothing
     }
@@ -205,7 +205,7 @@ pub(crate) struct TextSearchBuilder {
     whole_folded: Whole,
     parts: Vec<Part>,
     with_literal: Vec<SoughtPattern>,
-    /// Of each of those its [`CompiledPattern::required`].
+    /// The [`CompiledPattern::required`] of each pattern.
     required: Vec<Vec<Vec<Box<str>>>>,
     others: Vec<SoughtPattern>,
     lists: Vec<(ListIndex, u32)>,

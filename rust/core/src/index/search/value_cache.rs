@@ -1,4 +1,4 @@
-//! A cache of values that come again and again, with the conditions that are true of them.
+//! A cache of frequent values, with the conditions that are true of them.
 //!
 //! A value is admitted when it is seen for the second time. It replaces only a value that was
 //! not used since that was last considered for removal, so that a run of new values flushes
@@ -8,24 +8,22 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
-/// How many values there are places for, in sets of [`WAYS`]: at first few, because an index
-/// may soon be replaced.
+/// Places for values, in sets of [`WAYS`]: at first few, because an index may soon be replaced.
 const PLACES: usize = 4096;
 const FIRST_PLACES: usize = 16;
 const WAYS: usize = 4;
 /// A longer value is not remembered.
 const MAX_VALUE_BYTES: usize = 512;
-/// Values take no more than this together.
+/// All values together take no more than this.
 const MAX_BYTES: usize = 1024 * 1024;
-/// Lookups after which the cache is judged by its hits. If these are few, it rests for so
-/// many lookups.
+/// Lookups after which the cache is judged by its hits. With few hits it rests for as many lookups.
 const TRIAL: u32 = 1024;
 const REST: u32 = 16 * 1024;
 /// Bits of a tag: that there is a value, and that it was found since its set was last full.
 const OCCUPIED: u32 = 2;
 const USED: u32 = 1;
 
-/// A value and what is true of it, in one piece of memory.
+/// A value and its true conditions, in one piece of memory.
 #[derive(Debug, Default)]
 struct Entry {
     /// The text, and after it the conditions.
@@ -61,8 +59,8 @@ impl Iterator for Conditions<'_> {
     }
 }
 
-/// What is looked at first of the entries of a set: of each place [`tag_of`] its value,
-/// with [`USED`] where it was found of late; 0 where there is none.
+/// The first bytes to compare in a set: the [`tag_of`] each value, with [`USED`] if it was found
+/// recently; 0 for an empty place.
 type Tags = [u32; WAYS];
 
 /// The values of one text search.
@@ -86,11 +84,11 @@ pub(crate) struct Missed {
     hash: u64,
 }
 
-/// What a cache says of a value.
+/// The result of a lookup in the cache.
 pub(crate) enum Recall<'m> {
     Known(Conditions<'m>),
     Missed(Missed),
-    /// Not worth remembering.
+    /// The cache does not keep such values.
     Passed,
 }
 
@@ -137,7 +135,7 @@ impl ValueCache {
         hash as usize & self.tags.len().wrapping_sub(1)
     }
 
-    /// Whether this lookup is left out; counts lookups.
+    /// Whether this lookup skips the cache; counts lookups.
     fn rests(&mut self) -> bool {
         if self.resting > 0 {
             self.resting = self.resting.wrapping_sub(1);
@@ -154,7 +152,7 @@ impl ValueCache {
         false
     }
 
-    /// Whether a value that was missed is admitted now.
+    /// Whether the cache admits a missed value now.
     pub(crate) fn wants(&mut self, missed: Missed) -> bool {
         let tag = tag_of(missed.hash);
         let place = (missed.hash >> 16) as usize & self.seen.len().wrapping_sub(1);
@@ -189,7 +187,7 @@ impl ValueCache {
     }
 }
 
-/// What mostly tells a value from others of its set; never 0, and without [`USED`].
+/// A tag that differs for most values of a set; never 0, and without [`USED`].
 const fn tag_of(hash: u64) -> u32 {
     ((hash >> 32) as u32 & !USED) | OCCUPIED
 }

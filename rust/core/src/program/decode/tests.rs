@@ -3,7 +3,7 @@ use crate::ruleset::read_tree;
 use bumpalo::Bump;
 use serde_json::{Value as Json, json};
 
-/// What is wrong with a tree, and where.
+/// The fault of a tree and its place.
 fn refusal(root: &Json) -> (String, String) {
     let mut layout = Layout::new([("x", "int")]).unwrap();
     let lists = Lists::default();

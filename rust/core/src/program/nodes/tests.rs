@@ -13,7 +13,7 @@ use crate::value::error::Failure;
 use crate::value::limits::Limits;
 use crate::value::meter::Meter;
 
-/// Hands over the predicates of the corpus, each with its record and the layout.
+/// Passes on the predicates of the corpus, each with its record and the layout.
 fn each_predicate(mut take: impl FnMut(&Expr, &Predicate, &Record<'_>, &Layout)) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/trees.jsonl");
     for line in std::fs::read_to_string(path).unwrap().lines() {
@@ -29,7 +29,7 @@ fn each_predicate(mut take: impl FnMut(&Expr, &Predicate, &Record<'_>, &Layout))
     }
 }
 
-/// Predicates that no variable is bound around.
+/// Predicates outside every macro.
 fn each<'e>(expression: &'e Expr, take: &mut dyn FnMut(&'e Expr, &'e Predicate)) {
     match &expression.node {
         Node::Predicate(predicate) => take(expression, predicate),
@@ -38,7 +38,7 @@ fn each<'e>(expression: &'e Expr, take: &mut dyn FnMut(&'e Expr, &'e Predicate))
     }
 }
 
-/// The outcome of a part of a program at a limit, and what it cost.
+/// The outcome of a part of a program at a limit, and its cost.
 fn run(part: &Expr, record: &Record<'_>, cost: u64) -> (Result<bool, Failure>, u64) {
     let lists = Lists::default();
     let mut meter = Meter::new(&Limits { cost, ..Limits::default() });

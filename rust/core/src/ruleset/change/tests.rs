@@ -1,4 +1,4 @@
-//! Sets that are changed, against sets made at once.
+//! Changed sets compared with sets made from the start.
 
 use std::thread;
 

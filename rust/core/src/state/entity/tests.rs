@@ -1,4 +1,4 @@
-//! What an entity holds against windows that are kept one by one.
+//! Entities compared with windows that are kept one by one.
 
 use super::*;
 use crate::definitions::window_rule::Rule;

@@ -1,5 +1,5 @@
-//! A state carried over to changed definitions, in memory, to the same end as a
-//! snapshot that is saved by the old ones and restored by the new ones.
+//! Migration of a state to changed definitions in memory, with the result of a snapshot that the
+//! old ones save and the new ones restore.
 
 use foldhash::fast::RandomState;
 
@@ -11,7 +11,7 @@ use crate::state::frozen::FrozenState;
 use crate::state::snapshot::per_clause::{PerClauseWindow, folded, per_clause_windows};
 use crate::state::window::Window;
 
-/// What of a state the new definitions have a place for.
+/// The part of a state that the new definitions have a place for.
 pub(crate) fn carried(
     old: &Definitions,
     new: &Definitions,
@@ -29,7 +29,7 @@ pub(crate) fn carried(
     state
 }
 
-/// By the numbers of the old definitions, what the new ones have.
+/// The new numbers of definitions and clauses, by their old numbers.
 struct Places<'n> {
     old: &'n Definitions,
     new: &'n Definitions,

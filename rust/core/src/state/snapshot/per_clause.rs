@@ -1,5 +1,5 @@
-//! What an entity's windows hold by clause, as everything outside the process knows it, whoever
-//! shares a window with whom.
+//! An entity's windows by clause, as everything outside the process sees them, whichever windows
+//! share memory.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,13 @@ use crate::definitions::window_rule::Rule;
 use crate::state::entity::Entity;
 use crate::state::window::Window;
 
-/// What the window of a clause holds, which is at least one time or value.
+/// The content of a clause's window, which is at least one time or value.
 #[derive(Clone, Debug)]
 pub(crate) struct PerClauseWindow<'e> {
     /// The number of the clause.
     pub(crate) clause: u32,
     pub(crate) rule: Rule,
-    /// What it is read from.
+    /// The window that has the content.
     source: Cow<'e, Window>,
 }
 
@@ -35,19 +35,19 @@ impl PerClauseWindow<'_> {
         self.source.values_of(self.rule)
     }
 
-    /// How many of them are inside at `time`.
+    /// The number of them inside at `time`.
     pub(crate) fn inside(&self, time: i64) -> usize {
         self.source.inside(self.rule, time).min(usize::from(self.rule.threshold))
     }
 
-    /// As much of it as another rule looks at, by itself.
+    /// The part of it that another rule needs, as a window.
     pub(crate) fn window(&self, rule: Rule, number: u32, hasher: &RandomState) -> Window {
         let own = self.source.narrowed(self.rule, number, hasher);
         if rule == self.rule { own } else { own.narrowed(rule, number, hasher) }
     }
 }
 
-/// What an entity holds, in the order of clauses.
+/// The windows of an entity, in the order of clauses.
 pub(crate) fn per_clause_windows<'e>(
     definitions: &Definitions,
     entity: &'e Entity,
@@ -73,7 +73,7 @@ pub(crate) fn per_clause_windows<'e>(
     all
 }
 
-/// Windows of one entity, each by itself and in the order of their numbers, as its block keeps
+/// Windows of one entity, one for each clause and in the order of their numbers, as its block keeps
 /// them.
 pub(crate) fn folded(definitions: &Definitions, windows: Vec<Window>) -> Vec<Window> {
     let mut folded: Vec<Window> = Vec::with_capacity(windows.len());

@@ -38,7 +38,7 @@ pub fn restore(
     Ok(state)
 }
 
-/// The definitions that have a place for what is read, and the state so far.
+/// The definitions that get the state, and the state so far.
 struct Restorer<'d> {
     definitions: &'d Definitions,
     state: State,
@@ -172,7 +172,7 @@ impl<'i> Visitor<'i> for Restorer<'_> {
     }
 }
 
-/// The rows of `keys`, each adopted as it is read.
+/// The rows of `keys`, each restored as it is read.
 struct Rows<'r, 'd>(&'r mut Restorer<'d>);
 
 impl<'i> DeserializeSeed<'i> for Rows<'_, '_> {
@@ -269,7 +269,7 @@ impl PartForm {
     }
 }
 
-/// Policy, clause, measure, and what the window holds, oldest first.
+/// Policy, clause, measure, and the content of the window, oldest first.
 #[derive(Deserialize)]
 #[serde(expecting = "an array of the four parts of a window")]
 struct WindowRow<'i>(#[serde(borrow)] Cow<'i, str>, Cow<'i, str>, Measure, Counted<'i>);

@@ -16,31 +16,31 @@ use foldhash::fast::RandomState;
 use crate::definitions::window_rule::Rule;
 use crate::state::window::Window;
 
-/// What an entity has of a family.
+/// The windows of an entity for a family.
 #[derive(Clone, Debug, Default)]
 pub struct FamilyWindows<'s> {
     first: Option<Cow<'s, Window>>,
-    /// Those that are there besides.
+    /// The other windows that exist.
     own: &'s [Window],
 }
 
 impl<'s> FamilyWindows<'s> {
-    /// The same where the first is kept elsewhere.
+    /// The same with a first window that is kept elsewhere.
     pub(crate) fn with_first(self, first: Window) -> Self {
         Self { first: Some(Cow::Owned(first)), ..self }
     }
 
-    /// What a window is read from, by its number.
+    /// The window that has the content of a window number.
     pub fn source(&self, number: u32) -> Option<&Window> {
         self.own(number).or(self.first.as_deref())
     }
 
-    /// The same, to be kept.
+    /// The same, as a value that can be kept.
     pub(crate) fn kept_source(&self, number: u32) -> Option<Cow<'s, Window>> {
         self.own(number).map(Cow::Borrowed).or_else(|| self.first.clone())
     }
 
-    /// Whether all are read from the first.
+    /// Whether the first window has the content of all.
     pub fn are_one(&self) -> bool {
         self.own.is_empty()
     }
@@ -55,7 +55,7 @@ impl<'s> FamilyWindows<'s> {
     }
 }
 
-/// One event, or a value in it, to be counted at a time.
+/// One event, or a value in it, with the time at which it counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted<'c> {
     pub(crate) time: i64,
@@ -74,7 +74,7 @@ impl Counted<'_> {
     }
 }
 
-/// What there is of a family. See [`place_of`]; `near` becomes the place of its first.
+/// The existing windows of a family. See [`place_of`]; `near` becomes the place of its first.
 pub(crate) fn of_family<'s>(
     windows: &'s [Window],
     near: &mut usize,
@@ -110,7 +110,8 @@ pub(crate) fn count(
     place
 }
 
-/// Counts in those that are there besides the first, and lets go which have become the same.
+/// Counts in the existing windows besides the first, and drops windows that have become equal to
+/// it.
 fn count_own(windows: &mut Vec<Window>, place: usize, family: Family<'_>, counted: Counted<'_>) {
     let mut next = place.saturating_add(1);
     while let Some((before, own)) = windows
@@ -147,7 +148,7 @@ pub(crate) fn count_one(
     }
 }
 
-/// Makes a window of what is read from the first.
+/// Makes a window of its own from the content of the first.
 fn keep_apart(
     windows: &mut Vec<Window>,
     family: Family<'_>,
@@ -180,8 +181,8 @@ fn made(
     })
 }
 
-/// Where a window is, or would be. `near` is the place of one before it: who asks for several
-/// asks in the order of numbers, and mostly it is there or the next.
+/// The place of a window, present or absent. `near` is the place of a window before it: callers
+/// search in the order of numbers, so mostly it is there or the next.
 #[inline]
 fn place_of(windows: &[Window], near: usize, number: u32) -> Result<usize, usize> {
     let next = near.saturating_add(1);
@@ -195,7 +196,7 @@ fn place_of(windows: &[Window], near: usize, number: u32) -> Result<usize, usize
     }
 }
 
-/// The same where it is neither.
+/// The same if it is neither.
 fn search(windows: &[Window], near: usize, number: u32) -> Result<usize, usize> {
     let is_before = |window: &Window| window.number() < number;
     let (mut start, mut step) = (near, 1_usize);

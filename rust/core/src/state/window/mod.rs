@@ -23,13 +23,13 @@ pub(crate) const FEW: u8 = 8;
 /// A long form this short goes back to the short one.
 pub(crate) const FEW_AGAIN: usize = 4;
 
-/// What one entity did that some clauses count. Times never decrease: an event is
-/// counted at the newest time seen when it is late.
+/// The times or values of one entity that some clauses count. Times never decrease: a late event is
+/// counted at the newest time seen.
 #[derive(Clone, Debug)]
 pub enum Window {
     /// Up to eight times: the oldest, and differences from it.
     Few { number: u32, len: u8, oldest: i64, later: Differences },
-    /// More of them, oldest first.
+    /// More times, oldest first.
     Many { number: u32, times: Box<VecDeque<i64>> },
     /// Values, each with the time it was last seen.
     Distinct { number: u32, values: Box<DistinctTimes> },
@@ -90,7 +90,7 @@ impl Window {
         if self.is_distinct() { Self::distinct(number) } else { Self::count(number) }
     }
 
-    /// As much of the window as another rule would hold of the same.
+    /// The part of the window that another rule would hold.
     pub fn narrowed(&self, rule: Rule, number: u32, hasher: &RandomState) -> Self {
         if self.not_held_by(rule) == 0 {
             return self.clone().numbered(number);
@@ -103,7 +103,7 @@ impl Window {
         narrowed
     }
 
-    /// Whether another rule would hold of this exactly what another window holds.
+    /// Whether the part of this that another rule would hold is the content of another window.
     pub fn holds_by(&self, rule: Rule, other: &Self) -> bool {
         // Mostly their numbers tell.
         self.is_distinct() == other.is_distinct()
@@ -112,14 +112,14 @@ impl Window {
             && self.values_of(rule).eq(other.values())
     }
 
-    /// What the window holds at `time`, without another event.
+    /// The number inside the window at `time`, without another event.
     pub fn inside(&self, rule: Rule, time: i64) -> usize {
         let edge = rule.edge(self.newest().map_or(time, |newest| newest.max(time)));
         self.len().saturating_sub(self.outside(edge))
     }
 
-    /// What a window of a duration would hold after counting an event, or a value in it, at
-    /// `time`, if there were no threshold that it need not hold more than.
+    /// The number that a window of a duration would hold after counting an event, or a value in it,
+    /// at `time`, if no threshold bounded it.
     pub fn peek(&self, duration: i64, time: i64, value: Option<&str>, hasher: &RandomState) -> u16 {
         let Some(newest) = self.newest() else { return 1 };
         let edge = time.max(newest).saturating_sub(duration);
@@ -143,7 +143,7 @@ impl Window {
         }
     }
 
-    /// Counts an event at `time`; what is left outside is forgotten.
+    /// Counts an event at `time` and removes times that are outside.
     #[inline]
     pub fn add(&mut self, rule: Rule, time: i64) {
         if !self.append(rule, time) {
@@ -151,7 +151,7 @@ impl Window {
         }
     }
 
-    /// Counts an event where nothing is to be forgotten and the short form has room.
+    /// Counts an event if nothing is to be removed and the short form has room.
     #[inline]
     fn append(&mut self, rule: Rule, time: i64) -> bool {
         let Self::Few { len, oldest, later, .. } = self else { return false };
@@ -201,7 +201,7 @@ impl Window {
         }
     }
 
-    /// The window with an event, or a value in it, at its place among those that it holds.
+    /// The window with an event, or a value in it, in its order among the times.
     #[must_use]
     pub fn with_late(
         &self,
@@ -258,7 +258,7 @@ impl Window {
         self.values().skip(self.not_held_by(rule))
     }
 
-    /// How many of what it holds, from the oldest, another rule would not.
+    /// The number of its oldest times that another rule would not hold.
     fn not_held_by(&self, rule: Rule) -> usize {
         let Some(newest) = self.newest() else { return 0 };
         let past = self.len().saturating_sub(usize::from(rule.threshold));
@@ -273,7 +273,7 @@ impl Window {
         }
     }
 
-    /// How many of what it holds are of the time of an edge or older.
+    /// The number of its times at an edge or before.
     fn outside(&self, edge: i64) -> usize {
         match self {
             Self::Few { .. } => self.few_times().take_while(|&time| time <= edge).count(),
@@ -307,8 +307,7 @@ impl Window {
         })
     }
 
-    /// Counts in the short form; when the times have become too many for it, they
-    /// are given back.
+    /// Counts in the short form. Gives the times back if they are too many for it.
     fn add_few(&mut self, rule: Rule, time: i64, edge: i64) -> Option<VecDeque<i64>> {
         let outside = self.few_times().take_while(|&time| time <= edge).count();
         let Self::Few { len, oldest, later, .. } = self else { return None };
@@ -330,7 +329,7 @@ impl Window {
         None
     }
 
-    /// Gives memory back after a burst has passed.
+    /// Frees memory after a burst has passed.
     fn compact(&mut self) {
         let Self::Many { number, times } = self else { return };
         if times.len() > FEW_AGAIN {

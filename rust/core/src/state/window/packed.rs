@@ -11,14 +11,14 @@ use crate::state::window::{FEW, FEW_AGAIN, Window};
 
 /// Times that are shared: as many as a set has bits.
 const MOST: usize = 32;
-/// With more times than this no window that has left comes back.
+/// With more times than this, a window that has left does not come back.
 const FULL: usize = 16;
 /// Words by which the memory grows.
 const STEP: usize = 4;
 
-/// How many windows there are; the windows, each its number and its set, in the order of their
-/// numbers; the times, oldest first. A time that no window holds any more stays until its place
-/// is wanted. What never had a window has no words.
+/// The number of windows; the windows, each its number and its set, in the order of their numbers;
+/// the times, oldest first. A time that no window holds any more stays until its place is needed.
+/// Without any window there are no words.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PackedWindows(Vec<u64>);
 
@@ -40,7 +40,7 @@ impl PackedWindows {
         windows.iter().copied().map(number_of)
     }
 
-    /// Where a window is, or would be. Who asks for several asks in the order of numbers, so mostly
+    /// The place of a window, present or absent. Callers search in the order of numbers, so mostly
     /// it is at `next`, after the one before.
     #[inline]
     pub(crate) fn find(&self, next: usize, number: u32) -> Result<usize, usize> {
@@ -62,9 +62,9 @@ impl PackedWindows {
         })
     }
 
-    /// Counts an event at `time`, if that is the newest. Makes changes for as long as each is for
-    /// the window at `next`, which then is the one after, and no more is to be done than to put that
-    /// time into its set. Gives what is left of the changes, and the window that the first is for.
+    /// Counts an event at `time`, if that is the newest. Makes changes as long as each is for the
+    /// window at `next`, then the one after, and only puts that time into its set. Gives the
+    /// changes that are left, and the window of the first.
     // By itself it needs no more than the registers there are.
     #[inline(never)]
     pub(crate) fn add_newest<'c, C>(
@@ -96,8 +96,8 @@ impl PackedWindows {
         (next, changes)
     }
 
-    /// Counts an event at `time`. False when there is no room for it: then the window is to be
-    /// taken out and counts by itself.
+    /// Counts an event at `time`. False if there is no room for it: then the caller takes the
+    /// window out, and it counts by itself.
     pub(crate) fn count(&mut self, place: usize, rule: Rule, time: i64) -> bool {
         self.push(time);
         let Some((windows, times)) = self.parts_mut() else { return false };
@@ -121,7 +121,7 @@ impl PackedWindows {
         if kept >= u32::from(FEW) {
             return false;
         }
-        // That of an event which others have counted already.
+        // Other windows have counted an event at this time already.
         let is_there = latest == Some(time) && set & bit(last) == 0;
         *window = word(number_of(*window), if is_there { set | bit(last) } else { set });
         if is_there {
@@ -139,7 +139,7 @@ impl PackedWindows {
         }
     }
 
-    /// Puts a time into the set of a window which has none that is newer.
+    /// Puts a time into the set of a window that has no newer one.
     fn mark(&mut self, place: usize, time: i64) -> bool {
         let (_, times) = self.parts();
         if times.len() >= MOST || self.0.len() == self.0.capacity() {
@@ -168,7 +168,7 @@ impl PackedWindows {
         true
     }
 
-    /// What a window holds, as a window by itself.
+    /// The content of a window, as a window by itself.
     pub(crate) fn window(&self, place: usize) -> Option<Window> {
         let (windows, times) = self.parts();
         let &window = windows.get(place)?;
@@ -243,7 +243,7 @@ impl PackedWindows {
         self.0.insert(place.saturating_add(1), word);
     }
 
-    /// Lets go of times that no window holds: the oldest, or all if those before them are held.
+    /// Drops times that no window holds: the oldest, or all if the oldest are held.
     fn forget(&mut self) {
         let (windows, times) = self.parts();
         let kept = windows.iter().fold(0, |kept, &window| kept | set_of(window));
@@ -300,8 +300,8 @@ fn rule_for(window: u64, change: Option<Change<'_>>) -> Option<Rule> {
     }
 }
 
-/// Puts a time that comes after `earlier` ones into the set of a window. False when there may be
-/// no room for it, or it is there already, as that of another event.
+/// Puts a time that comes after `earlier` ones into the set of a window. False if there may be no
+/// room for it, or if another event has the same time.
 #[inline]
 fn add(window: &mut u64, rule: Rule, earlier: &[u64], time: i64) -> bool {
     let (newest, mut word) = (u64::from(bit(earlier.len())), *window);

@@ -1,4 +1,4 @@
-//! What the tests share that draw events and compare with windows kept one by one.
+//! The common part of tests that draw events and compare with windows kept one by one.
 
 #![allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
 
@@ -18,7 +18,7 @@ impl TestRng {
     }
 }
 
-/// What a window holds by a rule: values, empty ones of events, and their times.
+/// The content of a window by a rule: values, empty for events, and their times.
 pub(crate) fn contents(window: &Window, rule: Rule) -> Vec<(String, i64)> {
     let times = window.times_of(rule).map(|time| (String::new(), time));
     times.chain(window.values_of(rule).map(|(value, time)| (value.to_owned(), time))).collect()

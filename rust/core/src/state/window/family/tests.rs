@@ -16,7 +16,7 @@ fn rules(below: &mut impl FnMut(u64) -> u64, is_distinct: bool) -> Vec<Rule> {
     std::iter::once(widest).chain((1..NUMBERS).map(rule)).collect()
 }
 
-/// What a window holds, read from what there is of its family.
+/// The content of a window, read from its family.
 fn held(windows: &[Window], family: Family<'_>, number: u32) -> Vec<(String, i64)> {
     let rule = family.rule(family.position(number).unwrap()).unwrap();
     let of_family = of_family(windows, &mut 0, family);

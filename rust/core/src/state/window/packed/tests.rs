@@ -9,7 +9,7 @@ fn times(window: &Window) -> Vec<i64> {
     window.times().collect()
 }
 
-/// Gives how often a window left the packed ones, and how often one came back.
+/// Gives the number of windows that left the packed ones, and of those that came back.
 fn agrees_with_windows_by_themselves(seed: u64) -> (u32, u32) {
     let mut dice = TestRng(seed);
     let mut below = |bound| dice.below(bound);

@@ -24,7 +24,7 @@ def in_rows(page: Page, expression: str) -> Locator:
 
 
 def as_text(page: Page) -> str:
-    """What the editor holds."""
+    """The text in the editor."""
     page.get_by_role("button", name="As text").click()
     editor = page.get_by_role("textbox", name="Expression")
     expect(editor).to_be_visible()
