@@ -31,7 +31,7 @@ from tests.newcomer.terminal import terminal
 
 ABSENT = {"node", "nodejs", "npm", "npx", "corepack"}
 ASSETS = Path("python/tidegate/console/assets")
-LINK = r"http://\S+/console/#access_token=\S+"
+LINK = r"http://\S+/console/#access_token=\S+(?=\s)"
 LONG = 3600.0
 """Seconds that building everything may take."""
 
