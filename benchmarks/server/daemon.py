@@ -69,7 +69,7 @@ def main(seconds: float, rounds: int, entries: int, program: Path | None) -> Non
         served = stack.enter_context(serving(DEFINITIONS))
         block_addresses(served, program, directory, entries)
         site = stack.enter_context(daemon(served, directory))
-        while site.status()["entities"] < entries:
+        while not is_level(served) or site.status()["entities"] < entries:
             time.sleep(0.5)
         memory = [site.resident_mib()]
         stack.enter_context(echo())
@@ -155,6 +155,12 @@ def daemon(served: Served, directory: Path) -> Iterator[Site]:
         yield Site(process, said["base_url"].removeprefix("http://"))
     finally:
         stop(process)
+
+
+def is_level(served: Served) -> bool:
+    """Whether the daemon said that it holds, and has saved, all that the service has."""
+    found = served.call("GET", f"/tenants/{served.tenant_id}/daemons")
+    return bool(found) and all(each["is_equal"] and each["sequence"] for each in found)
 
 
 def report(measured: dict[str, list[dict[str, Any]]], entries: int, memory: list[float]) -> None:

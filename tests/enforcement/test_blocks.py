@@ -57,6 +57,14 @@ def test_an_address_is_blocked_until_the_last_of_its_mitigations_ends() -> None:
     assert changes(blocks, lift, now=2) == [("192.0.2.7", None)]
 
 
+def test_an_address_with_a_zone_is_passed_over() -> None:
+    """No packet has one, and its text, which could be anything, reaches no firewall."""
+    blocks = Blocks(DOCUMENT)
+    hostile = "fe80::1%eth0 }; flush ruleset; #"
+    found = changes(blocks, mitigate(hostile, "out", SECOND), mitigate("fe80::2", "out", SECOND))
+    assert found == [("fe80::2", SECOND)]
+
+
 def test_what_has_ended_is_not_active() -> None:
     """A snapshot replaces everything, and lists only what goes on."""
     blocks = Blocks(DOCUMENT)

@@ -32,7 +32,7 @@ from tidegate.testing.store_contract.examples import (
 )
 
 if TYPE_CHECKING:
-    from tests.postgresql_pair import Pair
+    from tests.postgresql.pair import Pair
 
 
 class TestPostgresqlStore(StoreContract):
@@ -128,6 +128,25 @@ def test_the_end_of_an_ownership_is_told_once(url: str) -> None:
     finally:
         store.close()
     assert [type(each) for each in told] == [FencedError]
+
+
+def test_an_owner_whose_lock_is_gone_stops(url: str) -> None:
+    """The lock is another session than the one that commits: the owner notices within a second."""
+    told = threading.Event()
+    store = PostgresqlStore(url, lock=claim_database(url), ended=lambda _error: told.set())
+    try:
+        done(store.append([entry(1)]))
+        with connect(url) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_locks"
+                " WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid()"
+            )
+        assert told.wait(WAIT_SECONDS)
+        with pytest.raises(FencedError):
+            done(store.append([entry(2)]))
+    finally:
+        store.close()
+    assert numbers(url) == [1]
 
 
 def test_a_claim_waits_for_an_append_in_flight(owner: PostgresqlStore, url: str) -> None:

@@ -78,8 +78,11 @@ class Blocks:
             if definition not in self._entities:
                 self.other += 1
                 continue
+            text = str(key[0])
+            if "%" in text:
+                continue  # A zone: no packet's address has one.
             try:
-                address = ip_address(str(key[0]))
+                address = ip_address(text)
             except ValueError:
                 continue
             yield from self._change(address, definition, kind == "lift", rest[-1], now)

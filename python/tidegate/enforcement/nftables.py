@@ -1,4 +1,4 @@
-"""A set of addresses for each family in a table of our own, filled through ``nft -j -f -``.
+"""A set of addresses for each family in a table of our own, filled through ``nft -f -``.
 
 The kernel forgets an element when its timeout ends, so a daemon that stops or loses its service
 leaves nobody out for longer than was decided.
@@ -41,7 +41,7 @@ class Firewall:
     """
 
     def __init__(self, command: Sequence[str] = ("nft",)) -> None:
-        self._command = [*command, "-j", "-f", "-"]
+        self._command = list(command)
 
     def set_up(self) -> None:
         """Make the table, its sets and chains; existing ones stay.
@@ -82,7 +82,7 @@ class Firewall:
             last = {each.address: each.until for each in part}
             once = [(address, 60) for address in last]
             blocked = _elements("add", _blocked(last, now))
-            self._run([*_elements("add", once), *_elements("delete", once), *blocked])
+            self._run(_elements("add", once) + _elements("delete", once) + blocked)
         return count
 
     def listed(self) -> set[str]:
@@ -133,11 +133,17 @@ class Firewall:
             made += [_rule(hook, version, name) for version, name in SETS.items()]
         return made
 
-    def _run(self, commands: list[dict[str, Any]]) -> str:
-        text = json.dumps({"nftables": commands})
+    def _run(self, commands: list[dict[str, Any]] | str) -> str:
+        """Run commands as JSON, or as text in nft's own language."""
+        words = [*self._command, "-f", "-"]
+        if isinstance(commands, str):
+            text = commands
+        else:
+            text = json.dumps({"nftables": commands})
+            words.append("-j")
         try:
             done = subprocess.run(  # noqa: S603 - the words are ours, the elements are addresses
-                self._command, input=text, capture_output=True, text=True, timeout=SECONDS
+                words, input=text, capture_output=True, text=True, timeout=SECONDS
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise FirewallError(f"nft cannot be run: {error}") from None
@@ -176,16 +182,20 @@ def _rule(hook: str, version: int, name: str) -> dict[str, Any]:
     }
 
 
-def _elements(verb: str, addresses: list[tuple[Address, int]]) -> list[dict[str, Any]]:
-    made = []
+def _elements(verb: str, addresses: list[tuple[Address, int]]) -> str:
+    """Commands in nft's own language, which it reads in half the time of JSON."""
+    made = ""
     for version, name in SETS.items():
-        elements: list[Any] = [
-            str(address)
-            if verb == "delete"
-            else {"elem": {"val": str(address), "timeout": seconds}}
+        elements = [
+            _plain(address) if verb == "delete" else f"{_plain(address)} timeout {seconds}s"
             for address, seconds in addresses
             if isinstance(address, IPv4Address) == (version == 4)
         ]
         if elements:
-            made.append({verb: {"element": {**_set(name), "elem": elements}}})
+            made += f"{verb} element {FAMILY} {TABLE} {name} {{ {', '.join(elements)} }}\n"
     return made
+
+
+def _plain(address: Address) -> str:
+    """An address without a zone, whose text is anybody's."""
+    return str(address).partition("%")[0]
