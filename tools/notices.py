@@ -1,7 +1,7 @@
 """Writes THIRD_PARTY_NOTICES.txt: the licences of what the wheel links and carries.
 
 ``python tools/notices.py`` writes the file; with ``--check`` it says, by its exit code, whether the
-file names the crates that the lock file links now, and what the widget is made of.
+file names the crates that the lock file links now, and what widget and console are made of.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ import widget
 
 ROOT = Path(__file__).parents[1]
 NOTICES = ROOT / "THIRD_PARTY_NOTICES.txt"
+CONSOLE = ROOT / "console"
 EXTENSION = "tidegate-python"
 TARGET = "x86_64-unknown-linux-gnu"
 _TEXTS = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
 _RULE = "=" * 80
 _CRATES = "Crates that are linked into the extension of Tidegate:"
+_PACKAGES = "Packages that the console is made of:"
 _FILES = "What the widget on the pages of challenges is made of:"
 
 
@@ -59,9 +61,19 @@ def titles(crates: list[dict[str, Any]]) -> list[str]:
     return [f"{each['name']} {each['version']}  ({each['license']})" for each in crates]
 
 
-def texts_of(crate: dict[str, Any]) -> list[str]:
-    """The texts of licences and notices that a crate brings."""
-    folder = Path(crate["manifest_path"]).parent
+def console_packages() -> dict[str, Path]:
+    """Where each package that reaches the browser is installed, by a line for it."""
+    locked = json.loads((CONSOLE / "package-lock.json").read_text())["packages"]
+    return {
+        f"{path.removeprefix('node_modules/')} {each['version']}  ({each['license']})": CONSOLE
+        / path
+        for path, each in sorted(locked.items())
+        if path and not each.get("dev")
+    }
+
+
+def texts_of(folder: Path) -> list[str]:
+    """The texts of licences and notices that a crate or package brings."""
     files = sorted(each for each in folder.iterdir() if each.is_file() and _TEXTS.match(each.name))
     return [each.read_text(errors="replace").strip() for each in files]
 
@@ -70,12 +82,17 @@ def notices(crates: list[dict[str, Any]]) -> str:
     """The whole file; a text that several crates bring stands there once."""
     bringers: dict[str, list[str]] = defaultdict(list)
     for crate in crates:
-        for text in texts_of(crate):
+        for text in texts_of(Path(crate["manifest_path"]).parent):
             bringers[text].append(f"{crate['name']} {crate['version']}")
     carried = widget.notices()
     for title, text in carried.items():
         bringers[text].append(title.partition("  ")[0])
-    parts = [_CRATES, "", *titles(crates), "", _FILES, "", *carried]
+    packages = console_packages()
+    for title, folder in packages.items():
+        for text in texts_of(folder):
+            bringers[text].append(title.partition("  ")[0])
+    lists = {_CRATES: titles(crates), _FILES: carried, _PACKAGES: packages}
+    parts = [line for heading, names in lists.items() for line in (heading, "", *names, "")][:-1]
     for text, names in bringers.items():
         parts += ["", _RULE, ", ".join(names), _RULE, "", text]
     return "\n".join(parts) + "\n"
@@ -83,8 +100,9 @@ def notices(crates: list[dict[str, Any]]) -> str:
 
 def missing(text: str, crates: list[dict[str, Any]]) -> list[str]:
     """Linked or carried packages that the file lacks, and packages that only the file has."""
-    listed = set(text.split("\n\n" + _RULE)[0].splitlines()) - {_CRATES, _FILES, ""}
-    return sorted(listed.symmetric_difference([*titles(crates), *widget.notices()]))
+    listed = set(text.split("\n\n" + _RULE)[0].splitlines()) - {_CRATES, _FILES, _PACKAGES, ""}
+    carried = [*widget.notices(), *console_packages()]
+    return sorted(listed.symmetric_difference([*titles(crates), *carried]))
 
 
 def main() -> int:

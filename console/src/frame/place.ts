@@ -66,9 +66,8 @@ export function bounds(): { since: string; until?: string } {
 
 /** The range of the same length that ends where the chosen one begins. */
 export function boundsBefore(): { since: string; until: string } {
-  const { since } = period.value;
-  const length = end() - Date.parse(since);
-  return { since: iso(Date.parse(since) - length), until: since };
+  const { since, seconds } = period.value;
+  return { since: iso(Date.parse(since) - seconds * 1_000), until: since };
 }
 
 /** The end of the range; now, when it has none. */

@@ -7,6 +7,7 @@ test("a named range begins at a whole step and ends now", () => {
   expect(periodOf(new URLSearchParams("range=1h"), NOW)).toEqual({
     since: "2026-03-01T11:35:00.000Z",
     until: null,
+    seconds: 3_600,
     step: 60,
   });
 });
@@ -16,6 +17,7 @@ test("a range of its own has an end, and not many steps", () => {
   expect(periodOf(given, NOW)).toEqual({
     since: "2026-02-01T00:00:00.000Z",
     until: "2026-02-08T00:00:00.000Z",
+    seconds: 604_800,
     step: 21_600,
   });
 });

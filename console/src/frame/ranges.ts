@@ -17,6 +17,8 @@ export interface Period {
   since: string;
   /** Null of a range that ends now. */
   until: string | null;
+  /** How long it is, in seconds. */
+  seconds: number;
   /** Seconds of a step of a timeline. */
   step: number;
 }
@@ -33,13 +35,13 @@ export function periodOf(given: URLSearchParams, now: number): Period {
   if (from < to) {
     const least = (to - from) / 1_000 / MOST_STEPS;
     const step = Object.values(RANGES).find((each) => each.step >= least)?.step ?? 86_400;
-    return { since: iso(from), until: iso(to), step };
+    return { since: iso(from), until: iso(to), seconds: (to - from) / 1_000, step };
   }
   const named = given.get("range");
   const { seconds, step } =
     RANGES[named !== null && named in RANGES ? (named as RangeName) : DEFAULT_RANGE];
   const end = Math.ceil(now / 1_000 / step) * step;
-  return { since: iso((end - seconds) * 1_000), until: null, step };
+  return { since: iso((end - seconds) * 1_000), until: null, seconds, step };
 }
 
 export function iso(milliseconds: number): string {

@@ -31,7 +31,7 @@ from tests.newcomer.terminal import terminal
 
 ABSENT = {"node", "nodejs", "npm", "npx", "corepack"}
 ASSETS = Path("python/tidegate/console/assets")
-LINK = r"http://\S+/console/#access_token=\S+"
+LINK = r"http://\S+/console/#access_token=\S+(?=\s)"
 LONG = 3600.0
 """Seconds that building everything may take."""
 
@@ -144,7 +144,7 @@ def main(target: Path | None) -> None:
         home = Path(scratch)
         environment = {
             **rust,
-            **{name: os.environ[name] for name in RUST if name in os.environ},
+            **{name: each for name, each in os.environ.items() if name in RUST or NETWORK(name)},
             "HOME": str(home),
             "LANG": os.environ.get("LANG", "C.UTF-8"),
             "PATH": programs(home / "bin"),
@@ -184,6 +184,10 @@ def main(target: Path | None) -> None:
 
 RUST = {"CARGO_HOME": ".cargo", "RUSTUP_HOME": ".rustup"}
 """Where Rust is, below the home of whoever runs this."""
+NETWORK = re.compile(
+    r"(?i)(https?|all|no)_proxy|.*_(CERTS?|CERT_FILE|BUNDLE)|(pip|npm_config)_.*"
+).fullmatch
+"""Of variables that say how this machine reaches others."""
 
 if __name__ == "__main__":
     main()
