@@ -32,6 +32,7 @@ DEFAULT_DIRECTORY = "~/.tidegate"
 
 
 Durability: TypeAlias = Literal["full", "relaxed"]
+Standby: TypeAlias = Literal["required", "none"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 LogFormat: TypeAlias = Literal["auto", "json", "text"]
 NewOperators: TypeAlias = Literal["invited", "anyone"]
@@ -109,6 +110,17 @@ class StoreSettings:
 
     directory: str = ts.option(
         default=DEFAULT_DIRECTORY, help="Directory of the database and of key material."
+    )
+    url: str = ts.secret(
+        default="",
+        help="Database of PostgreSQL, as in postgresql://user@host/name, in place of the one in "
+        "the directory, where the keys stay. It may hold a password; better in the environment "
+        "than on the command line.",
+    )
+    standby: Standby = ts.option(
+        default="required",
+        help="required: a database of PostgreSQL must have a synchronous standby; none: what was "
+        "answered may be lost with its machine.",
     )
     durability: Durability = ts.option(
         default="full",
@@ -322,8 +334,8 @@ class Settings:
 
     @property
     def database_url(self) -> str:
-        """The database in the data directory."""
-        return f"sqlite:///{self.directory / 'tidegate.db'}"
+        """The database, in the data directory or elsewhere."""
+        return self.store.url or f"sqlite:///{self.directory / 'tidegate.db'}"
 
 
 def fields_of(settings: type[Any], group: str = "") -> Iterator[tuple[str, attrs.Attribute[Any]]]:

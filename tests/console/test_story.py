@@ -16,6 +16,8 @@ from tests.service.service_process import Service, stop
 STOPPED, ALSO_STOPPED = "203.0.113.77", "203.0.113.80"
 PURGE = {"request": {"path": "/cache", "client_ip": "203.0.113.78", "method": "PURGE"}}
 LOCK = {"request": {"path": "/locked", "client_ip": "203.0.113.79", "method": "LOCK"}}
+MOST = re.compile(r"100%|99\.\d%")
+"""Of events have an address."""
 NARROW = 'request.method == "PURGE"'
 
 
@@ -153,7 +155,7 @@ def test_the_key_doctor_has_a_verdict(operator: Watched, told: Service) -> None:
     page.goto(f"{HOME}/entity-definitions/{address['entity_definition_id']}")
     health = page.get_by_role("region", name="Is this key any good?")
     expect(health.get_by_text("key").first).to_be_visible()
-    expect(health.get_by_role("row", name="request.client_ip")).to_contain_text("100%")
+    expect(health.get_by_role("row", name="request.client_ip")).to_contain_text(MOST)
     operator.require_silence()
 
 

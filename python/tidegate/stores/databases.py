@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.stores.base import Standby, StoreUnavailableError
 from tidegate.stores.index.catalog import DEFAULT_BOUNDS, Bounds
+from tidegate.stores.rows import connections
 from tidegate.stores.rows.dialects import is_postgresql
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from tidegate.stores.committing import CommittingStore
     from tidegate.stores.directory.claims import Claim
-    from tidegate.stores.directory.lock import Lock
+    from tidegate.stores.directory.lock import Holder, Lock
 
 
 def migrate(url: str) -> None:
@@ -36,12 +37,47 @@ def migrate(url: str) -> None:
 
 def reading_engine(url: str) -> Engine:
     """The engine of connections that read a database."""
-    if is_postgresql(url):
-        made: Engine = _postgresql("tidegate.stores.rows.postgresql").reading_engine(url)
-        return made
-    from tidegate.stores.rows import connections
+    return _engine(url, "reading_engine")
 
-    return connections.reading_engine(connections.database_path(url))
+
+def looking_engine(url: str) -> Engine:
+    """The engine of one connection that reads a database of which nothing is known yet."""
+    return _engine(url, "looking_engine")
+
+
+def writing_engine(url: str) -> Engine:
+    """The engine of one connection that changes a database."""
+    return _engine(url, "writing_engine")
+
+
+def _engine(url: str, kind: str) -> Engine:
+    made: Engine
+    if is_postgresql(url):
+        made = getattr(_postgresql("tidegate.stores.rows.postgresql"), kind)(url)
+    else:
+        made = getattr(connections, kind)(connections.database_path(url))
+    return made
+
+
+def shown(url: str) -> str:
+    """A database of PostgreSQL as messages name it, without user and password."""
+    text: str = _postgresql("tidegate.stores.rows.postgresql").shown(url)
+    return text
+
+
+def claim_database(url: str, waits: Callable[[Holder], None] | None = None) -> Claim:
+    """Become the owner of a database of PostgreSQL.
+
+    Args:
+        url: of the database.
+        waits: as of :func:`~tidegate.stores.directory.lock.claim`.
+
+    Raises:
+        HeldError: another process is.
+        StoreUnavailableError: the database cannot be reached, or the driver is missing.
+    """
+    made: Claim = _postgresql("tidegate.stores.directory.claims").claim_database(url, waits)
+    return made
 
 
 def open_store(

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 from psycopg.pq import TransactionStatus
 
 from tidegate.stores import migrations
@@ -35,7 +34,6 @@ from tidegate.stores.rows.postgresql import (
     on_warning,
     reading_engine,
     shown,
-    unreachable,
     writing_engine,
 )
 
@@ -69,7 +67,7 @@ class PostgresqlStore(CommittingStore):
             append claims the database.
         catalog: what the field catalog may take.
         standby: whether the database must have a synchronous standby.
-        ended: called once, on the thread that commits, when this process is the owner no more.
+        ended: called, on a thread of the store, when this process is the owner no more.
         monotonic: seconds of a clock that never jumps, for ages and durations.
 
     Raises:
@@ -109,19 +107,26 @@ class PostgresqlStore(CommittingStore):
         self._deriver = Deriver(
             DerivedSchema(lambda: deriving_engine(url)),
             committed=lambda: self._committed_seq,
+            flush=self._watch,
             bounds=catalog,
             monotonic=monotonic,
         )
+
+    def _watch(self) -> None:
+        """End the ownership when its lock is free: another process may be about to begin."""
+        if self._lock is not None and self._end is None and not self._lock.is_held():
+            self._end_with(FencedError("the session that holds the lock of the database ended"))
+
+    def _end_with(self, error: StoreUnavailableError) -> None:
+        self._end = error
+        self._tell_ended(error)
 
     # The functions below run on the writing thread, or before it starts.
 
     def _open(self) -> None:
         """Open the writing connection, and learn where the log ends."""
         self._close_writer()
-        try:
-            writer = self._write_engine.connect()
-        except psycopg.Error as error:
-            raise unreachable(self.url, error) from error
+        writer = self._write_engine.connect()
         try:
             driver = driver_connection(writer)
             check_promises(driver, self._standby)
@@ -168,6 +173,8 @@ class PostgresqlStore(CommittingStore):
         self._queue.accept()
 
     def _claim_log(self) -> None:
+        if self._end is not None:
+            raise self._end
         if self._epoch is None:
             self._lock = self._lock or claim_database(self.url)
             self._begin_epoch(self._lock)
@@ -213,8 +220,7 @@ class PostgresqlStore(CommittingStore):
         else:
             return StoreUnavailableError(reason(error))
         if self._epoch is not None and self._end is None:
-            self._end = failure
-            self._tell_ended(failure)
+            self._end_with(failure)
         return failure
 
     def _is_cut(self) -> bool:
@@ -254,15 +260,10 @@ def migrate(url: str) -> None:
     check_url(url)
     engine = writing_engine(url)
     try:
-        with translated():
-            try:
-                opened = engine.connect()
-            except psycopg.Error as error:
-                raise unreachable(url, error) from error
-            with opened as connection:
-                migrations.upgrade(connection)
-                with connection.begin():
-                    derived.renew_tables(connection, counter(connection, LOG_ID))
+        with translated(), engine.connect() as connection:
+            migrations.upgrade(connection)
+            with connection.begin():
+                derived.renew_tables(connection, counter(connection, LOG_ID))
     finally:
         with suppress(Exception):
             engine.dispose()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from tidegate.cli.service.usable import need_cover
-from tidegate.config import ServerSettings
+from tidegate.cli.service.usable import need_cover, need_database
+from tidegate.config import ServerSettings, Settings, StoreSettings
 from tidegate.errors import SettingsError
 
 OPEN = ServerSettings(host="0.0.0.0")
@@ -25,3 +25,22 @@ def test_a_proxy_in_front_tls_or_a_socket_covers_any_address() -> None:
 def test_a_loopback_address_needs_no_cover(host: str) -> None:
     """A loopback address needs no TLS, because only this machine reaches it."""
     need_cover(ServerSettings(host=host))
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        StoreSettings(url="mysql://ann:s3cret@db/shop"),
+        StoreSettings(url="sqlite:////s3cret/tidegate.db"),
+        StoreSettings(url="postgresql://ann:s3cret@db/shop", durability="relaxed"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_refused_without_its_address(
+    store: StoreSettings,
+) -> None:
+    """Only PostgreSQL is elsewhere, and only with durable answers; no password is shown."""
+    with pytest.raises(SettingsError) as raised:
+        need_database(Settings(store=store))
+    assert "s3cret" not in str(raised.value)
+    assert "s3cret" not in repr(store)
+    need_database(Settings(store=StoreSettings(url="postgresql://ann@db/shop")))

@@ -12,6 +12,8 @@ import itertools
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -109,7 +111,8 @@ def after_last_key(page: Page, member: str, waiting: str) -> float:
     return float(page.evaluate(found, given))
 
 
-def watch(page: Page) -> None:
+@contextmanager
+def watched(page: Page) -> Iterator[None]:
     """See that every frame is drawn: without a viewer the browser may leave some out."""
     session = page.context.new_cdp_session(page)
 
@@ -118,16 +121,28 @@ def watch(page: Page) -> None:
 
     session.on("Page.screencastFrame", next_frame)
     session.send("Page.startScreencast", {"format": "jpeg", "quality": 20})
+    yield
+    session.remove_listener("Page.screencastFrame", next_frame)
+    session.send("Page.stopScreencast")
 
 
-def measured(page: Page) -> dict[str, Any]:
+def measured(page: Page) -> dict[str, list[float]]:
     """What the page noted of some rounds of typing."""
     page.goto(f"{HOME}/actions/new")
     page.get_by_role("textbox", name="Expression").click()
     page.keyboard.insert_text(long_expression())
     page.locator(".matches").wait_for()
     page.evaluate(NOTE)
-    watch(page)
+    with watched(page):
+        findings, matches = typed(page)
+    late = page.evaluate("window.late")
+    keys = int(page.evaluate("window.keys.length"))
+    painted = [float(each) for each in late] + [float(SHORTEST_MS)] * (keys - len(late))
+    return {"keys": painted, "findings": findings, "matches": matches}
+
+
+def typed(page: Page) -> tuple[list[float], list[float]]:
+    """Milliseconds until findings and matches were shown, of each round."""
     delay = 1_000 / KEYS_A_SECOND
     findings, matches = [], []
     for number in range(ROUNDS):
@@ -138,10 +153,7 @@ def measured(page: Page) -> dict[str, Any]:
             page.keyboard.press("Backspace", delay=delay)
         page.keyboard.type(f"{number} < {number}", delay=delay)
         matches.append(after_last_key(page, "matches", "events match"))
-    late = page.evaluate("window.late")
-    keys = int(page.evaluate("window.keys.length"))
-    painted = [float(each) for each in late] + [float(SHORTEST_MS)] * (keys - len(late))
-    return {"keys": painted, "findings": findings, "matches": matches}
+    return findings, matches
 
 
 def main() -> int:

@@ -21,6 +21,7 @@ from tests.console.test_story import (
     test_the_overview_splits_decisions,
 )
 from tests.console.test_story_by_keys import test_all_of_it_is_done_by_keys
+from tests.server.deciding import MOST
 from tests.service.service_process import Service, stop
 from tests.shared_data import shared_path
 
@@ -35,11 +36,12 @@ STORIES = (
 
 
 def send(service: Service) -> int:
-    """Send recorded events, as if they happened now; gives how many."""
+    """Send recorded events as of now, and wait until they are counted; gives how many."""
     keys = f"/tenants/{service.tenant_id}/api-keys"
     for key in service.control("GET", keys).json():
-        limit = {"rate_limit_per_minute": 100 * EVENTS}
-        service.control("PATCH", f"{keys}/{key['api_key_id']}", limit)
+        path = f"{keys}/{key['api_key_id']}"
+        answer = service.control("PATCH", path, {"rate_limit_per_minute": MOST})
+        assert answer.status_code == 200, answer.text
     sent = 0
     with gzip.open(shared_path("data/traffic/events.jsonl.gz")) as lines:
         events = (json.loads(line) for line in itertools.islice(lines, EVENTS))
@@ -47,9 +49,12 @@ def send(service: Service) -> int:
             for event in batch:
                 del event["observed_at"]
             answer = service.hot("/beacon/events", batch)
-            assert answer.status_code == 200, answer.text
+            assert {each["status"] for each in answer.json()} == {200}, answer.text
             sent += len(batch)
     tell(service)
+    status = f"/tenants/{service.tenant_id}/status"
+    while service.control("GET", status).json()["waiting"]:
+        time.sleep(0.1)
     return sent
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.server.deciding import DEFINITIONS, Deciding, Service, made
+from tests.server.deciding import DEFINITIONS, Deciding, Service, deciding, made
 
 ADDRESS = "192.0.2.7"
 
@@ -206,3 +207,21 @@ def test_viewers_read_no_decisions(shop: Deciding) -> None:
     assert shop.by("Viewer").get(f"{shop.path}/decisions").status_code == 403
     assert shop.by("Analyst").get(f"{shop.path}/decisions").status_code == 200
     assert shop.by("Stranger").get(f"{shop.path}/decisions").status_code == 404
+
+
+def test_a_decision_after_a_snapshot_is_explained_from_it(tmp_path: Path) -> None:
+    """The state of a snapshot is the past of what follows: windows go on, whatever the key."""
+    others = [{"request": {"path": "/", "client_ip": "192.0.2.99"}}] * 1_000
+    with deciding(tmp_path, store_snapshot_every="1000") as service:
+        shop = service.tenant()
+        for _ in range(2):
+            shop.decide("/login")
+        headers = {"x-service-api-key": shop.key}
+        made(service.http.post("/api/v1/beacon/events", json=others, headers=headers))
+        while shop.get("status")["last_snapshot_at"] is None:
+            pass
+        third = shop.decide("/login")
+        explanation = explained(shop, third)
+    assert explanation["reproduced"], explanation["because"]
+    assert explanation["earlier_decisions"] == 0
+    assert explanation["trace"]["policies"][0]["clauses"][0]["window"]["value"] == 3

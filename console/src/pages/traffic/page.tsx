@@ -15,6 +15,10 @@ import { Matched } from "./matched";
 const words = text.traffic;
 const NEWEST = 10_000;
 const SAMPLES = 20;
+/** Events of a look that ended too early to say anything. */
+const FEW = 1_000;
+const MOST_LOOKS = 3;
+const LOOK_AGAIN_MS = 500;
 const FIELDS = [
   "request.path",
   "request.method",
@@ -39,8 +43,15 @@ function useMatch() {
     samples: SAMPLES,
     by: [...FIELDS],
   };
-  return useQuery({
+  return useQuery<Schemas["TrafficFound"]>({
     queryKey: ["match", tenant_id, asked],
+    // A service that has only just read the definitions has little of the second left for events.
+    refetchInterval: ({ state }) =>
+      state.data?.complete === false &&
+      state.data.looked_at < FEW &&
+      state.dataUpdateCount < MOST_LOOKS
+        ? LOOK_AGAIN_MS
+        : false,
     // An answer to an earlier question is dropped with its key, and its call is ended.
     queryFn: ({ signal }) =>
       body(

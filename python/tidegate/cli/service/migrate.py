@@ -1,15 +1,21 @@
-"""``tidegate migrate``: the database brought to this version's tables."""
+"""``tidegate migrate``: the database brought to this version's tables, or carried over."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from tidegate.cli.output import console, json_option, print_json
+from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.cli.service.settings import SettingsCommand, settings_options
-from tidegate.cli.service.usable import need_directory
+from tidegate.cli.service.usable import need_database, need_directory
 from tidegate.config import Settings
 from tidegate.server.directory.opening import migrate_directory
+from tidegate.stores.directory.lock import claim
 from tidegate.stores.migrations import HEAD
+from tidegate.stores.rows.dialects import is_postgresql
+
+SQLITE = "sqlite:///"
 
 
 @click.command(cls=SettingsCommand)
@@ -20,13 +26,56 @@ from tidegate.stores.migrations import HEAD
     help="Take the keys that are there, or new ones where there are none, for those of the "
     "directory; tokens and API keys made under others stop working.",
 )
+@click.option(
+    "--from",
+    "source",
+    metavar="URL",
+    help="Carry a service over: its database of SQLite, as in sqlite:////var/lib/tidegate/"
+    "tidegate.db. Stop the service before.",
+)
+@click.option(
+    "--to",
+    "target",
+    metavar="URL",
+    help="Carry a service over: an empty database of PostgreSQL. The keys stay in the directory.",
+)
 @json_option
-def migrate(settings: Settings, accept_keys: bool, as_json: bool) -> None:
+def migrate(
+    settings: Settings, accept_keys: bool, source: str | None, target: str | None, as_json: bool
+) -> None:
     """Make a data directory, or bring it to this version; safe to interrupt and run again."""
+    if source or target:
+        _carry(source, target, as_json=as_json)
+        return
     need_directory(settings)
+    need_database(settings)
     directory = settings.directory
-    migrate_directory(directory, accepts_keys=accept_keys)
+    migrate_directory(directory, settings.store.url, accepts_keys=accept_keys)
     if as_json:
         print_json({"directory": str(directory), "revision": HEAD})
     else:
         console.print(f"{directory}: the database is at revision {HEAD}", markup=False)
+
+
+def _carry(source: str | None, target: str | None, *, as_json: bool) -> None:
+    if not source or not source.startswith(SQLITE):
+        raise click.UsageError("`--from` is a database of SQLite: sqlite:////path/to/tidegate.db")
+    if not target or not is_postgresql(target):
+        raise click.UsageError("`--to` is a database of PostgreSQL: postgresql://user@host/name")
+    from tidegate.stores.carrying import carry_over
+    from tidegate.stores.databases import shown
+
+    # A server on the directory would go on deciding, and what it decides would stay behind.
+    lock = claim(Path(source.removeprefix(SQLITE)).absolute())
+    try:
+        copied = carry_over(source, target, lambda name: errors.print(name, style="dim"))
+    finally:
+        lock.release()
+    if as_json:
+        print_json({"to": shown(target), "rows": copied, "revision": HEAD})
+        return
+    console.print(
+        f"{copied} rows are in {shown(target)}; serve them with `store.url`, on the same directory"
+        " or on a copy of its `keys` and `identity`",
+        markup=False,
+    )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
+from typing import TYPE_CHECKING
 
 import attrs
 import click
@@ -22,10 +25,13 @@ from tidegate.server.demo import Demo, make_demo, make_owner
 from tidegate.server.directory.opening import open_directory, own_directory
 from tidegate.server.logging import log
 from tidegate.server.process import run
-from tidegate.stores import SqliteStore
-from tidegate.stores.directory.lock import Holder, Lock
+from tidegate.stores import Store, StoreUnavailableError, open_store
 from tidegate.stores.index.catalog import Bounds
 from tidegate.stores.objects import tenants
+
+if TYPE_CHECKING:
+    from tidegate.stores.directory.claims import Claim
+    from tidegate.stores.directory.lock import Holder, Lock
 
 NO_TENANT = "no tenant is here yet"
 NEXT_STEPS = """\
@@ -54,7 +60,7 @@ def serve(settings: Settings, demo: bool, as_json: bool) -> None:
         return
     directory = tempfile.mkdtemp(prefix="tidegate-demo-")
     try:
-        store = attrs.evolve(settings.store, directory=directory)
+        store = attrs.evolve(settings.store, directory=directory, url="")
         _serve(attrs.evolve(settings, store=store), is_demo=True, as_json=as_json)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
@@ -64,20 +70,43 @@ def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
     need_usable(settings)
     waits = _say_waiting if settings.store.wait_for_lock else None
     # Before anything of the directory is read, and before the port is opened.
-    lock = own_directory(settings.directory, waits)
+    url = settings.store.url
+    lock = own_directory(settings.directory, waits, url)
+    ended: list[StoreUnavailableError] = []
+
+    def end(error: StoreUnavailableError) -> None:
+        # What is under way is refused by the store; the next owner reads the log.
+        ended.append(error)
+        log.error("this process is the owner no more, and stops", error=str(error))
+        os.kill(os.getpid(), signal.SIGTERM)
+
     try:
-        keys = open_directory(settings.directory, lock)
+        keys = open_directory(settings.directory, lock, url)
         catalog = Bounds(
             names=settings.catalog.names, bytes=settings.catalog.memory_mib * 1024 * 1024
         )
-        store = SqliteStore(settings.database_url, lock=lock, catalog=catalog)
+        store = open_store(
+            settings.database_url,
+            lock=lock,
+            catalog=catalog,
+            standby=settings.store.standby,
+            ended=end,
+        )
         _run(settings, store, keys, lock, is_demo=is_demo, as_json=as_json)
     finally:
         lock.release()
+    if ended:
+        raise ended[0]
 
 
 def _run(
-    settings: Settings, store: SqliteStore, keys: Keys, lock: Lock, *, is_demo: bool, as_json: bool
+    settings: Settings,
+    store: Store,
+    keys: Keys,
+    lock: Lock | Claim,
+    *,
+    is_demo: bool,
+    as_json: bool,
 ) -> None:
     token = make_owner(store, keys) if is_demo else ""
 
@@ -100,7 +129,7 @@ def _run(
         runner.run(run(settings, store, keys, started))
 
 
-def _has_no_tenant(store: SqliteStore) -> bool:
+def _has_no_tenant(store: Store) -> bool:
     with store.read() as connection:
         return not tenants.page(connection, 1)
 

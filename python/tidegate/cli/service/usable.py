@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tidegate.cli.service.settings import unusable
 from tidegate.operators.providers import read_providers
 from tidegate.server.publishing.destinations import destination_of
+from tidegate.stores.rows.dialects import is_postgresql
 
 if TYPE_CHECKING:
     from tidegate.config import PublishSettings, ServerSettings, Settings
@@ -28,6 +29,23 @@ def need_usable(settings: Settings) -> None:
     need_providers(settings)
     need_destination(settings.publish)
     need_directory(settings)
+    need_database(settings)
+
+
+def need_database(settings: Settings) -> None:
+    """See that the address of a database is one, and fits the other settings.
+
+    Raises:
+        SettingsError: it cannot be used.
+    """
+    if not settings.store.url:
+        return
+    if not is_postgresql(settings.store.url):
+        reason = "it is no address of PostgreSQL; write `postgresql://user@host/name`"
+        raise unusable("store.url", None, reason)
+    if settings.store.durability == "relaxed":
+        reason = "with `store.url` another machine may take over, and would not know the answers"
+        raise unusable("store.durability", settings.store.durability, reason)
 
 
 def need_providers(settings: Settings) -> None:

@@ -32,7 +32,7 @@ def verify(settings: Settings, as_json: bool) -> None:
             shown_at = time.monotonic()
             errors.print(what, style="dim", markup=False)
 
-    made = Verification(settings.directory, progress)
+    made = Verification(settings.directory, progress, settings.store.url)
     findings = list(made.findings())
     if as_json:
         document = {

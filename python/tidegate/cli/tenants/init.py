@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -122,7 +123,11 @@ def _serving(settings: Settings) -> Iterator[str]:
         *("--server-tls-certificate", "", "--server-tls-key", "", "--log-level", "error"),
     ]
     with subprocess.Popen(  # noqa: S603 - this program itself
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TIDEGATE_STORE_URL": settings.store.url},
     ) as process:
         try:
             assert process.stdout is not None

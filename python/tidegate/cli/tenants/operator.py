@@ -21,7 +21,7 @@ from tidegate.operators.permissions import Role
 from tidegate.operators.tokens import Tokens
 from tidegate.server.directory.opening import open_directory
 from tidegate.server.http.ids import new_id
-from tidegate.stores import SqliteStore
+from tidegate.stores import open_store
 from tidegate.stores.objects import audit, memberships, operators, tenants
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def make_token(
         click.ClickException: the operator is disabled.
         NotFoundError: there is none.
     """
-    keys = open_directory(settings.directory)
+    keys = open_directory(settings.directory, url=settings.store.url)
     with _store(settings) as write:
         found = write(lambda connection: operators.find_by_email(connection, email))
     if found.disabled:
@@ -221,8 +221,8 @@ def make_token(
 @contextmanager
 def _store(settings: Settings) -> Iterator[Callable[[Callable[[Connection], T]], T]]:
     """Runs functions in transactions of the database of the settings, made at first use."""
-    open_directory(settings.directory)
-    store = SqliteStore(settings.database_url)
+    open_directory(settings.directory, url=settings.store.url)
+    store = open_store(settings.database_url, standby=settings.store.standby)
     try:
         yield lambda work: store.write(work).result()
     finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -27,28 +27,24 @@ from tidegate.operators.keys import (
     load_keys,
     mark_keys,
 )
+from tidegate.server.directory.database import database_of
 from tidegate.stores import migrate, migrations
-from tidegate.stores.base import DamagedDatabaseError, StoreUnavailableError
-from tidegate.stores.decision_log.log import last_seq
+from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.directory import identity
 from tidegate.stores.directory.identity import DirectoryFile, StoredIdentity
-from tidegate.stores.directory.lock import claim
-from tidegate.stores.directory.mark import Mark, Noted
 from tidegate.stores.rows import tables
-from tidegate.stores.rows.connections import derived_path, looking_engine, writing_engine
-from tidegate.stores.rows.counters import CHANGES, LOG_ID, counter
-from tidegate.stores.rows.errors import translated
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from tidegate.server.directory.database import Database
+    from tidegate.stores.directory.claims import Claim
     from tidegate.stores.directory.lock import Holder, Lock
 
 log = logging.getLogger("tidegate")
 """Uses the standard library's logging: commands without a log of their own write to standard
 error."""
 
-DATABASE = "tidegate.db"
 KEYS = "keys"
 
 
@@ -62,29 +58,33 @@ class _UnsettledError(Exception):
     """Something must be written before the directory can be used."""
 
 
-def own_directory(directory: Path, waits: Callable[[Holder], None] | None = None) -> Lock:
-    """Become the owner of a directory, before anything of it is read.
+def own_directory(
+    directory: Path, waits: Callable[[Holder], None] | None = None, url: str = ""
+) -> Lock | Claim:
+    """Become the owner of a directory's database, before anything of it is read.
 
     Args:
         directory: it is made when it is missing.
         waits: as of :func:`~tidegate.stores.directory.lock.claim`.
+        url: of the database; see :func:`~tidegate.server.directory.database.database_of`.
 
     Raises:
         HeldError: another process is.
-        StoreUnavailableError: the directory cannot be made or written.
+        StoreUnavailableError: the directory cannot be made or written, or the database not reached.
     """
     _make(directory)
-    return claim(directory / DATABASE, waits)
+    return database_of(directory, url).own(waits)
 
 
 def open_directory(
-    directory: Path, lock: Lock | None = None, *, is_read_only: bool = False
+    directory: Path, lock: Lock | Claim | None = None, url: str = "", *, is_read_only: bool = False
 ) -> Keys:
     """The keys of a directory whose parts belong together; an empty one gets all its parts.
 
     Args:
         directory: it is made when it is missing.
         lock: of the owner; without it the directory is claimed while something is written.
+        url: as of :func:`own_directory`.
         is_read_only: write nothing; refuse where something is to be written.
 
     Raises:
@@ -96,22 +96,24 @@ def open_directory(
     """
     if not is_read_only:
         _make(directory)
+    database = database_of(directory, url)
     try:
-        return _Parts(directory).checked()
+        return _Parts(directory, database).checked()
     except _UnsettledError:
         if is_read_only:
             raise StrayPartError(
                 f"a part of `{directory}` is missing; `tidegate migrate` mends it"
             ) from None
-        with _held(directory, lock):
-            return _Parts(directory, is_owner=True).checked()
+        with _held(database, lock):
+            return _Parts(directory, database, is_owner=True).checked()
 
 
-def migrate_directory(directory: Path, *, accepts_keys: bool = False) -> None:
+def migrate_directory(directory: Path, url: str = "", *, accepts_keys: bool = False) -> None:
     """Bring a directory to this version, or make one.
 
     Args:
         directory: it is made when it is missing.
+        url: as of :func:`own_directory`.
         accepts_keys: take the keys that are there, or new ones, for those of the directory.
 
     Raises:
@@ -119,13 +121,14 @@ def migrate_directory(directory: Path, *, accepts_keys: bool = False) -> None:
         others: as :func:`open_directory`.
     """
     _make(directory)
+    database = database_of(directory, url)
     with suppress(_UnsettledError, TidegateError):
-        _Parts(directory).checked()
+        _Parts(directory, database).checked()
         return
-    with _held(directory, None):
-        parts = _Parts(directory, is_owner=True)
-        if parts.has_database:
-            migrate(parts.url)
+    with _held(database, None):
+        parts = _Parts(directory, database, is_owner=True)
+        if database.absence() is None:
+            migrate(database.url)
         if accepts_keys:
             parts.accept_keys()
         parts.add_keys()
@@ -140,11 +143,11 @@ def _make(directory: Path) -> None:
 
 
 @contextmanager
-def _held(directory: Path, lock: Lock | None) -> Iterator[None]:
+def _held(database: Database, lock: Lock | Claim | None) -> Iterator[None]:
     if lock is not None:
         yield
         return
-    made = claim(directory / DATABASE)
+    made = database.own()
     try:
         yield
     finally:
@@ -157,44 +160,34 @@ class _Parts:
 
     Args:
         directory: there is one.
+        database: of the directory.
         is_owner: whether something may be written.
     """
 
     directory: Path
+    database: Database
     is_owner: bool = False
-
-    @property
-    def database(self) -> Path:
-        return self.directory / DATABASE
 
     @property
     def keys(self) -> Path:
         return self.directory / KEYS
 
-    @property
-    def url(self) -> str:
-        return f"sqlite:///{self.database}"
-
-    @property
-    def has_database(self) -> bool:
-        return self.database.exists() and self.database.stat().st_size > 0
-
     def checked(self) -> Keys:
         """The keys, once all parts belong together."""
         file = identity.read_file(self.directory)
         left = self._left()
-        if file is None and not left and not self.has_database:
+        absence = self.database.absence()
+        if file is None and not left and absence is not None:
             self._need_owner()
             file = DirectoryFile(uuid4(), is_new=True)
             identity.write_file(self.directory, file)
         if file is not None and file.is_new:
             return self._made(file)
-        if not self.has_database:
-            what = "is empty" if self.database.exists() else "is missing"
+        if absence is not None:
             raise StrayPartError(
-                f"`{self.database}` {what}, and {' and '.join(left)} in its directory belong to"
-                " one that was there: restore the database from a backup, or start in an empty"
-                " directory"
+                f"`{self.database.name}` {absence}, and {' and '.join(left)} in its directory"
+                " belong to one that was there: restore the database from a backup, or start in an"
+                " empty directory"
             )
         return self._agreed(file)
 
@@ -203,7 +196,7 @@ class _Parts:
         (self.keys / "identity").unlink(missing_ok=True)
         self.add_keys()
         load_keys(self.keys)
-        with self._connection(writes=True) as connection, connection.begin():
+        with self.database.connection(writes=True) as connection, connection.begin():
             found = identity.stored(connection)
             identity.store(connection, StoredIdentity(found.identity, None))
 
@@ -217,8 +210,7 @@ class _Parts:
         names = {
             identity.FILE: self.directory / identity.FILE,
             "the keys": self.keys,
-            "the derived file": derived_path(self.database),
-            "the write-ahead log": self.database.with_name(DATABASE + "-wal"),
+            **self.database.left(),
         }
         return [name for name, path in names.items() if path.exists()]
 
@@ -230,39 +222,35 @@ class _Parts:
         """Make the missing parts of a directory that is being made."""
         self._need_owner()
         keys = load_keys(self.keys)
-        migrate(self.url)
+        migrate(self.database.url)
         self._bind(keys, StoredIdentity(file.identity, fingerprint(keys)))
         identity.write_file(self.directory, attrs.evolve(file, is_new=False))
         return keys
 
     def _bind(self, keys: Keys, to: StoredIdentity) -> None:
-        with self._connection(writes=True) as connection, connection.begin():
+        with self.database.connection(writes=True) as connection, connection.begin():
             identity.store(connection, to)
-            noted = Noted(
-                last_seq(connection), counter(connection, CHANGES), counter(connection, LOG_ID)
-            )
-        mark = Mark(self.database)
-        mark.note(noted)
-        mark.close()
+            self.database.note_end(connection)
         mark_keys(self.keys, to.identity, keys)
 
     def _agreed(self, file: DirectoryFile | None) -> Keys:
         """The keys of a directory that has a database, once they and its file agree with it."""
-        with self._connection() as connection:
+        with self.database.connection() as connection:
             migrations.check(connection)
             stored = identity.stored(connection)
             is_unused = _is_unused(connection)
         if not self.keys.exists() and not is_unused:
             raise StrayPartError(
-                f"`{self.keys}` is missing, and `{self.database}` was used with the keys in it:"
-                " restore them from a backup, or start in an empty directory; tokens and API keys"
-                " are lost for good with `tidegate migrate --accept-keys`, which makes new ones"
+                f"`{self.keys}` is missing, and `{self.database.name}` was used with the keys in"
+                " it: restore them from a backup, or start in an empty directory; tokens and API"
+                " keys are lost for good with `tidegate migrate --accept-keys`, which makes new"
+                " ones"
             )
         if file is not None and file.identity != stored.identity:
             raise StrayPartError(
-                f"`{self.database}` is of directory {stored.identity}, and `{self.directory}` is"
-                f" {file.identity}: put its own database back, or restore database and keys into an"
-                " empty directory"
+                f"`{self.database.name}` is of directory {stored.identity}, and"
+                f" `{self.directory}` is {file.identity}: put its own database back, or restore"
+                " database and keys into an empty directory"
             )
         if not self.keys.exists():
             self._need_owner()
@@ -277,8 +265,8 @@ class _Parts:
             self._bind(keys, StoredIdentity(stored.identity, fingerprint(keys)))
         elif stored.keys_fingerprint != fingerprint(keys):
             raise StrayPartError(
-                f"the keys in `{self.keys}` are not those that `{self.database}` was used with:"
-                " restore the ones of this directory, or take these with `tidegate migrate"
+                f"the keys in `{self.keys}` are not those that `{self.database.name}` was used"
+                " with: restore the ones of this directory, or take these with `tidegate migrate"
                 " --accept-keys`; tokens and API keys made before then stop working"
             )
         elif not is_marked(self.keys):
@@ -290,31 +278,6 @@ class _Parts:
             log.warning("%s: the identity file was missing and is written", self.directory)
             identity.write_file(self.directory, DirectoryFile(stored.identity, is_new=False))
         return keys
-
-    def _connection(self, *, writes: bool = False) -> AbstractContextManager[Connection]:
-        return database_connection(self.database, writes=writes)
-
-
-@contextmanager
-def database_connection(path: Path, *, writes: bool = False) -> Iterator[Connection]:
-    """A connection to a database that nothing is known of yet.
-
-    Args:
-        path: its file.
-        writes: whether it is to change something: others wait then.
-
-    Raises:
-        StoreUnavailableError: it cannot be read; the message names it.
-    """
-    engine = writing_engine(path) if writes else looking_engine(path)
-    try:
-        with translated(), engine.connect() as connection:
-            yield connection
-            connection.rollback()
-    except DamagedDatabaseError as error:
-        raise DamagedDatabaseError(f"`{path}`: {error}") from error
-    finally:
-        engine.dispose()
 
 
 def _is_unused(connection: Connection) -> bool:

@@ -15,17 +15,19 @@ import attrs
 from sqlalchemy import select, text
 
 from tidegate.errors import TidegateError
-from tidegate.server.directory.opening import DATABASE, database_connection, open_directory
+from tidegate.server.directory.database import DATABASE, database_of
+from tidegate.server.directory.opening import open_directory
 from tidegate.stores import migrations
 from tidegate.stores.base import DamagedLogError, StoreError
 from tidegate.stores.damage.checks import check_rows
+from tidegate.stores.databases import reading_engine
 from tidegate.stores.decision_log import gaps, log, snapshots
 from tidegate.stores.decision_log.gaps import LogGap
 from tidegate.stores.directory.mark import mark_path, read_mark
 from tidegate.stores.index import derived
 from tidegate.stores.objects import definition_sets
 from tidegate.stores.rows import tables
-from tidegate.stores.rows.connections import derived_path, reading_engine
+from tidegate.stores.rows.connections import derived_path
 from tidegate.stores.rows.counters import CHANGES, LOG_ID, counter
 from tidegate.stores.rows.errors import translated
 
@@ -66,6 +68,7 @@ class Verification:
     Args:
         directory: of the data.
         progress: called from time to time with what is being checked.
+        url: of its database of PostgreSQL; empty: the file in the directory.
 
     Attributes:
         decisions: entries of the log that were looked at.
@@ -74,37 +77,45 @@ class Verification:
 
     directory: Path
     progress: Callable[[str], None] = lambda _: None
+    url: str = attrs.field(default="", repr=False)
     decisions: int = 0
     known: list[str] = attrs.field(factory=list)
 
     def findings(self) -> Iterator[VerifyFinding]:
         """Every fault, as it is found."""
+        database = database_of(self.directory, self.url)
         try:
-            open_directory(self.directory, is_read_only=True)
+            open_directory(self.directory, url=self.url, is_read_only=True)
         except TidegateError as error:
             yield VerifyFinding(str(self.directory), str(error))
-            if not (self.directory / DATABASE).exists():
+        try:
+            if database.absence() == "is missing":
                 return
-        try:
-            with database_connection(self.directory / DATABASE) as connection:
+            with database.connection() as connection:
                 migrations.check(connection)
-                yield from self._pages(connection, DATABASE)
+                if not self.url:
+                    yield from self._pages(connection, DATABASE)
         except TidegateError as error:
-            yield VerifyFinding(DATABASE, str(error))
+            yield VerifyFinding(DATABASE if not self.url else database.name, str(error))
             return
-        if not derived_path(self.directory / DATABASE).exists():
-            yield VerifyFinding(
-                derived_path(self.directory / DATABASE).name,
-                "is missing; the next start makes it again from the log",
-            )
-            return
-        engine = reading_engine(self.directory / DATABASE)
+        parts = [self._log, self._snapshots, self._sets]
+        if self.url:
+            parts.insert(0, self._end_elsewhere)
+        else:
+            if not derived_path(self.directory / DATABASE).exists():
+                yield VerifyFinding(
+                    derived_path(self.directory / DATABASE).name,
+                    "is missing; the next start makes it again from the log",
+                )
+                return
+            parts[:0] = [self._derived, self._end]
+        engine = reading_engine(database.url)
         try:
-            for part in (self._derived, self._end, self._log, self._snapshots, self._sets):
+            for part in parts:
                 try:
                     yield from part(engine)
                 except StoreError as error:
-                    yield VerifyFinding(DATABASE, str(error))
+                    yield VerifyFinding(DATABASE if not self.url else database.name, str(error))
         finally:
             engine.dispose()
 
@@ -149,6 +160,19 @@ class Verification:
                 yield VerifyFinding(DATABASE, lost)
         if found is not None and found.log_id == log_id:
             ends["the derived file"] = found.indexed_seq
+        knows, end = max(ends.items(), key=lambda each: each[1])
+        if end > last:
+            what = f"are lost: {knows} knows them"
+            yield VerifyFinding("decision_log", what, last + 1, end)
+
+    def _end_elsewhere(self, engine: Engine) -> Iterator[VerifyFinding]:
+        """Whether the log ends where other tables know it to."""
+        with _reading(engine) as connection:
+            last = log.last_seq(connection)
+            ends = {
+                "snapshots": snapshots.newest_seq(connection),
+                "derived": derived.indexed_seq(connection),
+            }
         knows, end = max(ends.items(), key=lambda each: each[1])
         if end > last:
             what = f"are lost: {knows} knows them"

@@ -192,7 +192,7 @@ class _Wanted:
         """Whether a row is of one of them."""
         if all(definition != slug for slug, _ in self._keys):
             return False
-        key = tuple(_part(from_wire(part)) for part in orjson.loads(parts))
+        key = tuple(_part(from_wire(part)) for part in orjson.loads(memoryview(parts)))
         if definition in self._secret:
             key = self._engine.kept_key(definition, key)
         return any(definition == slug and _is_same(key, kept) for slug, kept in self._keys)

@@ -23,8 +23,8 @@ from tidegate.server.routing import dispatch
 from tidegate.server.routing.context import Application
 from tidegate.server.workers.messages import Kind, receive, send, send_error
 from tidegate.server.workers.tidying import Tidying
+from tidegate.stores.databases import reading_engine
 from tidegate.stores.niceness import be_nice
-from tidegate.stores.rows.connections import database_path, reading_engine
 from tidegate.stores.rows.errors import translated
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _ = dispatch  # It brings every handler: workers are forked with the whole progr
 class Setup:
     """The setup of a worker."""
 
-    database_url: str
+    database_url: str = attrs.field(repr=False)
     keys: Keys
     log: LogSettings
     token_lifetime_seconds: int
@@ -119,7 +119,7 @@ class _Store:
     """The store, read here and written by the service."""
 
     def __init__(self, url: str, asking: _Asking) -> None:
-        self._engine = reading_engine(database_path(url))
+        self._engine = reading_engine(url)
         self._asking = asking
 
     @contextmanager

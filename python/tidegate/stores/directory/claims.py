@@ -48,6 +48,14 @@ class Claim:
         holder = Holder(os.getpid(), socket.gethostname(), self._since, address)
         return orjson.dumps(attrs.asdict(holder)).decode()
 
+    def is_held(self) -> bool:
+        """Whether the session that holds the lock is there; one thread at a time may ask."""
+        try:
+            self._connection.execute("SELECT 1")
+        except psycopg.Error:
+            return False
+        return True
+
     def release(self) -> None:
         """Give the lock back; once more does nothing."""
         with suppress(psycopg.Error):

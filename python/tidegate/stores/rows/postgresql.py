@@ -127,7 +127,13 @@ def reading_engine(url: str) -> Engine:
 
 
 def _engine(url: str, begin: tuple[str, ...], session: tuple[str, ...], **pool: Any) -> Engine:
-    engine = create_engine("postgresql+psycopg://", creator=lambda: connect(url), **pool)
+    def opened() -> psycopg.Connection[Any]:
+        try:
+            return connect(url)
+        except psycopg.Error as error:
+            raise unreachable(url, error) from error
+
+    engine = create_engine("postgresql+psycopg://", creator=opened, **pool)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:

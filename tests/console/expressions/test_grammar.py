@@ -17,7 +17,7 @@ from tidegate.language.parse.parser import parse
 from tidegate.language.tree.ast import Call, Identifier, Node, Select
 from tidegate.language.tree.walk import walk
 
-CORPUS = Path(__file__).parents[1] / "corpus"
+CORPUS = Path(__file__).parents[2] / "corpus"
 
 
 KINDS: dict[type[Node], str] = {Identifier: "name", Select: "member", Call: "call"}

@@ -64,7 +64,7 @@ def _owner() -> str | None:
     return "postgres" if os.geteuid() == 0 else None
 
 
-def _place() -> Path | None:
+def _memory() -> Path | None:
     """A directory in memory, where there is room: a flush is the same call there, and short."""
     memory = Path("/dev/shm")
     has_room = memory.is_dir() and shutil.disk_usage(memory).free > NEEDED_BYTES
@@ -187,11 +187,16 @@ class Pair:
 
 
 @contextmanager
-def pair() -> Iterator[Pair]:
-    """A pair that runs as long as the block does."""
+def pair(*, is_in_memory: bool = True) -> Iterator[Pair]:
+    """A pair that runs as long as the block does.
+
+    Args:
+        is_in_memory: keep the data in memory where there is room; a measurement wants the disk.
+    """
     place = programs()
     assert place is not None
-    with tempfile.TemporaryDirectory(prefix="tidegate-postgresql-", dir=_place()) as made:
+    memory = _memory() if is_in_memory else None
+    with tempfile.TemporaryDirectory(prefix="tidegate-postgresql-", dir=memory) as made:
         root = Path(made)
         if (owner := _owner()) is not None:
             known = pwd.getpwnam(owner)

@@ -1,0 +1,102 @@
+"""Carries everything of a database of SQLite over into an empty one of PostgreSQL.
+
+Rows are copied as they are, the log and what was derived from it too, in one transaction: an
+interrupted copy leaves nothing.  Numbers, ids and the identity stay, so the service goes on where
+it stopped, with the same keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Boolean, delete, func, select
+
+from tidegate.stores import migrations
+from tidegate.stores.base import ConflictError
+from tidegate.stores.databases import looking_engine, migrate, reading_engine, shown, writing_engine
+from tidegate.stores.rows import tables
+from tidegate.stores.rows.dialects import driver_connection
+from tidegate.stores.rows.errors import translated
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Table
+
+ROWS_A_READ = 256
+_OWN = (tables.partitions,)
+"""Tables of which each database has its own rows."""
+
+
+def carry_over(source: str, target: str, progress: Callable[[str], None] = lambda _: None) -> int:
+    """Copy all rows of one database into another.
+
+    Args:
+        source: URL of SQLite; nobody may write to it meanwhile.
+        target: URL of PostgreSQL; it is there, and empty.
+        progress: called with the name of each table.
+
+    Returns:
+        How many rows were copied.
+
+    Raises:
+        ConflictError: the target is in use.
+        SchemaError: the source is of another version.
+        StoreUnavailableError: one of them cannot be read or written.
+    """
+    look, write = looking_engine(source), writing_engine(target)
+    read = reading_engine(source)
+    copied = 0
+    try:
+        with translated():
+            with look.connect() as checked:
+                migrations.check(checked)
+            migrate(target)
+            with read.connect() as reader, write.connect() as writer, writer.begin():
+                _need_unused(writer, target)
+                for table in _copied():
+                    progress(table.name)
+                    writer.execute(delete(table))
+                    copied += _copy(reader, writer, table)
+    finally:
+        for engine in (look, read, write):
+            engine.dispose()
+    return copied
+
+
+def _copied() -> list[Table]:
+    """The tables, each behind those that it refers to."""
+    kept = [each for each in tables.metadata.sorted_tables if each not in _OWN]
+    return [*kept, *tables.derived_metadata.sorted_tables]
+
+
+def _need_unused(writer: Connection, target: str) -> None:
+    for table in (tables.tenants, tables.operators, tables.decision_log):
+        if writer.execute(select(func.count()).select_from(table)).scalar_one():
+            raise ConflictError(
+                f"{shown(target)} is in use: `{table.name}` has rows; name an empty database"
+            )
+
+
+def _copy(reader: Connection, writer: Connection, table: Table) -> int:
+    columns = [f'"{each.name}"' for each in table.columns]
+    name = table.fullname
+    rows = driver_connection(reader).execute(f"SELECT {', '.join(columns)} FROM {name}")  # noqa: S608
+    storable = [_storable(each.type) for each in table.columns]
+    count = 0
+    statement = f"COPY {name} ({', '.join(columns)}) FROM STDIN"
+    with driver_connection(writer).cursor().copy(statement) as copy:
+        for row in _fetched(rows):
+            copy.write_row([value(each) for value, each in zip(storable, row, strict=True)])
+            count += 1
+    return count
+
+
+def _fetched(rows: Any) -> Iterator[tuple[Any, ...]]:
+    while found := rows.fetchmany(ROWS_A_READ):
+        yield from found
+
+
+def _storable(kind: Any) -> Callable[[Any], Any]:
+    if isinstance(kind, Boolean):
+        return lambda value: None if value is None else bool(value)
+    return lambda value: value.replace("\0", "\ufffd") if isinstance(value, str) else value

@@ -1,0 +1,1 @@
+"""The editor, its grammar, and expressions as rows."""
