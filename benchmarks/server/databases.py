@@ -88,7 +88,7 @@ def serving(directory: Path, url: str, document: dict[str, Any]) -> Iterator[Ser
         *(sys.executable, "-m", "tidegate", "serve", "--json", "--server-port", "0"),
         *("--store-directory", str(directory)),
     ]
-    environment = {**os.environ, **LIMITS, "TIDEGATE_STORE_URL": url}
+    environment = {**os.environ, **LIMITS, "TIDEGATE_STORE_URL": url, "TIDEGATE_LOG_LEVEL": "error"}
     process = subprocess.Popen(
         pinned(command, SERVER_CORE), stdout=subprocess.PIPE, env=environment
     )

@@ -15,13 +15,17 @@ from tidegate.stores import (
     UnknownOutcomeError,
     UnsafeDatabaseError,
     migrate,
+    retention,
 )
 from tidegate.stores.decision_log import log
 from tidegate.stores.directory.claims import claim_database
+from tidegate.stores.index import idempotency
+from tidegate.stores.objects import tenants
 from tidegate.stores.postgresql import PostgresqlStore
 from tidegate.stores.rows.postgresql import connect, shown
 from tidegate.testing.store_contract.contract import StoreContract
 from tidegate.testing.store_contract.examples import (
+    TENANT,
     WAIT_SECONDS,
     Held,
     OpenStore,
@@ -29,10 +33,14 @@ from tidegate.testing.store_contract.examples import (
     entry,
     names,
     put,
+    tenant,
 )
 
 if TYPE_CHECKING:
     from tests.postgresql.pair import Pair
+
+
+KEY = bytes(range(16)), bytes(16)
 
 
 class TestPostgresqlStore(StoreContract):
@@ -330,3 +338,32 @@ def test_no_message_shows_the_password() -> None:
     with pytest.raises(ValueError, match="no address") as refused:
         PostgresqlStore("postgresql://ann:s3cret@[half/shop")
     assert "s3cret" not in str(refused.value)
+
+
+def test_retention_deletes_what_is_too_old(url: str) -> None:
+    """Decisions, what was derived of them, and what a deleted tenant left go in steps."""
+    store = PostgresqlStore(url)
+    end = retention.END_OF_TIME_NS
+    try:
+        done(store.write(lambda connection: tenants.create(connection, tenant())))
+        done(store.append([entry(number, idempotency=KEY) for number in range(1, 4)]))
+        store.learn_now()
+        last = store.flush_derived()
+        assert done(store.write(lambda found: retention.prune(found, TENANT, end, last))) == 1
+        assert done(store.derive(lambda found: retention.prune_derived(found, TENANT, end))) > 0
+        assert done(store.derive(lambda found: idempotency.prune(found, end // 2))) == 1
+        done(store.append([entry(4)]))
+        done(store.write(lambda connection: tenants.delete(connection, TENANT)))
+        with store.read() as connection:
+            assert retention.orphans(connection) == [TENANT]
+        store.learn_now()
+        done(store.write(lambda found: retention.prune(found, TENANT, end, 4)))
+        while done(store.write(lambda found: retention.forget(found, TENANT))):
+            pass
+        while done(store.derive(lambda found: retention.forget_derived(found, TENANT))):
+            pass
+        with store.read() as connection:
+            assert retention.orphans(connection) == []
+            assert log.last_seq(connection) == 4
+    finally:
+        store.close()

@@ -96,9 +96,9 @@ class Following:
     changed: asyncio.Event = attrs.field(factory=asyncio.Event)
     """Set when something was taken over."""
 
-    def resume(self, cursor: Cursor | None) -> None:
+    def resume(self, cursor: Cursor | None, newest: Cursor | None) -> None:
         """Continue after the last known change, if the definitions on disk are of its revision."""
-        self.newest = cursor
+        self.newest = newest
         known = self.local.definitions
         if cursor is not None and (known is None or known.revision != cursor.revision):
             log.warning("the definitions on disk are not those that were followed last")

@@ -25,12 +25,14 @@ class Saved:
     Args:
         spool_id: of the spool that its number belongs to.
         number: of the last decision in it.
-        cursor: of the last change of the service in it; None before the first.
+        cursor: of the last change of the service in it; None when a snapshot is needed.
+        newest: the newest that was ever known, also then.
     """
 
     spool_id: str
     number: int
     cursor: Cursor | None
+    newest: Cursor | None
 
 
 def write(cache: Cache, saved: Saved, state: Frozen) -> None:
@@ -39,9 +41,11 @@ def write(cache: Cache, saved: Saved, state: Frozen) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    cursor = None if saved.cursor is None else attrs.astuple(saved.cursor)
+    cursors = [
+        None if each is None else attrs.astuple(each) for each in (saved.cursor, saved.newest)
+    ]
     with cache.writing(_NAME) as take:
-        take(orjson.dumps([saved.spool_id, saved.number, cursor]) + b"\n")
+        take(orjson.dumps([saved.spool_id, saved.number, *cursors]) + b"\n")
         state.write(take)
 
 
@@ -51,22 +55,26 @@ def read(cache: Cache, local: LocalTenant) -> Saved | None:
     with cache.reading(_NAME) as file:
         if file is None:
             return None
-        spool_id, number, cursor = orjson.loads(file.readline())
+        spool_id, number, *found = orjson.loads(file.readline())
         if not local.restore(file.read()):
             return None
-        return Saved(spool_id, number, None if cursor is None else Cursor(*cursor))
+        cursors = [None if each is None else Cursor(*each) for each in found]
+        # A file of an earlier version has one alone.
+        return Saved(spool_id, number, cursors[0], cursors[-1])
 
 
-def restore(cache: Cache, spool: Spool, local: LocalTenant) -> Cursor | None:
+def restore(cache: Cache, spool: Spool, local: LocalTenant) -> tuple[Cursor | None, Cursor | None]:
     """Restore the state: the saved one, then later decisions and changes, in order.
 
     Returns:
-        How far the changes of the service are known; None where nothing is.
+        How far the changes of the service are known, None when a snapshot is needed; and the
+        newest that was ever known.
     """
     saved = read(cache, local)
-    cursor, number = None, 0
+    cursor = newest = None
+    number = 0
     if saved is not None:
-        cursor = saved.cursor
+        cursor, newest = saved.cursor, saved.newest
         if saved.spool_id == str(spool.spool_id):
             number = saved.number
     decided, changes = spool.effects(number), spool.changes()
@@ -82,4 +90,4 @@ def restore(cache: Cache, spool: Spool, local: LocalTenant) -> Cursor | None:
                 revision=change.revision,
             )
     local.apply([effects for _, effects in decided])
-    return cursor
+    return cursor, newest if cursor is None else cursor

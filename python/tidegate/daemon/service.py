@@ -198,13 +198,13 @@ class Daemon:
             StoreUnavailableError: the same.
         """
         async with self._saving:
-            cursor = self.following.cursor
+            cursor, newest = self.following.cursor, self.following.newest
             number, frozen = await self.recorder.cut(
                 lambda seq: (seq, self.local.freeze()), self.lanes.all_still
             )
             if frozen is None:
                 return
-            saved = saving.Saved(str(self.spool.spool_id), number, cursor)
+            saved = saving.Saved(str(self.spool.spool_id), number, cursor, newest)
             await asyncio.to_thread(saving.write, self.cache, saved, frozen)
             sequence = -1 if cursor is None else cursor.sequence
             await asyncio.to_thread(self.spool.saved, number, sequence)
@@ -224,7 +224,7 @@ class Daemon:
             log.error("the definitions on disk cannot be used", reason=str(error))
             return
         self.local.use(definitions, made)
-        self.following.resume(saving.restore(self.cache, self.spool, self.local))
+        self.following.resume(*saving.restore(self.cache, self.spool, self.local))
 
     def _load_fail_mode(self) -> None:
         part = self._files.fail_part()
