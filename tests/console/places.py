@@ -76,4 +76,5 @@ def open_place(page: Page, path: str) -> None:
     """Go to a page within the console, and wait until everything that it asked for is there."""
     page.evaluate("path => history.pushState(null, '', path)", path)
     page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
-    page.wait_for_selector("main[aria-busy='false'] :is(h1, h2, p, .problem)")
+    # A handle of an element would keep the page that it was of.
+    page.locator("main[aria-busy='false'] :is(h1, h2, p, .problem)").first.wait_for()

@@ -31,7 +31,7 @@ from tests.newcomer.terminal import terminal
 
 ABSENT = {"node", "nodejs", "npm", "npx", "corepack"}
 ASSETS = Path("python/tidegate/console/assets")
-LINK = r"http://\S+/console/#access_token=\S+(?=\s)"
+LINK = r"http://\S+/console/#access_token=\S+"
 LONG = 3600.0
 """Seconds that building everything may take."""
 
@@ -94,7 +94,7 @@ def opens(link: str) -> None:
 def make_run(clone: Path, environment: Mapping[str, str]) -> None:
     """`make run` in the clone, and its link in a browser."""
     with terminal(clone, {**environment, **ports()}) as shell:
-        printed = shell.begin("make run", until=LINK, patience=LONG)
+        printed = shell.begin("make run", until=rf"{LINK}\s", patience=LONG)
         found = re.search(LINK, printed)
         assert found, printed
         opens(found.group())
