@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from shutil import copy, copytree
 from typing import Any
@@ -208,8 +209,9 @@ def fence(place: Place, base_url: str, process: subprocess.Popen[bytes], log: Pa
     """Once another owner has begun an epoch, the one before answers no 2xx, and ends with 1."""
     with psycopg.connect(place.url, autocommit=True) as connection:
         connection.execute("UPDATE partitions SET epoch = epoch + 1")
-    answer = decide(base_url, place.api_key, "after the fence")
-    assert answer.status_code == 503
+    # Whatever else the owner writes ends it, too, so it may be gone before it is asked.
+    with suppress(httpx.TransportError):
+        assert decide(base_url, place.api_key, "after the fence").status_code == 503
     assert process.wait(60) == 1
     assert "another process became the owner of the log" in log.read_text()
     assert "postgres@" not in log.read_text()

@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 from tests.browser import launched
 from tests.console.conftest import started
-from tests.console.test_story import (
+from tests.console.stories.test_story import (
     entered,
     tell,
     test_a_blocked_visitor_is_found_and_let_through,
@@ -20,7 +20,7 @@ from tests.console.test_story import (
     test_the_key_doctor_has_a_verdict,
     test_the_overview_splits_decisions,
 )
-from tests.console.test_story_by_keys import test_all_of_it_is_done_by_keys
+from tests.console.stories.test_story_by_keys import test_all_of_it_is_done_by_keys
 from tests.server.deciding import MOST
 from tests.service.service_process import Service, stop
 from tests.shared_data import shared_path

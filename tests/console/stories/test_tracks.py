@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from playwright.sync_api import Page, Request, expect
 from tests.browser import Watched
 from tests.console.places import HOME, open_place, places, prepare
-from tests.console.test_story import search
+from tests.console.stories.test_story import search
 from tests.service.service_process import Service
 
 ADDRESS, ACCOUNT = "203.0.113.211", "somebody@example.test"

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser import Watched
-from tests.console.test_story import ALSO_STOPPED, LOCK, entered, operator, reach, search, told
+from tests.console.stories.test_story import (
+    ALSO_STOPPED,
+    LOCK,
+    entered,
+    operator,
+    reach,
+    search,
+    told,
+)
 from tests.service.service_process import Service
 
 __all__ = ["operator", "told"]
