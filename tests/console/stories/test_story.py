@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -100,18 +100,6 @@ def test_a_blocked_visitor_is_found_and_let_through(operator: Watched, told: Ser
     operator.require_silence()
 
 
-def save(page: Page) -> None:
-    """Press *Save* until it is done, as a person does whom a busy service asks to try again."""
-    status = page.get_by_label("Status")
-    expect(status).to_have_value("active")
-    for _ in range(3):
-        page.get_by_role("button", name="Save", exact=True).click()
-        with suppress(AssertionError):
-            expect(page.get_by_text("Saved.")).to_be_visible(timeout=15_000)
-            return
-    expect(page.get_by_text("Saved.")).to_be_visible()
-
-
 def test_filters_become_an_action_and_a_policy_that_stops(operator: Watched, told: Service) -> None:
     """Values of the traffic become an action and the draft of a policy; a replay shows a decision
     of it side by side; once it is active, its first match is seen."""
@@ -150,7 +138,9 @@ def test_filters_become_an_action_and_a_policy_that_stops(operator: Watched, tol
 
     page.goto(policy)
     page.get_by_label("Status").select_option("active")
-    save(page)
+    expect(page.get_by_label("Status")).to_have_value("active")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
     answer = told.hot("/runtime/mitigation", PURGE).json()
     assert answer["action"]["type"] == "block"
     page.goto(f"{policy}/results")
