@@ -7,6 +7,7 @@ a path, what is asked for.
 
 from __future__ import annotations
 
+import http.client
 import re
 import urllib.error
 import urllib.request
@@ -63,8 +64,8 @@ def embed(shell: Terminal) -> None:
 
 
 def visit(url: str) -> int:
-    """The status of an answer."""
-    with suppress(urllib.error.HTTPError):
+    """The status of an answer; 500 where there is none: gunicorn closes on an `OSError`."""
+    with suppress(urllib.error.HTTPError, http.client.RemoteDisconnected):
         return int(urllib.request.urlopen(url, timeout=30).status)
     return 500
 

@@ -170,18 +170,17 @@ def test_a_service_goes_on_in_postgresql_and_on_a_second_node(place: Place, tmp_
         assert again.headers["idempotency-replayed"] == "true"
         on_one = decide(said["base_url"], place.api_key, "on one")
         assert on_one.json()["action"]["type"] == "block", "the mitigation went on"
-        refused = CliRunner().invoke(
-            tidegate, ["serve", "--store-directory", str(second)], env=known
-        )
-        assert "belongs to process" in str(refused.exception)
+        serve = [sys.executable, "-m", "tidegate", "serve", "--json", "--server-port", "0"]
+        serve += ["--store-directory", str(second)]
+        variables = {**os.environ, **known}
+        refused = subprocess.run(serve, capture_output=True, env=variables, text=True, check=False)
+        assert refused.returncode == 1
+        assert "belongs to process" in refused.stderr
         two = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "tidegate", "serve", "--json", "--server-port", "0"),
-                *("--wait-for-lock", "--store-directory", str(second)),
-            ],
+            [*serve, "--wait-for-lock"],
             stdout=subprocess.PIPE,
             stderr=(tmp_path / "two").open("wb"),
-            env={**os.environ, **known},
+            env=variables,
         )
         while b"waiting" not in (tmp_path / "two").read_bytes():
             assert two.poll() is None

@@ -74,7 +74,7 @@ export function useDraft<O extends { revision: number }, D extends object>(
     base,
     value,
     change: (changes) => {
-      setValue({ ...value, ...changes });
+      setValue((latest) => ({ ...latest, ...changes }));
       setSaved(null);
     },
     save: () => save(object),

@@ -65,12 +65,14 @@ const SINGLE: Readonly<Record<string, () => void>> = {
   e: () => document.querySelector<HTMLElement>("main form input, main form textarea")?.focus(),
 };
 
+/** Kept here and not by a listener: each new address makes a new one, maybe between two keys. */
+let isAfterG = false;
+
 /** Listens to keys until the answer is called.
  *
  * @param go shows a page of the tenant, by its path.
  */
 export function listenToKeys(go: (path: string) => void): () => void {
-  let isAfterG = false;
   function pressed(event: KeyboardEvent): void {
     if ((event.ctrlKey || event.metaKey) && event.key === "k") {
       event.preventDefault();
