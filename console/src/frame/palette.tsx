@@ -8,7 +8,13 @@ import { CheckField } from "../parts/form";
 import { ROUTES } from "../routes";
 import { text } from "../text/en";
 import { hasSingleKeys, LETTERS, listenToKeys, overlay, pageName } from "./keys";
-import { useActions, useEntityDefinitions, useLists, useMitigations, usePolicies } from "./objects";
+import {
+  useActions,
+  useEntityDefinitions,
+  useLists,
+  useMitigations,
+  usePolicies,
+} from "../definitions/objects";
 import { useTenant } from "./session";
 
 const words = text.palette;

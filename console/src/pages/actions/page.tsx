@@ -1,7 +1,7 @@
 /** Which behaviours do I recognise? */
 
 import { api, page, type Schemas } from "../../api/client";
-import { enabledColumn, Shelf, useUsage } from "../../frame/shelf";
+import { enabledColumn, Shelf, useUsage } from "../../definitions/shelf";
 import { Foreign } from "../../parts/foreign";
 import { pageQuery } from "../../parts/table";
 import { text } from "../../text/en";

@@ -3,7 +3,7 @@
 import { useMutation } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api, body, queries } from "../../api/client";
-import { usePolicies } from "../../frame/objects";
+import { usePolicies } from "../../definitions/objects";
 import { useRefusal } from "../../frame/role";
 import { useTenant } from "../../frame/session";
 import { Confirm } from "../../parts/confirm";

@@ -2,8 +2,8 @@
 
 import { api, body, type Schemas } from "../../api/client";
 import { bounds, filters, setFilters } from "../../frame/place";
-import { Begin } from "../../frame/begin";
-import { useDecisionColumns } from "../../frame/decision-rows";
+import { Begin } from "../../recorded/begin";
+import { useDecisionColumns } from "../../recorded/decision-rows";
 import { useTenant } from "../../frame/session";
 import { Listing, pageQuery } from "../../parts/table";
 import { text } from "../../text/en";

@@ -3,8 +3,8 @@
 import type { Schemas } from "../../api/client";
 import { objectCalls } from "../../api/objects";
 import { ExpressionField } from "../../expression/field";
-import { CommonFields } from "../../frame/common";
-import { Defined, type Resource } from "../../frame/defined";
+import { CommonFields } from "../../definitions/common";
+import { Defined, type Resource } from "../../definitions/defined";
 import { hasRole, useTenant } from "../../frame/session";
 import { ChoiceField, NumberField } from "../../parts/form";
 import { text } from "../../text/en";

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
 import { api, body, type Schemas } from "../../api/client";
 import { Problem } from "../../api/problem";
-import { EntityTable } from "../../frame/entity-rows";
+import { EntityTable } from "../../recorded/entity-rows";
 import { bounds } from "../../frame/place";
 import { RoleButton } from "../../frame/role";
 import { useTenant } from "../../frame/session";

@@ -1,7 +1,7 @@
 /** Which values do I keep apart? */
 
 import { api, page, type Schemas } from "../../api/client";
-import { Shelf } from "../../frame/shelf";
+import { Shelf } from "../../definitions/shelf";
 import { Foreign } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
 import { pageQuery } from "../../parts/table";

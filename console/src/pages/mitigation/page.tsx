@@ -2,8 +2,8 @@
 
 import type { Schemas } from "../../api/client";
 import { objectCalls } from "../../api/objects";
-import { CommonFields } from "../../frame/common";
-import { Defined, type Resource } from "../../frame/defined";
+import { CommonFields } from "../../definitions/common";
+import { Defined, type Resource } from "../../definitions/defined";
 import { ChoiceField, NumberField } from "../../parts/form";
 import { text } from "../../text/en";
 import { BlockFields, ChallengeFields } from "./answers";

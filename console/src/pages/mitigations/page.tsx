@@ -1,7 +1,7 @@
 /** What can be done with a visitor? */
 
 import { api, page, type Schemas } from "../../api/client";
-import { enabledColumn, Shelf, useUsage } from "../../frame/shelf";
+import { enabledColumn, Shelf, useUsage } from "../../definitions/shelf";
 import { answerOfMode, Badge } from "../../parts/badge";
 import { pageQuery } from "../../parts/table";
 import { text } from "../../text/en";

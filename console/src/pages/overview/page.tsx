@@ -2,10 +2,10 @@
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, page } from "../../api/client";
-import { Begin } from "../../frame/begin";
+import { Begin } from "../../recorded/begin";
 import { bounds, filters, setFilters } from "../../frame/place";
 import { hasRole, useTenant } from "../../frame/session";
-import { useTimeline } from "../../frame/timeline";
+import { useTimeline } from "../../recorded/timeline";
 import { Answered } from "../../parts/answer";
 import { Counts } from "../../parts/counts";
 import { Difference } from "../../parts/difference";

@@ -2,11 +2,11 @@
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body, page, type Schemas } from "../../api/client";
-import { usePolicyNames } from "../../frame/objects";
+import { usePolicyNames } from "../../definitions/objects";
 import { hasRole, useTenant } from "../../frame/session";
-import type { By } from "../../frame/timeline";
+import type { By } from "../../recorded/timeline";
 import { marked } from "../../parts/foreign";
-import { Line } from "../../frame/line";
+import { Line } from "../../recorded/line";
 import { Table } from "../../parts/table";
 import { text } from "../../text/en";
 

@@ -2,11 +2,11 @@
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, page, type Schemas } from "../../api/client";
-import { useMitigations, usePolicies } from "../../frame/objects";
-import { Line } from "../../frame/line";
+import { useMitigations, usePolicies } from "../../definitions/objects";
+import { Line } from "../../recorded/line";
 import { bounds } from "../../frame/place";
 import { useTenant } from "../../frame/session";
-import { useTimeline } from "../../frame/timeline";
+import { useTimeline } from "../../recorded/timeline";
 import { Answered } from "../../parts/answer";
 import { answerOfMode, Badge, type Answer } from "../../parts/badge";
 import { marked } from "../../parts/foreign";

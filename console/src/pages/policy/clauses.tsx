@@ -2,7 +2,7 @@
 
 import type { Schemas } from "../../api/client";
 import { ExpressionField } from "../../expression/field";
-import { useActions, useEntityDefinitions, useMitigations } from "../../frame/objects";
+import { useActions, useEntityDefinitions, useMitigations } from "../../definitions/objects";
 import { marked } from "../../parts/foreign";
 import { CheckField, ChoiceField, NumberField, TextField } from "../../parts/form";
 import { text } from "../../text/en";

@@ -3,9 +3,9 @@
 import type { Schemas } from "../../api/client";
 import { objectCalls } from "../../api/objects";
 import { ExpressionField } from "../../expression/field";
-import { CommonFields } from "../../frame/common";
-import { Defined, type Resource } from "../../frame/defined";
-import { PolicyTabs } from "../../frame/policy-tabs";
+import { CommonFields } from "../../definitions/common";
+import { Defined, type Resource } from "../../definitions/defined";
+import { PolicyTabs } from "../../definitions/policy-tabs";
 import { ChoiceField, NumberField } from "../../parts/form";
 import { text } from "../../text/en";
 import { Clauses, newClause } from "./clauses";

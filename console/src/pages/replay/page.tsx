@@ -3,7 +3,7 @@
 import { useMutation } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";
 import { api, body, page, queries, type Schemas } from "../../api/client";
-import { usePolicies } from "../../frame/objects";
+import { usePolicies } from "../../definitions/objects";
 import { bounds, filters, setFilters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { marked } from "../../parts/foreign";

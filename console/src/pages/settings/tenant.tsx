@@ -2,11 +2,12 @@
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body, queries, type Schemas } from "../../api/client";
-import { useDraft } from "../../frame/draft";
+import { useDraft } from "../../definitions/draft";
+import { DraftForm } from "../../definitions/draft-form";
 import { useRefusal } from "../../frame/role";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
-import { AreaField, ChoiceField, DraftForm, NumberField, TextField } from "../../parts/form";
+import { AreaField, ChoiceField, NumberField, TextField } from "../../parts/form";
 import { text } from "../../text/en";
 
 const words = text.tenant;

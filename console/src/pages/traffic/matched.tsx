@@ -1,7 +1,7 @@
 /** What matches, over time and in samples. */
 
 import type { Schemas } from "../../api/client";
-import { DecisionRows } from "../../frame/decision-rows";
+import { DecisionRows } from "../../recorded/decision-rows";
 import { Moment } from "../../parts/moment";
 import { Bars, PlotOrTable } from "../../parts/plot-or-table";
 import { Table } from "../../parts/table";

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api, body, type Schemas } from "../../api/client";
 import { ExpressionField } from "../../expression/field";
-import { Begin } from "../../frame/begin";
+import { Begin } from "../../recorded/begin";
 import { bounds, filters, setFilters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";

@@ -3,7 +3,7 @@
 import { useMutation } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
 import { api, page, queries, type Schemas } from "../../api/client";
-import { PolicyTabs } from "../../frame/policy-tabs";
+import { PolicyTabs } from "../../definitions/policy-tabs";
 import { RoleButton } from "../../frame/role";
 import { useTenant } from "../../frame/session";
 import { Difference } from "../../parts/difference";

@@ -1,7 +1,7 @@
 /** The first call of somebody whose traffic is not here yet. */
 
 import { text } from "../text/en";
-import { useTenant } from "./session";
+import { useTenant } from "../frame/session";
 
 export function Begin() {
   const { slug } = useTenant();

@@ -6,8 +6,8 @@ import { Foreign, marked } from "../parts/foreign";
 import { Moment } from "../parts/moment";
 import { Table, type Column } from "../parts/table";
 import { text } from "../text/en";
-import { usePolicyNames } from "./objects";
-import { useTenant } from "./session";
+import { usePolicyNames } from "../definitions/objects";
+import { useTenant } from "../frame/session";
 
 const words = text.decisions.columns;
 type Row = Schemas["DecisionSummary"];

@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/preact-query";
 import { allObjects } from "../api/objects";
-import { useTenant } from "./session";
+import { useTenant } from "../frame/session";
 
 export function usePolicies() {
   const { tenant_id } = useTenant();

@@ -6,7 +6,7 @@ import { marked } from "../parts/foreign";
 import { Listing, type Column } from "../parts/table";
 import { text } from "../text/en";
 import { usePolicies } from "./objects";
-import { useTenant } from "./session";
+import { useTenant } from "../frame/session";
 
 export interface ShelfProps<T> {
   title: string;

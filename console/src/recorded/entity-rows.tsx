@@ -5,7 +5,7 @@ import { Foreign, marked } from "../parts/foreign";
 import { Moment } from "../parts/moment";
 import { Table } from "../parts/table";
 import { text } from "../text/en";
-import { useTenant } from "./session";
+import { useTenant } from "../frame/session";
 
 const words = text.entity;
 

@@ -2,8 +2,8 @@
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body } from "../api/client";
-import { bounds, period } from "./place";
-import { useTenant } from "./session";
+import { bounds, period } from "../frame/place";
+import { useTenant } from "../frame/session";
 
 export type By = "action" | "policy" | "reason" | "api_key";
 

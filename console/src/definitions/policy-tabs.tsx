@@ -2,7 +2,7 @@
 
 import { useLocation } from "preact-iso";
 import { text } from "../text/en";
-import { useTenant } from "./session";
+import { useTenant } from "../frame/session";
 
 const PAGES = [
   ["", text.policy.edit],

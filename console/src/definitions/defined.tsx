@@ -8,14 +8,15 @@ import type { IfMatch } from "../api/objects";
 import { Answered } from "../parts/answer";
 import { Confirm } from "../parts/confirm";
 import { marked } from "../parts/foreign";
-import { DraftForm } from "../parts/form";
+
 import { ProblemPanel } from "../parts/problem";
 import { Warnings } from "../parts/warnings";
 import { text } from "../text/en";
 import { useDraft, type Draft } from "./draft";
-import { filters } from "./place";
-import { useRefusal } from "./role";
-import { useTenant } from "./session";
+import { DraftForm } from "./draft-form";
+import { filters } from "../frame/place";
+import { useRefusal } from "../frame/role";
+import { useTenant } from "../frame/session";
 
 const words = text.editing;
 

@@ -1,0 +1,52 @@
+/** A form over a draft: its refusals, a change that somebody else made meanwhile, and the button. */
+
+import type { ComponentChildren } from "preact";
+import { ProblemPanel } from "../parts/problem";
+import { Stale } from "../parts/stale";
+import { text } from "../text/en";
+import type { Draft } from "./draft";
+
+const words = text.editing;
+
+export function DraftForm<O, D>(props: {
+  /** Null where it stands in a section that has one. */
+  title: string | null;
+  draft: Draft<O, D>;
+  draftOf: (object: O) => D;
+  /** Why the operator may not save; null when the operator may. */
+  refusal: string | null;
+  children: ComponentChildren;
+}) {
+  const { draft, refusal } = props;
+  const { theirs } = draft;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void draft.save();
+      }}
+    >
+      {props.title !== null && <h1>{props.title}</h1>}
+      {draft.error !== null && <ProblemPanel error={draft.error} />}
+      {theirs && (
+        <Stale
+          base={draft.base}
+          mine={draft.value}
+          theirs={props.draftOf(theirs)}
+          takeTheirs={() => {
+            draft.takeTheirs(theirs);
+          }}
+          saveMine={() => void draft.saveOver(theirs)}
+        />
+      )}
+      <fieldset class="plain" disabled={refusal !== null}>
+        {props.children}
+        <button class="primary" title={refusal ?? ""}>
+          {words.save}
+        </button>
+      </fieldset>
+      {refusal !== null && <p class="quiet">{refusal}</p>}
+      <p role="status">{draft.saved ? words.saved : ""}</p>
+    </form>
+  );
+}
