@@ -83,7 +83,7 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
         Protocol.hot = hot
         Protocol.bounds = bounds_of(settings.server)
         Protocol.reception = service.application.reception
-        application = HotApplication(hot, service.with_sync(_behind(settings, service)))
+        application = HotApplication(hot, service.with_sync(behind(settings, service)))
         server = Server(configuration(settings.server, application), lambda: started(address))
         service.watch(close_late_connections(server.server_state.connections))
         settle_interpreter()
@@ -96,7 +96,7 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
                 Path(settings.server.unix_socket).unlink()
 
 
-def _behind(settings: Settings, service: Service) -> ASGIApp:
+def behind(settings: Settings, service: Service) -> ASGIApp:
     """The application for everything except hot calls."""
     from tidegate.server.console.assets import built, load
     from tidegate.server.console.pages import Console

@@ -97,9 +97,18 @@ class Service:
         store: open and migrated.
         keys: the key material of the data directory.
         base_url: the address that callers reach the service by.
+        crew: worker processes that run already, and go on when the service stops; without it the
+            service has its own.
     """
 
-    def __init__(self, settings: Settings, store: Store, keys: Keys, base_url: str) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        keys: Keys,
+        base_url: str,
+        crew: Crew | None = None,
+    ) -> None:
         self.settings = settings
         self.store = store
         self.keys = keys
@@ -121,7 +130,8 @@ class Service:
         self.runtimes.activated = self.feed.activated
         self.runtimes.dropped = self.feed.dropped
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
-        self._crew = Crew(settings, keys, base_url)
+        self._has_own_crew = crew is None
+        self._crew = crew or Crew(settings, keys, base_url)
         self._replays = Replays(store, self._replay)
         self._admission = Admission(
             self.key_ring,
@@ -168,7 +178,8 @@ class Service:
         """Start everything from the content of the store."""
         self._loop = asyncio.get_running_loop()
         self.live.lost_decisions = await asyncio.to_thread(check_log, self.store)
-        await self._crew.start()
+        if self._has_own_crew:
+            await self._crew.start()
         await self.runtimes.load()
         # An idempotency key that the last process did not index would be taken for a new one.
         await asyncio.to_thread(self.store.index_now)
@@ -283,7 +294,8 @@ class Service:
                 await self.save_states()
             await self.recorder.close()
         self._saver.shutdown(wait=False)
-        await self._crew.stop()
+        if self._has_own_crew:
+            await self._crew.stop()
         await asyncio.to_thread(self.store.close)
 
     async def _compile_newest(
