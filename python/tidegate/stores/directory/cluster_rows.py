@@ -18,6 +18,7 @@ import psycopg
 from tidegate.cluster.rows import Change, Join, Member, Placement, Renew, Rows, apply
 from tidegate.stores.base import HeldError, StoreUnavailableError
 from tidegate.stores.directory.claims import PARTITION, session_name
+from tidegate.stores.migrations import VERSION_TABLE
 from tidegate.stores.rows.errors import reason
 from tidegate.stores.rows.postgresql import CLUSTER_LOCK, LOCKS, connect, shown, unreachable
 
@@ -160,6 +161,17 @@ class ClusterRows:
                 "SELECT epoch FROM partitions WHERE partition_id = %s", (PARTITION,)
             ).fetchone()
         return int(found[0]) if found else 0
+
+    def revision(self) -> str:
+        """The revision of the tables.
+
+        Raises:
+            StoreUnavailableError: the session ended.
+        """
+        with _translated(self._url):
+            query = f"SELECT version_num FROM {VERSION_TABLE}"  # noqa: S608
+            found = self._connection.execute(query).fetchone()
+        return str(found[0]) if found else ""
 
     def close(self) -> None:
         """End the session."""
