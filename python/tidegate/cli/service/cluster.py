@@ -14,6 +14,8 @@ from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.service.settings import SettingsCommand, settings_options, unusable
 from tidegate.cluster.rows import Drain
 from tidegate.errors import TidegateError
+from tidegate.server.directory.database import database_of
+from tidegate.stores.migrations import current
 
 if TYPE_CHECKING:
     from tidegate.cluster.rows import Member, Rows
@@ -48,7 +50,9 @@ def status(settings: Settings, as_json: bool) -> None:
     """
     with _rows(settings) as rows:
         ages = _ages(rows)
-        found, epoch, revision = rows.read(), rows.epoch(), rows.revision()
+        found, epoch = rows.read(), rows.epoch()
+    with database_of(settings.directory, settings.store.url).connection() as connection:
+        revision = current(connection)
     owner = next((each.owner for each in found.placements.values()), None)
     nodes = [_described(each, owner, ages) for each in found.members.values()]
     nodes.sort(key=lambda each: str(each["name"]))

@@ -2,8 +2,8 @@
 
 A member's session holds a lock of its name, so a dead process is known at once.  Each change is one
 transaction that makes what ``cluster/rows.py`` says, one after the other; every change but the
-renewal of a lease is told to all members.  What is lost of these rows with a machine is written
-again by the next renewals: safety rests on the epochs of the log, which wait for the standby.
+renewal of a lease is told to all members, and is on the standby before it counts.  Safety does not
+rest on these rows: it rests on the epochs of the log.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import psycopg
 from tidegate.cluster.rows import Change, Join, Member, Placement, Renew, Rows, apply
 from tidegate.stores.base import HeldError, StoreUnavailableError
 from tidegate.stores.directory.claims import PARTITION, session_name
-from tidegate.stores.migrations import VERSION_TABLE
 from tidegate.stores.rows.errors import reason
 from tidegate.stores.rows.postgresql import CLUSTER_LOCK, LOCKS, connect, shown, unreachable
 
@@ -29,8 +28,7 @@ _MEMBERS = LOCKS + 1
 """The first number of the locks of names; the second is a hash of the name."""
 _SESSION = {
     "tcp_user_timeout": "3000",
-    # A renewal must not wait for a standby that is away.
-    "options": "-c synchronous_commit=local -c lock_timeout=2000 -c statement_timeout=5000",
+    "options": "-c lock_timeout=2000 -c statement_timeout=5000",
 }
 _READ_MEMBERS = """
 SELECT name, address, run, renewals, is_draining, loads, EXISTS (
@@ -110,6 +108,9 @@ class ClusterRows:
             StoreUnavailableError: the session ended, or another one holds the rows for long.
         """
         with _translated(self._url), self._transaction("READ COMMITTED"):
+            if isinstance(change, Renew):
+                # A lease must not wait for a standby that is away; all else does.
+                self._connection.execute("SET LOCAL synchronous_commit = local")
             self._connection.execute(f"SELECT pg_advisory_xact_lock({LOCKS}, {CLUSTER_LOCK})")
             before = self._rows()
             if not before.placements:
@@ -161,17 +162,6 @@ class ClusterRows:
                 "SELECT epoch FROM partitions WHERE partition_id = %s", (PARTITION,)
             ).fetchone()
         return int(found[0]) if found else 0
-
-    def revision(self) -> str:
-        """The revision of the tables.
-
-        Raises:
-            StoreUnavailableError: the session ended.
-        """
-        with _translated(self._url):
-            query = f"SELECT version_num FROM {VERSION_TABLE}"  # noqa: S608
-            found = self._connection.execute(query).fetchone()
-        return str(found[0]) if found else ""
 
     def close(self) -> None:
         """End the session."""
