@@ -11,7 +11,7 @@ import pytest
 import tidegate
 
 PACKAGE = Path(tidegate.__file__).parent
-INNER = ("regex", "language", "functions", "evaluation", "policy")
+INNER = ("regex", "language", "functions", "evaluation", "policy", "cluster")
 OUTER = ("client", "edge", "stores", "server", "console", "daemon", "cli")
 WORLD = {
     "asyncio", "http", "os", "pathlib", "random", "secrets", "select", "shutil", "socket", "ssl",
@@ -47,7 +47,7 @@ def relative(path: Path) -> str:
 
 @pytest.mark.parametrize("path", ALL_INNER, ids=relative)
 def test_inner_layers_import_no_outer_layer(path: Path) -> None:
-    """Language, functions, evaluators and policy know no store, server or command."""
+    """Language, functions, evaluators, policy and cluster know no store, server or command."""
     outer = {f"tidegate.{layer}" for layer in OUTER} | {"tidegate.engine", "tidegate.definitions"}
     assert not [
         name

@@ -14,6 +14,7 @@ from tidegate.policy.definitions import model, shapes
 from tidegate.server import wire
 from tidegate.server.wire import given, time_text
 from tidegate.server.wire.period import nanoseconds
+from tidegate.server.wire.tenants import Address
 
 PAIRS = [
     (wire.TenantSettings, model.Settings),
@@ -87,3 +88,21 @@ def test_times_are_texts_of_utc() -> None:
     """Times are texts in UTC to the millisecond, never rounded up."""
     assert time_text(0) == "1970-01-01T00:00:00.000Z"
     assert time_text(1_790_000_000_999_999_999) == "2026-09-21T14:13:20.999Z"
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [(wire.common.Slug, "shop"), (wire.common.Identifier, "shop"), (Address, "a@b")],
+)
+def test_a_newline_at_the_end_is_no_part_of_a_name(shape: Any, text: str) -> None:
+    """A pattern holds to the end of the text, and not to the end of its last line."""
+    assert msgspec.convert(text, shape) == text
+    with pytest.raises(msgspec.ValidationError, match="matching regex"):
+        msgspec.convert(f"{text}\n", shape)
+
+
+@pytest.mark.parametrize("control", ["\x1c", "\x1f", "\x85", "\x9f", "\xa0", "\ufeff", " "])
+def test_an_address_has_no_control_wherever_one_counts_as_a_space(control: str) -> None:
+    """Python and JSON Schema count other characters as spaces; both refuse each of them."""
+    with pytest.raises(msgspec.ValidationError, match="matching regex"):
+        msgspec.convert(f"a{control}@b", Address)

@@ -11,13 +11,16 @@ from msgspec import UNSET, Meta, UnsetType
 from tidegate.limits import DEFAULT
 from tidegate.server.http.convert import member_types
 
+END = r"$(?!\n)"
+"""The end of a text in a pattern, in Python as in JSON Schema: Python's ``$`` takes a newline."""
+
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 Slug: TypeAlias = Annotated[
     str,
     Meta(
         min_length=1,
         max_length=64,
-        pattern="^[a-z0-9]+(-[a-z0-9]+)*$",
+        pattern=r"^[a-z0-9]+(-[a-z0-9]+)*" + END,
         description="what expressions and documents call it; made from the name when left out",
     ),
 ]
@@ -26,7 +29,7 @@ Identifier: TypeAlias = Annotated[
     Meta(
         min_length=1,
         max_length=64,
-        pattern="^[a-z_][a-z0-9_]*$",
+        pattern=r"^[a-z_][a-z0-9_]*" + END,
         description="what expressions call it; made from the name when left out",
     ),
 ]

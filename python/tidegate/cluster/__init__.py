@@ -1,0 +1,6 @@
+"""The logic of a cluster, without IO: who decides for a tenant, and who may answer.
+
+State machines take messages, ticks, and results of the log, and give messages and requests to the
+log.  Nothing here reads a clock, a socket, a file or a random number: a service drives the
+machines with the real ones, and ``tests/simulation`` with a seed (docs/cluster.md).
+"""

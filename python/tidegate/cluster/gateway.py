@@ -1,0 +1,305 @@
+"""A gateway: takes any call and has the owner of its tenant's partition decide it.
+
+A driver hands calls in, calls :meth:`Gateway.turn` once in each turn of its loop, sends what that
+gives, and calls :meth:`Gateway.tick` when :meth:`Gateway.next_at` has come.  Each call gets exactly
+one outcome, within ``Bounds.time``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import islice
+
+import attrs
+
+from tidegate.cluster.messages import (
+    ASK_AGAIN,
+    Answer,
+    Answers,
+    Batch,
+    Call,
+    Outcome,
+    Reason,
+    Refusal,
+    Send,
+)
+from tidegate.cluster.rows import Rows
+
+
+@attrs.frozen
+class Bounds:
+    """Bounds of a gateway; times are in seconds.
+
+    Attributes:
+        time: after which a call is refused, whatever became of it.
+        hold: how long a call waits while there is no owner to ask.
+        ask_again: how long an owner may leave a batch without an outcome.
+        backoff: between two attempts at an owner that does not take calls.
+        calls: held at once; further ones are refused.
+        size: bytes of bodies held at once.
+        batch: calls of one batch.
+    """
+
+    time: float = 5.0
+    hold: float = 2.0
+    ask_again: float = 1.0
+    backoff: float = 0.05
+    calls: int = 65_536
+    size: int = 64 * 1024 * 1024
+    batch: int = 256
+
+
+RETRY_AFTER = 1.0
+"""Seconds that a caller is asked to wait after a 503."""
+
+
+@attrs.define(eq=False)
+class _Held:
+    """A call that has no outcome yet."""
+
+    call: Call
+    ends: float
+    """When it is refused at the latest."""
+    homeless_since: float | None = None
+    """When no owner could be asked for the first time."""
+    not_before: float = 0.0
+    """When it may be sent again."""
+    flight: int = 0
+    """The batch it is in; 0 while it waits here."""
+
+
+@attrs.define(eq=False)
+class _Flight:
+    """A batch that was sent."""
+
+    member: str
+    sent_at: float
+    ids: dict[str, None]
+    """Its calls without an outcome, in their order."""
+
+
+class Gateway:
+    """The calls of one process that have no outcome yet, and whom they were handed to.
+
+    Args:
+        name: of the process, unique among those that run; it is in each batch.
+        new_id: gives a decision id that nobody has given before.
+        bounds: of times and sizes.
+    """
+
+    def __init__(self, name: str, new_id: Callable[[], str], bounds: Bounds | None = None) -> None:
+        self.name = name
+        self._new_id = new_id
+        self._bounds = bounds or Bounds()
+        self._rows = Rows()
+        self._held: dict[str, _Held] = {}  # in the order of their ends
+        self._ready: list[_Held] = []
+        self._waiting: dict[str, _Held] = {}
+        self._flights: dict[int, _Flight] = {}  # in the order of their sending
+        self._size = 0
+        self._number = 0
+
+    def __len__(self) -> int:
+        """Calls without an outcome."""
+        return len(self._held)
+
+    def call(self, tenant: str, key: str | None, body: bytes, now: float) -> Call | Refusal:
+        """Take a call.
+
+        Args:
+            tenant: whose call it is.
+            key: the caller's idempotency key.
+            body: what is decided on.
+            now: monotonic seconds.
+
+        Returns:
+            The call with its decision id, under which its outcome will come; or the refusal when
+            the gateway is full.
+        """
+        call = Call(self._new_id(), tenant, key, body)
+        bounds = self._bounds
+        if len(self._held) >= bounds.calls or self._size + len(body) > bounds.size:
+            return Refusal(call.decision_id, "full", RETRY_AFTER)
+        held = _Held(call, now + bounds.time)
+        self._held[call.decision_id] = held
+        self._ready.append(held)
+        self._size += len(body)
+        return call
+
+    def place(self, rows: Rows) -> None:
+        """Take the rows of the directory as they were read last.
+
+        What waits for an owner is sent with the next turn when any placement has changed.
+        """
+        if rows.placements != self._rows.placements or rows.tenants != self._rows.tenants:
+            for held in self._waiting.values():
+                held.not_before = 0.0
+            self._ready += self._waiting.values()
+            self._waiting.clear()
+        self._rows = rows
+
+    def turn(self, now: float) -> list[Send]:
+        """What is to be sent now: the calls that came since the last turn, in batches.
+
+        Args:
+            now: monotonic seconds.
+
+        Returns:
+            One batch for each partition, more only where a batch would be too large.
+        """
+        ready, self._ready = self._ready, []
+        groups: defaultdict[tuple[str, int], list[_Held]] = defaultdict(list)
+        for held in ready:
+            if held.call.decision_id not in self._held:
+                continue
+            partition = self._rows.tenants.get(held.call.tenant)
+            placement = None if partition is None else self._rows.placements.get(partition)
+            if placement is None or placement.owner is None:
+                self._wait(held, now)
+            else:
+                groups[placement.owner, placement.partition].append(held)
+        size = self._bounds.batch
+        return [
+            self._batch(member, partition, group[first : first + size], now)
+            for (member, partition), group in groups.items()
+            for first in range(0, len(group), size)
+        ]
+
+    def receive(self, answers: Answers, now: float) -> list[Outcome]:
+        """Take outcomes of a batch.
+
+        Args:
+            answers: from the member that the batch was sent to.
+            now: monotonic seconds.
+
+        Returns:
+            Those that end a call, for its caller.  An answer counts wherever it comes from, since
+            it is durable; a refusal counts only from the last owner that was asked.
+        """
+        ended: list[Outcome] = []
+        flight = self._flights.get(answers.number)
+        for outcome in answers.outcomes:
+            held = self._held.get(outcome.decision_id)
+            if held is None:
+                continue
+            if isinstance(outcome, Answer):
+                ended.append(outcome)
+                self._end(held)
+            elif held.flight == answers.number:
+                if outcome.reason in ASK_AGAIN:
+                    self._wait(held, now)
+                else:
+                    ended.append(outcome)
+                    self._end(held)
+            if flight is not None:
+                flight.ids.pop(outcome.decision_id, None)
+        if flight is not None and not flight.ids:
+            self._flights.pop(answers.number, None)
+        return ended
+
+    def lost(self, member: str, now: float) -> None:
+        """The connection to a member ended: whatever it was asked is asked again."""
+        for number in [n for n, flight in self._flights.items() if flight.member == member]:
+            for held in self._returned(number):
+                self._wait(held, now)
+
+    def tick(self, now: float) -> list[Refusal]:
+        """Refuse what is past its time, and have what waited long enough sent again.
+
+        Args:
+            now: monotonic seconds.
+        """
+        refused = [self._refuse(held, "unanswered") for held in self._past(now)]
+        for number in self._unanswered(now):
+            self._ready += self._returned(number)
+        for held in list(self._waiting.values()):
+            if held.homeless_since is not None and self._homeless_end(held) <= now:
+                refused.append(self._refuse(held, "no-owner"))
+            elif held.not_before <= now:
+                del self._waiting[held.call.decision_id]
+                self._ready.append(held)
+        return refused
+
+    def next_at(self) -> float | None:
+        """When :meth:`tick` has something to do, in monotonic seconds; None when never."""
+        times = [held.ends for held in islice(self._held.values(), 1)]
+        times += [
+            flight.sent_at + self._bounds.ask_again for flight in islice(self._flights.values(), 1)
+        ]
+        # The first that waits is due soonest; all that are due by then go with it.
+        times += [
+            min(held.not_before, self._homeless_end(held))
+            for held in islice(self._waiting.values(), 1)
+        ]
+        return min(times, default=None)
+
+    @property
+    def has_ready(self) -> bool:
+        """Whether the next turn has something to send."""
+        return bool(self._ready)
+
+    # --- one call -------------------------------------------------------------------------
+
+    def _wait(self, held: _Held, now: float) -> None:
+        """Keep a call until an owner can be asked."""
+        held.flight = 0
+        held.not_before = now + self._bounds.backoff
+        if held.homeless_since is None:
+            held.homeless_since = now
+        self._waiting[held.call.decision_id] = held
+
+    def _end(self, held: _Held) -> None:
+        identity = held.call.decision_id
+        del self._held[identity]
+        self._waiting.pop(identity, None)
+        self._size -= len(held.call.body)
+        flight = self._flights.get(held.flight)
+        if flight is not None:
+            flight.ids.pop(identity, None)
+            if not flight.ids:
+                del self._flights[held.flight]
+
+    def _refuse(self, held: _Held, reason: Reason) -> Refusal:
+        self._end(held)
+        return Refusal(held.call.decision_id, reason, RETRY_AFTER)
+
+    def _homeless_end(self, held: _Held) -> float:
+        since = held.homeless_since
+        return held.ends if since is None else since + self._bounds.hold
+
+    # --- batches --------------------------------------------------------------------------
+
+    def _batch(self, member: str, partition: int, group: list[_Held], now: float) -> Send:
+        self._number += 1
+        for held in group:
+            held.flight = self._number
+        calls = tuple(held.call for held in group)
+        ids = dict.fromkeys(call.decision_id for call in calls)
+        self._flights[self._number] = _Flight(member, now, ids)
+        return Send(member, Batch(self.name, self._number, partition, calls))
+
+    def _returned(self, number: int) -> list[_Held]:
+        """The calls of a batch that is given up, without the ones that went another way."""
+        found = [self._held.get(identity) for identity in self._flights.pop(number).ids]
+        returned = [held for held in found if held is not None and held.flight == number]
+        for held in returned:
+            held.flight = 0
+        return returned
+
+    def _past(self, now: float) -> list[_Held]:
+        past = []
+        for held in self._held.values():
+            if held.ends > now:
+                break
+            past.append(held)
+        return past
+
+    def _unanswered(self, now: float) -> list[int]:
+        """Batches whose owner has had its time."""
+        numbers = []
+        for number, flight in self._flights.items():
+            if flight.sent_at + self._bounds.ask_again > now:
+                break
+            numbers.append(number)
+        return numbers
