@@ -58,7 +58,7 @@ from tidegate.stores.decision_log import decisions, replay_jobs, snapshots
 from tidegate.stores.decision_log import log as decision_log
 from tidegate.stores.index import idempotency
 from tidegate.stores.niceness import be_nice
-from tidegate.stores.objects import api_keys, definitions, pending, tenants
+from tidegate.stores.objects import api_keys, definitions, pending
 from tidegate.stores.rows.bulk import STEP_ROWS
 
 if TYPE_CHECKING:
@@ -415,10 +415,10 @@ class Service:
     async def _refresh_keys(self) -> None:
         # One after the other: otherwise definitions read first could become active last.
         async with self._refreshing_keys:
-            found, placements = await asyncio.to_thread(self._read_keys)
+            found = await asyncio.to_thread(self._read_keys)
             self.key_ring.replace(found)
             if self.gateway is not None:
-                self.gateway.replace(found, placements)
+                await self.gateway.replace(found)
             self.lanes.keep({key.tenant_text for key in found})
 
     async def _follow_changes(self) -> None:
@@ -507,12 +507,11 @@ class Service:
             except Exception:
                 log.exception("figures could not be gathered; the ones before stay")
 
-    def _read_keys(self) -> tuple[list[ApiKey], dict[UUID, int]]:
+    def _read_keys(self) -> list[ApiKey]:
         with self.store.read() as connection:
-            placements = {} if self.gateway is None else tenants.placements(connection)
             rows = api_keys.live(connection, time.time_ns())
             most = self.settings.server.max_api_key_rate_limit_per_minute
-            return [_api_key(row, most) for row in rows], placements
+            return [_api_key(row, most) for row in rows]
 
     def _end_interrupted_jobs(self) -> None:
         now = time.time_ns()

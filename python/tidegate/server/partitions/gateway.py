@@ -65,9 +65,14 @@ class Gateway:
         """Keep the connections to the owners, for as long as the service runs."""
         await asyncio.gather(*(each.run() for each in self.links.values()))
 
-    def replace(self, keys: Iterable[ApiKey], placements: Mapping[UUID, int]) -> None:
+    async def replace(self, keys: Iterable[ApiKey]) -> None:
         """Know these keys, and where tenants live."""
-        self._placements = placements
+
+        def read() -> dict[UUID, int]:
+            with self._store.read() as connection:
+                return tenants.placements(connection)
+
+        self._placements = placements = await asyncio.to_thread(read)
         links = self.links
         self._by_prefix = {
             key.prefix.encode(): links[partition]
