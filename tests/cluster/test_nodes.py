@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import httpx2 as httpx
 import psycopg
 import pytest
-from tests.cluster.nodes import Cluster, cluster
-from tests.postgresql.pair import NEEDED, programs
+from tools.cluster import Cluster, cluster
+from tools.database_pair import NEEDED, programs
 
 from tidegate.setting_bounds import split_address
 
 if TYPE_CHECKING:
-    from tests.cluster.nodes import Node
+    from tools.cluster import Node
 
 pytestmark = pytest.mark.skipif(
     programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed"

@@ -103,7 +103,7 @@ class _Node:
         listening = listen(settings.server)
         self._base_url = address_of(settings.server, listening)
         # What an owner needs and takes long is ready before it is this node's turn.
-        self._crew = Crew(settings, self._keys, self._base_url)
+        self._crew = Crew(settings, self._keys, self._base_url, PARTITION)
         await self._crew.start()
         await asyncio.to_thread(docs_page.prepare)
         links = await self._listen_for_links()

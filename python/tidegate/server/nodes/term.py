@@ -83,7 +83,7 @@ class Term:
             ended=self._end,
         )
         self._service = service = Service(
-            self._settings, store, self._keys, self._base_url, self._crew
+            self._settings, store, self._keys, self._base_url, crew=self._crew
         )
         hot = await service.start()
         application = HotApplication(hot, service.with_sync(behind(self._settings, service)))

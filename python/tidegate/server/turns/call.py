@@ -21,13 +21,17 @@ class HotCall(ABC):
     A sender of one call after the other may use the same object for all of them.
     """
 
-    __slots__ = ("body", "credential", "decision_id", "endpoint", "key", "started")
+    __slots__ = (
+        "body", "credential", "decision_id", "endpoint", "key", "request_id", "started"
+    )  # fmt: skip
     endpoint: Endpoint
     credential: bytes | None
     """The credential as it was sent; None when the call is admitted already."""
     key: ApiKey
     """Set when the call is admitted."""
     body: bytes
+    request_id: bytes | None
+    """The caller's, which can be sent back."""
     started: int
     """The start by the performance counter."""
     decision_id: bytes | None
@@ -40,6 +44,10 @@ class HotCall(ABC):
     def decided(self, body: bytes) -> None:
         """Take the answer of a durable decision: nearly every call ends with one."""
         self.answer(Answer(body))
+
+    def pass_on(self, made: Answer) -> None:
+        """Take an answer that another process made, as a whole."""
+        self.answer(made)
 
 
 class CallBack(HotCall):
@@ -58,7 +66,7 @@ class CallBack(HotCall):
     ) -> None:
         self.decision_id = decision_id
         self.endpoint = endpoint
-        self.credential = None
+        self.credential = self.request_id = None
         self.key = key
         self.body = body
         self.started = started

@@ -1,11 +1,18 @@
-"""Nodes in processes of their own, over a database pair that the test starts."""
+"""``make cluster``: three nodes and a database pair on this machine; Ctrl-C stops all of it.
+
+It prints calls that each node answers, also while one of them is killed: a node that ends is
+started again, as a service manager does.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +22,7 @@ import attrs
 import httpx2 as httpx
 import orjson
 import psycopg
-from tests.postgresql.pair import Pair, pair
+from tools.database_pair import NEEDED, Pair, pair, programs
 
 from tidegate.server.demo import Demo, make_demo, make_owner
 from tidegate.server.directory.opening import open_directory
@@ -49,12 +56,20 @@ class Node:
                 command,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                # Ctrl-C is for the one who started it, who stops the nodes.
+                start_new_session=True,
                 env={**os.environ, "TIDEGATE_STORE_URL": self.url},
             )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.log.read_text()[-2000:]
         self.base_url = orjson.loads(line)["base_url"]
+
+    def stop(self) -> None:
+        """Stop it as an operator does."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(READY_SECONDS)
 
     def kill(self) -> None:
         """End it as a crash does."""
@@ -152,3 +167,76 @@ def cluster(directory: Path, names: str = "abc") -> Iterator[Cluster]:
         finally:
             for node in nodes.values():
                 node.kill()
+
+
+EVENT = {
+    "request": {
+        "method": "GET",
+        "path": "/.env",
+        "host": "shop.example",
+        "client_ip": "203.0.113.9",
+    }
+}
+WATCH_SECONDS = 0.5
+
+
+def curl_line(base_url: str, api_key: str) -> str:
+    """A call of a node."""
+    return (
+        f"curl --silent --show-error --fail {base_url}/api/v1/runtime/mitigation"
+        f" -H 'x-service-api-key: {api_key}' -H 'content-type: application/json'"
+        f" -d {shlex.quote(orjson.dumps(EVENT).decode())}"
+    )
+
+
+def main() -> None:
+    """Run a cluster until Ctrl-C or SIGTERM."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if programs() is None:
+        sys.exit(f"PostgreSQL {NEEDED} or newer is needed: install it from the distribution")
+    with tempfile.TemporaryDirectory(prefix="tidegate-cluster-") as directory:
+        try:
+            with cluster(Path(directory)) as made:
+                _say(made, Path(directory))
+                _watch(made)
+        except KeyboardInterrupt:
+            pass
+    print("stopped", flush=True)
+
+
+def _say(made: Cluster, directory: Path) -> None:
+    lines = [
+        f"three nodes, with logs in {directory}; stop with Ctrl-C",
+        "",
+        f"console  {made.owner().base_url}/console/#access_token={made.demo.owner_token}",
+        f"status   tidegate cluster status --store-url '{made.url}'",
+        "",
+        "one event in, one decision out, at each node:",
+        "",
+    ]
+    for node in made.nodes.values():
+        assert node.process is not None
+        kill = f"kill -9 {node.process.pid}"
+        lines += [f"# node {node.name}, which ends with: {kill}"]
+        lines += [curl_line(node.base_url, made.demo.api_key), ""]
+    print("\n".join(lines), flush=True)
+
+
+def _watch(made: Cluster) -> None:
+    """Start nodes again that ended, until Ctrl-C."""
+    try:
+        while True:
+            for node in made.nodes.values():
+                if node.process is not None and node.process.poll() is not None:
+                    print(f"node {node.name} ended and is started again", flush=True)
+                    node.start()
+                    assert node.process is not None
+                    print(f"node {node.name} is process {node.process.pid} now", flush=True)
+            time.sleep(WATCH_SECONDS)
+    finally:
+        for node in made.nodes.values():
+            node.stop()
+
+
+if __name__ == "__main__":
+    main()
