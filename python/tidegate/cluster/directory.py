@@ -120,16 +120,26 @@ class Directory:
         self._lease_ends = max(self._lease_ends, sent_at + self._times.lease)
         return self.read(rows, now)
 
+    def refused(self) -> None:
+        """The store refused a renewal: another process has joined under this name.
+
+        The lease is over; the member joins again.
+        """
+        self._run = None
+        self._lease_ends = 0.0
+
     def read(self, rows: Rows, now: float) -> list[Change]:
         """Take rows that were read.
 
         Args:
-            rows: as one transaction read them.
+            rows: as one transaction read them; older ones than before are dropped.
             now: monotonic seconds.
 
         Returns:
             Changes for the store, if it is this member that places.
         """
+        if self._is_older(rows):
+            return []
         self._rows = rows
         for member in rows.members.values():
             known = self._seen.get(member.name)
@@ -168,6 +178,18 @@ class Directory:
         if (placement.owner, placement.term) != (self.name, term) or not is_due:
             return None
         return Place(_owned_by(placement, placement.follower))
+
+    def _is_older(self, rows: Rows) -> bool:
+        """Whether rows were read before those that are known, and arrived later."""
+        known = self._rows
+        return any(
+            rows.placements[partition].version < placement.version
+            for partition, placement in known.placements.items()
+        ) or any(
+            (now.run, now.renewals) < (before.run, before.renewals)
+            for name, now in rows.members.items()
+            for before in [known.members.get(name, now)]
+        )
 
     def _is_live(self, member: Member, now: float) -> bool:
         if member.name == self.name:

@@ -142,6 +142,7 @@ class Entry:
         received_at: what the call was decided at, in nanoseconds since 1970 by the owner's wall
             clock.  It orders nothing; windows are judged by it, and a fold repeats it.
         answer: to the caller.
+        record: of the decision, with the values of its windows (docs/decision.md).
         effects: what the decision changed in the state.
     """
 
@@ -151,6 +152,7 @@ class Entry:
     body: bytes
     received_at: int
     answer: bytes
+    record: bytes
     effects: bytes
 
 
@@ -213,23 +215,29 @@ class ReadRequest:
     Attributes:
         partition: which.
         after: the number of the last entry that is known already.
-        to: the number of the last entry that is wanted.
-        request: a number that the result repeats.
     """
 
     partition: int
     after: int
-    to: int
-    request: int
 
 
 @attrs.frozen
 class ReadResult:
-    """Blocks that were read, in order and without a gap, from the request's ``after`` on."""
+    """Durable blocks, in order and without a gap.
+
+    Durable blocks never change, so a result is good for whoever has come to its ``after``.
+
+    Attributes:
+        partition: which.
+        after: of the :class:`ReadRequest`.
+        blocks: as many as one read gives; none only where the log has no more.
+        end: the number of the log's last entry when it was read.
+    """
 
     partition: int
-    request: int
+    after: int
     blocks: tuple[Block, ...]
+    end: int
 
 
 @attrs.frozen
