@@ -16,6 +16,7 @@ from tidegate.cluster.messages import (
     Batch,
     Block,
     Call,
+    ClaimRefused,
     ClaimRequest,
     GivenUp,
     OwnerOutput,
@@ -234,6 +235,20 @@ def test_a_claim_without_a_result_is_repeated() -> None:
     assert made.owner.phase == "claiming"
     made.owner.claimed(made.log.claim(second.request), 1.0)
     assert made.owner.phase == "taking"
+
+
+def test_a_claim_that_comes_after_a_later_term_ends() -> None:
+    """An owner of an earlier term does not try again before it has read the rows."""
+    made = driven()
+    (claim,) = made.owner.own(1, LEASE, 0.0)
+    assert isinstance(claim, ClaimRequest)
+    assert claim.term == 1
+    made.decide(call(1))
+    assert made.owner.claim_refused(ClaimRefused(7, claim.request)) == [
+        answers(Refusal("d1", "given-up")),
+        GivenUp(7, "fenced"),
+    ]
+    assert made.owner.next_at() is None
 
 
 def test_reads_of_state_end_with_the_lease() -> None:

@@ -25,6 +25,7 @@ from tidegate.cluster.messages import (
     Block,
     Call,
     Claim,
+    ClaimRefused,
     ClaimRequest,
     Entry,
     GivenUp,
@@ -170,6 +171,12 @@ class Owner:
         self.phase = "reading"
         return self._read_on(now)
 
+    def claim_refused(self, refused: ClaimRefused) -> list[OwnerOutput]:
+        """The log has an epoch of a later term."""
+        if self.phase != "claiming" or refused.request != self._request:
+            return []
+        return self._give_up("fenced")
+
     def read(self, result: ReadResult, now: float) -> list[OwnerOutput]:
         """Blocks of the log."""
         if self.phase != "reading" or self._state is None:
@@ -305,7 +312,7 @@ class Owner:
     def _claim(self, now: float) -> ClaimRequest:
         self._request += 1
         self._due_at = now + self._bounds.claim_again
-        return ClaimRequest(self.partition, self._member, self._request)
+        return ClaimRequest(self.partition, self._member, self._term, self._request)
 
     def _read_on(self, now: float) -> list[OwnerOutput]:
         """Read until the state is level with the claim, then take calls."""
