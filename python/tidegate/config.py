@@ -84,6 +84,12 @@ class ServerSettings:
         help="How many of them one client address may have, or one IPv6 network of 64 bits. All "
         "that a proxy in front brings comes from its address.",
     )
+    workers: int = ts.option(
+        default=1,
+        validator=Between(1, 64),
+        help="Processes that decide, behind one port; each tenant has one of them. On SQLite only. "
+        "A directory keeps as many as it once had.",
+    )
     rate_limit_header: bool = ts.option(
         default=False, help="Send the RateLimit headers with every decision, not only with a 429."
     )

@@ -66,6 +66,8 @@ def test_a_mitigation_is_lifted_without_a_pointer(owner: Watched, service: Servi
     while not lift.evaluate("button => button === document.activeElement"):
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
+    expect(page.get_by_label("Reason, for the audit, if there is one")).to_be_visible()
+    page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing is held against it.")).to_be_visible()
 
 

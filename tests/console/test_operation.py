@@ -8,19 +8,55 @@ from tests.service.service_process import Service
 
 
 def test_a_mitigation_is_lifted_and_audited(owner: Watched, service: Service) -> None:
-    """The entity that is stopped is let through again, and the audit says who did it."""
+    """The entity that is stopped is let through again, and the audit says who did it and why."""
     page = owner.page
     page.goto("/console/example-shop/active")
     row = page.get_by_role("row").nth(1)
     row.get_by_role("link").click()
     expect(page.get_by_role("heading", name="Active mitigations")).to_be_visible()
     address = page.url.rsplit("/", 1)[-1]
-    page.get_by_role("button", name="Lift").first.click()
+    while page.get_by_role("button", name="Lift").count():
+        page.get_by_role("button", name="Lift").first.click()
+        page.get_by_label("Reason, for the audit, if there is one").fill("a customer called")
+        with page.expect_response("**/entities/*/state"):
+            page.get_by_role("button", name="Lift").first.click()
+        expect(page.get_by_label("Reason, for the audit, if there is one")).to_have_count(0)
     expect(page.get_by_role("button", name="Lift")).to_have_count(0)
     audit = service.control("GET", f"/tenants/{service.tenant_id}/audit?limit=1").json()
     assert (audit[0]["action"], audit[0]["object_id"]) == ("lift", address)
+    assert audit[0]["after"]["reason"] == "a customer called"
     page.goto("/console/example-shop/audit")
     expect(page.get_by_role("row").nth(1)).to_contain_text("lift")
+    owner.require_silence()
+
+
+def test_an_entity_has_its_windows_and_answers_over_time(owner: Watched, service: Service) -> None:
+    """Every window is there with count and threshold, the empty ones too; a timeline says what was
+    answered."""
+    page = owner.page
+    tenant = f"/tenants/{service.tenant_id}"
+    held = service.control("GET", f"{tenant}/active-mitigations?limit=500").json()
+    entity = next(each["entity_id"] for each in held if each["definition"] == "address")
+    state = service.control("GET", f"{tenant}/entities/{entity}/state").json()
+    page.goto(f"/console/example-shop/entities/{entity}")
+    windows = page.get_by_role("region", name="Windows")
+    for each in state["windows"]:
+        wanted = f"{each['value']} / {each['threshold']} in {each['duration_seconds']} s"
+        expect(windows).to_contain_text(wanted)
+    policies = service.control("GET", f"{tenant}/policies?limit=500").json()
+    definition = state["entity_definition_id"]
+    counted = [
+        clause
+        for policy in policies
+        if policy["enabled"] and policy["status"] == "active"
+        for clause in policy["clauses"]
+        if clause["window"] and clause["entity_definition_id"] == definition
+    ]
+    assert len(counted) > len(state["windows"]) > 0
+    expect(windows.get_by_role("meter")).to_have_count(len(counted))
+    answers = page.get_by_role("region", name="What was answered to it")
+    answers.get_by_role("button", name="As table").click()
+    expect(answers.get_by_role("row").nth(1)).to_be_visible()
     owner.require_silence()
 
 

@@ -183,7 +183,7 @@ def test_the_log_after_a_snapshot_does_not_grow_over_restarts(store: SqliteStore
 
     def oldest() -> int:
         with store.read() as connection:
-            return snapshots.oldest_newest_seq(connection)
+            return snapshots.oldest_newest_seq(connection, 0)
 
     def save(tenant_id: UUID, seq: int) -> None:
         taken = snapshots.Snapshot(

@@ -12,6 +12,7 @@ import attrs
 import pytest
 from pysqlite3 import dbapi2
 from sqlalchemy import Connection
+from tests.stores.partition import open_partition
 
 from tidegate.stores import (
     DamagedLogError,
@@ -55,6 +56,20 @@ def store(url: Url) -> Iterator[SqliteStore]:
     store = SqliteStore(url)
     yield store
     store.close()
+
+
+class TestPartition(StoreContract):
+    """A store whose log is in a file beside the database keeps the same contract."""
+
+    @pytest.fixture
+    def url(self, tmp_path: Path) -> str:
+        """A file in a directory of its own."""
+        return f"sqlite:///{tmp_path}/data/tidegate.db"
+
+    @pytest.fixture
+    def open_store(self) -> OpenStore:
+        """Opens the partition."""
+        return open_partition
 
 
 class TestSqliteStore(StoreContract):

@@ -1267,7 +1267,7 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Lift the active mitigations of a policy, clause, definition or mode
+     * Lift the active mitigations of an entity, policy, clause, definition or mode
      * @description Of 500 entities at most: `complete` is false when there are more. The audit has the reason, and each mitigation. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["lift-mitigations"];
@@ -2177,6 +2177,18 @@ export interface components {
       /** @enum {unknown} */
       decision: "Block" | "Challenge" | "Monitor";
     };
+    /**
+     * AnswerStep
+     * @description What was answered to the events of a step of time.
+     */
+    AnswerStep: {
+      /** Format: date-time */
+      start: string;
+      total: number;
+      allow: number;
+      challenge: number;
+      block: number;
+    };
     /** ApiKey */
     ApiKey: {
       /** Format: date-time */
@@ -2818,6 +2830,10 @@ export interface components {
       matched: number;
       /** @description those with the most events first */
       entities: components["schemas"]["EntityTraffic"][];
+      /** @description seconds of a step of the timeline */
+      step: number;
+      /** @description the events that were read, by the time observed */
+      timeline: components["schemas"]["AnswerStep"][];
     };
     /**
      * EntityCount
@@ -3030,8 +3046,12 @@ export interface components {
       policy_id: string;
       policy: string;
       clause: string;
+      /** @description the count, up to the threshold */
       value: number;
       threshold: number;
+      duration_seconds: number;
+      /** @description when the count falls next without another event; a window at its threshold is below it then; null when nothing is counted */
+      falls_at: string | null;
     };
     /**
      * EntriesChange
@@ -3719,8 +3739,8 @@ export interface components {
      * @description The active mitigations that are lifted; what is left out does not matter.
      */
     MitigationsLift: {
-      /** @description for the audit */
-      reason: string;
+      /** @default null */
+      entity_id?: string | null;
       /** @default null */
       policy_id?: string | null;
       /** @default null */
@@ -3729,6 +3749,13 @@ export interface components {
       entity_definition_id?: string | null;
       /** @default null */
       mode?: ("Block" | "Challenge" | "Monitor") | null;
+      /** @default null */
+      reason?: string | null;
+      /**
+       * @description count what would be lifted, and lift nothing
+       * @default false
+       */
+      dry_run?: boolean;
     };
     /** MitigationsLifted */
     MitigationsLifted: {

@@ -4,6 +4,11 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { text } from "../text/en";
 
+/** One function for all: a new one would take the focus back at each change of the question. */
+function focus(button: HTMLButtonElement | null): void {
+  button?.focus();
+}
+
 export function Confirm(props: {
   /** What the first button says. */
   label: string;
@@ -36,7 +41,7 @@ export function Confirm(props: {
       <button
         type="button"
         class="danger"
-        ref={(button) => button?.focus()}
+        ref={focus}
         onClick={() => {
           close();
           props.onConfirm();

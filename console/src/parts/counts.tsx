@@ -9,7 +9,7 @@ import { Table } from "./table";
 const KINDS = ["allow", "challenge", "block"] as const;
 const words = text.overview;
 
-type Step = Schemas["TimelineStep"];
+type Step = Schemas["AnswerStep"];
 
 export function Counts(props: {
   steps: readonly Step[];

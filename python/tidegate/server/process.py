@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tidegate.config import ServerSettings, Settings
     from tidegate.operators.keys import Keys
+    from tidegate.server.partitions.seat import Seat
     from tidegate.server.service import Service
     from tidegate.stores.base import Store
 
@@ -60,7 +61,13 @@ class Server(uvicorn.Server):
         self._started()
 
 
-async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[str], None]) -> None:
+async def run(
+    settings: Settings,
+    store: Store,
+    keys: Keys,
+    started: Callable[[str], None],
+    seat: Seat | None = None,
+) -> None:
     """Serve until the process gets a signal to stop.
 
     Args:
@@ -68,30 +75,42 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
         store: open and migrated; closed at the end.
         keys: the key material.
         started: called with the address once connections are accepted.
+        seat: of a server worker; None when this process is the only one.
 
     Raises:
         ListenError: the address cannot be listened on.
     """
     # A daemon listens as the service does: it is not to hold the service in memory.
+    from tidegate.server.partitions.gateway import Gateway
+    from tidegate.server.partitions.owner import Owner
     from tidegate.server.service import Service
 
-    listening = listen(settings.server)
+    listening = listen(settings.server) if seat is None else take_seat(settings.server, seat)
     address = address_of(settings.server, listening)
-    service = Service(settings, store, keys, address)
+    gateway = None if seat is None else Gateway(seat.number, seat.paths, store)
+    service = Service(settings, store, keys, address, gateway)
+    owner: Owner | None = None
     try:
         hot = await service.start()
         Protocol.hot = hot
         Protocol.bounds = bounds_of(settings.server)
         Protocol.reception = service.application.reception
-        application = HotApplication(hot, service.with_sync(_behind(settings, service)))
+        application: ASGIApp = HotApplication(hot, service.with_sync(_behind(settings, service)))
+        if seat is not None and gateway is not None:
+            owner = Owner(hot, application, service.asked)
+            await owner.start(seat.inbox)
+            service.watch(gateway.run())
+            application = gateway.in_front_of(application)
         server = Server(configuration(settings.server, application), lambda: started(address))
         service.watch(close_late_connections(server.server_state.connections))
         settle_interpreter()
         await server.serve(sockets=accepting(listening))
     finally:
         await service.stop()
+        if owner is not None:
+            await owner.stop()
         listening.close()
-        if settings.server.unix_socket:
+        if settings.server.unix_socket and seat is None:
             with suppress(OSError):
                 Path(settings.server.unix_socket).unlink()
 
@@ -184,6 +203,39 @@ def listen(settings: ServerSettings) -> socket.socket:
             " --host and --port"
         ) from None
     made.listen(BACKLOG)
+    made.setblocking(False)
+    return made
+
+
+def reserve(settings: ServerSettings) -> socket.socket:
+    """The socket by which a parent of server workers has the address.
+
+    On a port it does not listen: each worker has a socket of its own there, and the kernel shares
+    connections out to those that listen.  A Unix socket listens, and all workers have it.
+
+    Raises:
+        ListenError: it cannot be bound.
+    """
+    if settings.unix_socket:
+        return listen(settings)
+    # It would share a port with another server of the same user, and never know.
+    alone = listen(settings)
+    port = alone.getsockname()[1]
+    alone.close()
+    return _bound(settings, port)
+
+
+def take_seat(settings: ServerSettings, seat: Seat) -> socket.socket:
+    """The socket on which a server worker will accept connections."""
+    return _bound(settings, seat.port) if seat.shared is None else seat.shared
+
+
+def _bound(settings: ServerSettings, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    made = socket.socket(family)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    made.bind((settings.host, port))
     made.setblocking(False)
     return made
 

@@ -54,8 +54,8 @@ from tidegate.server.sync.signing import Signer
 from tidegate.server.turns.lanes import Lanes
 from tidegate.server.workers.crew import Crew
 from tidegate.stores.base import DamagedLogError, NotFoundError, StoreUnavailableError
+from tidegate.stores.decision_log import decisions, replay_jobs, snapshots
 from tidegate.stores.decision_log import log as decision_log
-from tidegate.stores.decision_log import replay_jobs, snapshots
 from tidegate.stores.index import idempotency
 from tidegate.stores.niceness import be_nice
 from tidegate.stores.objects import api_keys, definitions, pending
@@ -70,9 +70,12 @@ if TYPE_CHECKING:
     from tidegate.server.engines.compiled import CompiledChange, CompiledSet
     from tidegate.server.hot.gap import Gap
     from tidegate.server.offload.jobs import Job
+    from tidegate.server.partitions.gateway import Gateway
     from tidegate.stores.base import Store
     from tidegate.stores.decision_log.lines import LogBlock
 
+DEFINITIONS, KEYS, DECISION = "definitions", "keys", "decision "
+"""What server workers ask each other."""
 POLL_SECONDS = 0.25
 """How often other processes' changes are looked for; a change is active within a second."""
 GRACE_SECONDS = 0.05
@@ -97,9 +100,18 @@ class Service:
         store: open and migrated.
         keys: the key material of the data directory.
         base_url: the address that callers reach the service by.
+        gateway: hands calls to the owners of other partitions; None when this is the only one.
     """
 
-    def __init__(self, settings: Settings, store: Store, keys: Keys, base_url: str) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        keys: Keys,
+        base_url: str,
+        gateway: Gateway | None = None,
+    ) -> None:
+        self.gateway = gateway
         self.settings = settings
         self.store = store
         self.keys = keys
@@ -121,7 +133,7 @@ class Service:
         self.runtimes.activated = self.feed.activated
         self.runtimes.dropped = self.feed.dropped
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
-        self._crew = Crew(settings, keys, base_url)
+        self._crew = Crew(settings, keys, base_url, store.partition)
         self._replays = Replays(store, self._replay)
         self._admission = Admission(
             self.key_ring,
@@ -152,6 +164,7 @@ class Service:
             max_api_key_rate_limit_per_minute=settings.server.max_api_key_rate_limit_per_minute,
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
+            partitions=1 if gateway is None else gateway.count,
             admit_key=self._admission.admit_text,
             challenges=ChallengeParts.of(keys.proofs, _turnstile(settings), lambda: self.base_url),
         )
@@ -220,6 +233,7 @@ class Service:
             tells_limits=self.settings.server.rate_limit_header,
             lanes=self.lanes,
             access=self.access,
+            elsewhere=self.gateway,
         )
 
     def _begin_to_publish(self) -> Publisher | None:
@@ -347,14 +361,44 @@ class Service:
             lambda connection: unrecorded.add(connection, found, time.time_ns())
         )
 
-    def _definitions_changed(self, _tenant_id: UUID) -> None:
+    async def asked(self, what: str) -> object:
+        """Reply to another server worker: take over a change now, or look for a decision."""
+        if what == DEFINITIONS:
+            await self.runtimes.refresh()
+        elif what == KEYS:
+            await self._refresh_keys()
+        else:
+            return await asyncio.to_thread(self._has_decision, UUID(what.removeprefix(DECISION)))
+        return None
+
+    def _has_decision(self, decision_id: UUID) -> bool:
+        with self.store.read() as connection:
+            try:
+                decisions.find_of_any(connection, decision_id)
+            except NotFoundError:
+                return False
+            return True
+
+    def _definitions_changed(self, tenant_id: UUID) -> None:
         """A handler has changed definitions, on its worker thread; wait a little for the swap."""
-        self._take_over(self.runtimes.refresh)
+
+        async def refresh() -> None:
+            await self.runtimes.refresh()
+            if self.gateway is not None:
+                await self.gateway.tell(tenant_id, DEFINITIONS)
+
+        self._take_over(refresh)
 
     def _api_keys_changed(self, _tenant_id: UUID) -> None:
         """A handler has changed keys, on its worker thread; they count before its answer is
         sent."""
-        self._take_over(self._refresh_keys)
+
+        async def refresh() -> None:
+            await self._refresh_keys()
+            if self.gateway is not None:
+                await self.gateway.tell_all(KEYS)
+
+        self._take_over(refresh)
 
     def _take_over(self, refresh: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if self._loop is None:
@@ -373,6 +417,8 @@ class Service:
         async with self._refreshing_keys:
             found = await asyncio.to_thread(self._read_keys)
             self.key_ring.replace(found)
+            if self.gateway is not None:
+                await self.gateway.replace(found)
             self.lanes.keep({key.tenant_text for key in found})
 
     async def _follow_changes(self) -> None:
@@ -427,7 +473,7 @@ class Service:
     async def _remove_interrupted(self) -> None:
         """Remove the rows of changes that a kill or a full disk interrupted."""
         with self.store.read() as connection:
-            found = pending.interrupted(connection)
+            found = pending.interrupted(connection, self.store.partition)
         for change in found:
             await asyncio.to_thread(remove_pending, self.store, change)
 
@@ -469,7 +515,8 @@ class Service:
 
     def _end_interrupted_jobs(self) -> None:
         now = time.time_ns()
-        self.store.write(lambda c: replay_jobs.fail_interrupted(c, now)).result()
+        partition = self.store.partition
+        self.store.write(lambda c: replay_jobs.fail_interrupted(c, now, partition)).result()
 
     def _last_seq(self) -> int:
         with self.store.read() as connection:
@@ -477,7 +524,7 @@ class Service:
 
     def _oldest_snapshot(self) -> int:
         with self.store.read() as connection:
-            return snapshots.oldest_newest_seq(connection)
+            return snapshots.oldest_newest_seq(connection, self.store.partition)
 
     def _recorded_answer(self, key: bytes) -> Recorded | None:
         with self.store.read() as connection:

@@ -223,6 +223,10 @@ class Store(Protocol):
         """
 
     @property
+    def partition(self) -> int:
+        """The number of the partition whose log this is."""
+
+    @property
     def is_accepting(self) -> bool:
         """Whether the store accepts work: no commit has failed since the start or the last
         recovery."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
     from tidegate.stores.decision_log.gaps import LogGap
+    from tidegate.stores.objects.audit import AuditEntry
 
 T = TypeVar("T")
 
@@ -47,7 +48,9 @@ class CommittingStore(ABC):
     _queue: GroupCommit
     _deriver: Deriver
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, partition: int = 0) -> None:
+        self.partition = partition
+        """See :attr:`Store.partition <tidegate.stores.base.Store.partition>`."""
         self._monotonic = monotonic
         self._writer: Connection | None = None
         self._committed_seq = 0
@@ -105,7 +108,7 @@ class CommittingStore(ABC):
     def changed(self) -> bool:
         """See :meth:`Store.changed <tidegate.stores.base.Store.changed>`."""
         with self.read() as connection:
-            changes = counter(connection, CHANGES)
+            changes = self._all_changes(connection)
         previous, self._seen_changes = self._seen_changes, changes
         return changes != previous
 
@@ -171,6 +174,18 @@ class CommittingStore(ABC):
     def _committed(self) -> None:
         """Called after a commit, before anybody learns of it."""
 
+    def _count_change(self, writer: Connection) -> None:
+        """Count a commit that changes anything but decisions."""
+        count(writer, CHANGES)
+
+    def _all_changes(self, connection: Connection) -> int:
+        """How many such commits there were, of all processes."""
+        return counter(connection, CHANGES)
+
+    def _keep_audit(self, entries: Sequence[AuditEntry]) -> None:
+        """Called in the transaction of decisions with audit entries; a form may need them twice."""
+        del entries
+
     def _connection(self) -> Connection:
         if self._writer is None:
             raise StoreUnavailableError("the database is not open")
@@ -216,8 +231,9 @@ class CommittingStore(ABC):
             seq = self._append(writer, waiting, seq)
             for block in with_rows:
                 add_rows(writer, block)
+            self._keep_audit([block.audit for block in with_rows if block.audit is not None])
             if any(isinstance(work, Write) and not work.is_quiet for work in group):
-                count(writer, CHANGES)
+                self._count_change(writer)
                 self._changes += 1
         return seq
 

@@ -35,8 +35,10 @@ def migrate(url: str) -> None:
     _module(url).migrate(url)
 
 
-def reading_engine(url: str) -> Engine:
-    """The engine of connections that read a database."""
+def reading_engine(url: str, partition: int = 0) -> Engine:
+    """The engine of connections that read a database, with the log of a partition."""
+    if partition:
+        return connections.reading_engine(connections.database_path(url), partition)
     return _engine(url, "reading_engine")
 
 
@@ -87,6 +89,7 @@ def open_store(
     catalog: Bounds = DEFAULT_BOUNDS,
     standby: Standby = "required",
     ended: Callable[[StoreUnavailableError], None] = lambda _: None,
+    partition: int = 0,
 ) -> CommittingStore:
     """The store of a database.
 
@@ -97,6 +100,7 @@ def open_store(
         catalog: what the field catalog may take.
         standby: whether a database of PostgreSQL must have a synchronous standby.
         ended: called when the ownership ends before the close; SQLite's does not.
+        partition: whose log it has; on PostgreSQL there is one.
 
     Raises:
         StoreError: it cannot be opened.
@@ -108,7 +112,7 @@ def open_store(
             url, lock=lock, catalog=catalog, standby=standby, ended=ended
         )
         return store
-    kept: CommittingStore = module.SqliteStore(url, lock=lock, catalog=catalog)
+    kept: CommittingStore = module.SqliteStore(url, lock=lock, catalog=catalog, partition=partition)
     return kept
 
 

@@ -28,6 +28,7 @@ from tidegate.stores.rows.tables import (
     result_counts,
     snapshot_parts,
     snapshots,
+    spools,
     tenants,
 )
 
@@ -47,6 +48,7 @@ _LARGE = (
     kept_answers,
     challenge_sessions,
     passes,
+    spools,
 )
 """Tables whose rows are not deleted together with their tenant, since there may be many."""
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import logging
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pysqlite3 import dbapi2
+from sqlalchemy import delete
 
 from tidegate.stores import migrations
 from tidegate.stores.base import StoreUnavailableError
@@ -25,18 +26,22 @@ from tidegate.stores.decision_log.log import last_seq
 from tidegate.stores.decision_log.snapshots import newest_seq
 from tidegate.stores.directory.lock import Lock, claim
 from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
+from tidegate.stores.directory.partitions import audit_written
 from tidegate.stores.group_commit import GroupCommit
 from tidegate.stores.index import derived
 from tidegate.stores.index.catalog import DEFAULT_BOUNDS, Bounds
 from tidegate.stores.index.deriving import Deriver
 from tidegate.stores.index.places import DerivedFile
+from tidegate.stores.rows import records
 from tidegate.stores.rows.connections import (
+    SHARED,
     check_durable,
     check_private,
     check_version,
     database_path,
     derived_path,
     make_file,
+    partition_path,
     reading_engine,
     writing_engine,
 )
@@ -49,11 +54,17 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from tidegate.stores.objects.audit import AuditEntry
+
 log = logging.getLogger("tidegate")
 
 NEEDED_BYTES = 1024 * 1024
 """Free bytes on the disk before writing is resumed: the size of a full group."""
 INSERT_LOG = f"INSERT INTO decision_log ({LOG_COLUMNS}) VALUES "  # noqa: S608 - names of ours
+COUNT_SHARED_CHANGE = f"UPDATE {SHARED}.store_meta SET value = value + 1 WHERE name = '{CHANGES}'"  # noqa: S608
+SHARED_CHANGES = f"SELECT value FROM {SHARED}.store_meta WHERE name = '{CHANGES}'"  # noqa: S608
+_AUDIT = ", ".join(f'"{each.name}"' for each in audit_written.columns)
+MEND_AUDIT = f"INSERT OR IGNORE INTO {SHARED}.audit ({_AUDIT}) SELECT {_AUDIT} FROM audit_written"  # noqa: S608
 LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id = ?"
 
 
@@ -65,6 +76,7 @@ class SqliteStore(CommittingStore):
         lock: of the owner of the directory, who gives it back at the close; without it the first
             append claims the directory.
         catalog: what the field catalog may take.
+        partition: whose log it has; the file of one beyond the first is there.
         monotonic: seconds of a clock that never jumps, for ages and durations.
 
     Raises:
@@ -81,14 +93,18 @@ class SqliteStore(CommittingStore):
         *,
         lock: Lock | None = None,
         catalog: Bounds = DEFAULT_BOUNDS,
+        partition: int = 0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.path = database_path(url)
+        database = database_path(url)
+        self.path = partition_path(database, partition)
+        """The file that has the log."""
         check_version()
-        check_private(self.path)
-        super().__init__(monotonic)
-        self._write_engine = writing_engine(self.path)
-        self._read_engine = reading_engine(self.path)
+        for path in {database, self.path}:
+            check_private(path)
+        super().__init__(monotonic, partition)
+        self._write_engine = writing_engine(database, partition)
+        self._read_engine = reading_engine(database, partition)
         self._lock = lock
         self._appends = lock is not None
         self._log_id = 0
@@ -98,6 +114,7 @@ class SqliteStore(CommittingStore):
             if lock is not None:
                 self._find_end()
                 self._keep_mark()
+                self._mend_audit()
             self._prepare_derived()
         self._queue = GroupCommit(self._commit, self._finish, monotonic)
         place = DerivedFile(
@@ -125,10 +142,11 @@ class SqliteStore(CommittingStore):
         self._close_writer()
         writer = self._write_engine.connect()
         try:
-            check_durable(writer)
-            migrations.check(writer)
+            check_durable(writer, is_shared=bool(self.partition))
+            migrations.check(writer, SHARED if self.partition else None)
             self._committed_seq = last_seq(writer)
-            self._seen_changes = self._changes = counter(writer, CHANGES)
+            self._changes = counter(writer, CHANGES)
+            self._seen_changes = self._all_changes(writer)
             writer.rollback()
         except BaseException:
             writer.close()
@@ -218,6 +236,7 @@ class SqliteStore(CommittingStore):
                 self._claim_log()
             self._open()
             self._seen_changes = seen
+            self._mend_audit()
             with self._connection().begin():
                 count(self._connection(), RECOVERIES)
         self._queue.accept()
@@ -231,6 +250,33 @@ class SqliteStore(CommittingStore):
             self._committed_seq = last_seq(self._connection())
             self._connection().rollback()
             self._keep_mark()
+
+    def _count_change(self, writer: Connection) -> None:
+        super()._count_change(writer)
+        if self.partition:
+            driver_connection(writer).execute(COUNT_SHARED_CHANGE)
+
+    def _all_changes(self, connection: Connection) -> int:
+        if not self.partition:
+            return super()._all_changes(connection)
+        (found,) = driver_connection(connection).execute(SHARED_CHANGES).fetchone()
+        return int(found)
+
+    def _keep_audit(self, entries: Sequence[AuditEntry]) -> None:
+        """Keep the entries beside their decisions too: a failure of the power in the middle of the
+        commit may lose the part of it that is in the database."""
+        if self.partition and entries:
+            writer = self._connection()
+            writer.execute(delete(audit_written))
+            for entry in entries:
+                records.add(writer, audit_written, entry)
+
+    def _mend_audit(self) -> None:
+        """Have in the audit what was committed with a decision."""
+        if self.partition:
+            writer = self._connection()
+            with writer.begin():
+                driver_connection(writer).execute(MEND_AUDIT)
 
     def _checkpoint(self) -> None:
         """Make the room of the log file usable again, as far as readers and the disk allow."""

@@ -66,6 +66,8 @@ def let_through(page: Page, address: str) -> None:
     expect(page.get_by_text("Recorded and reproduced: equal")).to_be_visible(timeout=PATIENCE)
     press(named(page, "link", address))
     press(named(page, "button", "Lift"))
+    expect(page.get_by_label("Reason, for the audit, if there is one")).to_be_visible()
+    page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing is held against it.")).to_be_visible()
     go(page, "u", "Audit")
     expect(page.get_by_role("row").nth(1)).to_contain_text("lift")

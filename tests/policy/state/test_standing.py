@@ -141,6 +141,14 @@ def test_the_state_of_an_entity_is_what_is_known_of_it(build: Build) -> None:
     later = engine.entity_state("address", ["192.0.2.1"], START + MINUTE + SECOND)
     assert later is not None
     assert [each.value for each in later.windows] == [1, 1]
+    # The oldest event that is still counted leaves the window a minute after it.
+    for known, oldest in ((state, START), (later, START + 3 * SECOND)):
+        assert [(each.duration, each.falls_at) for each in known.windows] == [
+            (MINUTE, oldest + MINUTE)
+        ] * 2
+    empty = engine.entity_state("address", ["192.0.2.1"], START + 3 * MINUTE)
+    assert empty is not None
+    assert [(each.value, each.falls_at) for each in empty.windows] == [(0, None)] * 2
     assert engine.entity_state("address", ["192.0.2.9"], START) is None
     assert engine.entity_state("gone", ["192.0.2.1"], START) is None
 

@@ -81,7 +81,7 @@ def left(served: Served) -> tuple[int, int]:
         tenants.c.definition_generation == table.c.generation,
     )
     with served.application.store.read() as connection:
-        changes = len(pending.interrupted(connection))
+        changes = len(pending.interrupted(connection, 0))
         rows = connection.execute(select(func.count()).where(~in_force.exists()))
         return changes, rows.scalar_one()
 
@@ -148,7 +148,7 @@ def test_what_a_kill_leaves_is_hidden_and_removed(
     assert owner.get(f"{tenant}/audit?limit=1").json() == newest
     watched.rows.clear()
     with served.application.store.read() as connection:
-        (found,) = pending.interrupted(connection)
+        (found,) = pending.interrupted(connection, 0)
     remove_pending(served.application.store, found)
     assert max(watched.rows) <= STEP_ROWS + ROWS_BESIDE
     assert left(served) == (0, 0)

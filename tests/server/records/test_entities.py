@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -35,15 +36,17 @@ def test_the_state_of_an_entity(shop: Deciding) -> None:
         ["192.0.2.7"],
     )
     assert state["entity_definition_id"] == shop.ids("entity-definitions")["address"]
-    assert state["windows"] == [
-        {
-            "policy_id": policies["stuffing"],
-            "policy": "stuffing",
-            "clause": "three",
-            "value": 2,
-            "threshold": 3,
-        }
-    ]
+    (window,) = state["windows"]
+    falls_at = datetime.fromisoformat(window.pop("falls_at"))
+    assert falls_at == datetime.fromisoformat(state["first_seen_at"]) + timedelta(seconds=60)
+    assert window == {
+        "policy_id": policies["stuffing"],
+        "policy": "stuffing",
+        "clause": "three",
+        "value": 2,
+        "threshold": 3,
+        "duration_seconds": 60,
+    }
     assert state["active_mitigations"] == []
     assert state["first_seen_at"] <= state["last_seen_at"]
     shop.decide("/login")
@@ -112,6 +115,24 @@ def test_one_clause_can_be_lifted(shop: Deciding) -> None:
     assert lift(shop, found, policy_id=policies["stuffing"], clause="other") == 404
     assert len(shop.get("active-mitigations")) == 1
     assert lift(shop, found, policy_id=policies["stuffing"], clause="three") == 204
+
+
+def test_one_entity_is_lifted_with_a_reason(shop: Deciding) -> None:
+    """A lift of one entity may have a reason, which the audit keeps; a lift of many must."""
+    mitigate(shop, 2)
+    found = entity(shop)
+    path = f"{shop.path}/active-mitigations/lift"
+    assert shop.by("Admin").post(path, {}).json()["errors"][0]["pointer"] == "/reason"
+    assert made(shop.by("Admin").post(path, {"dry_run": True})) == {"lifted": 2, "complete": True}
+    wanted = {"entity_id": found, "clause": "three", "reason": "a customer called"}
+    answer = made(shop.by("Admin").post(path, wanted))
+    assert answer == {"lifted": 1, "complete": True}
+    assert [each["entity_id"] == found for each in shop.get("active-mitigations")] == [False]
+    newest = shop.get("audit", limit=1)[0]
+    assert (newest["action"], newest["object_id"]) == ("lift", found)
+    assert newest["after"]["reason"] == "a customer called"
+    assert made(shop.by("Admin").post(path, {"entity_id": found}))["lifted"] == 0
+    assert made(shop.by("Admin").post(path, {"entity_id": str(uuid4())}))["lifted"] == 0
 
 
 @pytest.mark.parametrize(("role", "status"), [("Analyst", 403), ("Viewer", 403), ("Stranger", 404)])

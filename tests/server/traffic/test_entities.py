@@ -33,6 +33,14 @@ def test_entities_of_the_same_events_are_together(busy: Deciding) -> None:
     top = busy.get("entities/top", entity_definition_id=definition)["entities"][0]
     found = busy.get(f"entities/{top['entity_id']}/together", role="Analyst")
     assert found["looked_at"] == 4
+    steps = found["timeline"]
+    assert found["step"] >= 1
+    assert sum(each["total"] for each in steps) == 4
+    assert [sum(each[kind] for each in steps) for kind in ("allow", "challenge", "block")] == [
+        2,
+        0,
+        2,
+    ]
     assert {(each["definition"], *each["key"], each["events"]) for each in found["entities"]} == {
         ("account", "ann", 2),
         ("account", "bob", 2),

@@ -9,29 +9,36 @@ import signal
 import sys
 import tempfile
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 import uvloop
 
-from tidegate.cli.output import console, errors, json_option, print_json
+from tidegate.cli.output import console, errors, json_option, print_json, report_failure
 from tidegate.cli.service.settings import SettingsCommand, settings_options
 from tidegate.cli.service.usable import need_usable
 from tidegate.config import Settings
+from tidegate.errors import TidegateError
 from tidegate.operators.keys import Keys
 from tidegate.server import logging
 from tidegate.server.demo import Demo, make_demo, make_owner
 from tidegate.server.directory.opening import open_directory, own_directory
+from tidegate.server.directory.partitions import claim_partition, need_partitions
 from tidegate.server.logging import log
-from tidegate.server.process import run
+from tidegate.server.partitions.parent import Parent
+from tidegate.server.partitions.seat import Seat, make_inboxes
+from tidegate.server.process import reserve, run
 from tidegate.stores import Store, StoreUnavailableError, open_store
+from tidegate.stores.directory.lock import Lock
 from tidegate.stores.index.catalog import Bounds
 from tidegate.stores.objects import tenants
 
 if TYPE_CHECKING:
     from tidegate.stores.directory.claims import Claim
-    from tidegate.stores.directory.lock import Holder, Lock
+    from tidegate.stores.directory.lock import Holder
 
 NO_TENANT = "no tenant is here yet"
 NEXT_STEPS = """\
@@ -72,6 +79,63 @@ def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
     # Before anything of the directory is read, and before the port is opened.
     url = settings.store.url
     lock = own_directory(settings.directory, waits, url)
+    try:
+        keys = open_directory(settings.directory, lock, url)
+        count = 1 if url else need_partitions(settings.directory, settings.server.workers)
+        serving = _Serving(settings, keys, lock, is_demo=is_demo, as_json=as_json)
+        if count == 1:
+            _serve_all(serving)
+        else:
+            _serve_partitions(serving, count)
+    finally:
+        lock.release()
+
+
+@attrs.frozen(kw_only=True)
+class _Serving:
+    """What is served, and how it is said."""
+
+    settings: Settings = attrs.field(kw_only=False)
+    keys: Keys = attrs.field(kw_only=False)
+    lock: Lock | Claim = attrs.field(kw_only=False)
+    is_demo: bool
+    as_json: bool
+
+    def store(self, lock: Lock | Claim | None, **more: Any) -> Store:
+        """Open the store."""
+        catalog = self.settings.catalog
+        return open_store(
+            self.settings.database_url,
+            lock=lock,
+            catalog=Bounds(names=catalog.names, bytes=catalog.memory_mib * 1024 * 1024),
+            standby=self.settings.store.standby,
+            **more,
+        )
+
+    def greeting(self, store: Store) -> Callable[[str], None]:
+        """What is done once the address accepts connections."""
+        token = make_owner(store, self.keys) if self.is_demo else ""
+        is_empty = not self.is_demo and _has_no_tenant(store)
+
+        def started(address: str) -> None:
+            self.lock.describe(address)
+            if is_empty:
+                steps = NEXT_STEPS.format(url=address)
+                if logging.is_text(self.settings.log):
+                    errors.print(f"{NO_TENANT}. {steps}", markup=False)
+                else:
+                    log.info(NO_TENANT, next=steps.splitlines())
+            if not self.is_demo:
+                _say({"base_url": address}, f"serving on {address}", self.as_json)
+                return
+            present = (address, token, self.as_json)
+            threading.Thread(target=_present, args=present, daemon=True).start()
+
+        return started
+
+
+def _serve_all(serving: _Serving) -> None:
+    """Serve in this process."""
     ended: list[StoreUnavailableError] = []
 
     def end(error: StoreUnavailableError) -> None:
@@ -80,53 +144,49 @@ def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
         log.error("this process is the owner no more, and stops", error=str(error))
         os.kill(os.getpid(), signal.SIGTERM)
 
-    try:
-        keys = open_directory(settings.directory, lock, url)
-        catalog = Bounds(
-            names=settings.catalog.names, bytes=settings.catalog.memory_mib * 1024 * 1024
-        )
-        store = open_store(
-            settings.database_url,
-            lock=lock,
-            catalog=catalog,
-            standby=settings.store.standby,
-            ended=end,
-        )
-        _run(settings, store, keys, lock, is_demo=is_demo, as_json=as_json)
-    finally:
-        lock.release()
+    store = serving.store(serving.lock, ended=end)
+    _run(serving, store, serving.greeting(store))
     if ended:
         raise ended[0]
 
 
+def _serve_partitions(serving: _Serving, count: int) -> None:
+    """Serve in as many processes as there are partitions."""
+    settings, directory = serving.settings, serving.settings.directory
+    lock = serving.lock
+    assert isinstance(lock, Lock)
+    lock.share()
+    reserved = reserve(settings.server)
+    paths, inboxes = make_inboxes(directory, count)
+    store = serving.store(None)
+    started = serving.greeting(store)
+    store.close()
+    is_shared = bool(settings.server.unix_socket)
+    port = 0 if is_shared else reserved.getsockname()[1]
+
+    def work(number: int, said: Callable[[str], None]) -> None:
+        shared = reserved if is_shared else None
+        seat = Seat(number, paths, inboxes[number], shared, port)
+        try:
+            owned = claim_partition(directory, number, lambda _: None)
+            _run(serving, serving.store(owned, partition=number), said, seat)
+        except TidegateError as error:
+            report_failure(error)
+            sys.exit(1)
+
+    code = Parent(count, work, started).run()
+    reserved.close()
+    for path in [*paths, *([settings.server.unix_socket] if is_shared else [])]:
+        Path(path).unlink(missing_ok=True)
+    if code:
+        sys.exit(code)
+
+
 def _run(
-    settings: Settings,
-    store: Store,
-    keys: Keys,
-    lock: Lock | Claim,
-    *,
-    is_demo: bool,
-    as_json: bool,
+    serving: _Serving, store: Store, started: Callable[[str], None], seat: Seat | None = None
 ) -> None:
-    token = make_owner(store, keys) if is_demo else ""
-
-    is_empty = not is_demo and _has_no_tenant(store)
-
-    def started(address: str) -> None:
-        lock.describe(address)
-        if is_empty:
-            steps = NEXT_STEPS.format(url=address)
-            if logging.is_text(settings.log):
-                errors.print(f"{NO_TENANT}. {steps}", markup=False)
-            else:
-                log.info(NO_TENANT, next=steps.splitlines())
-        if not is_demo:
-            _say({"base_url": address}, f"serving on {address}", as_json)
-            return
-        threading.Thread(target=_present, args=(address, token, as_json), daemon=True).start()
-
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run(settings, store, keys, started))
+        runner.run(run(serving.settings, store, serving.keys, started, seat))
 
 
 def _has_no_tenant(store: Store) -> bool:

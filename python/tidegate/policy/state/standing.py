@@ -50,12 +50,24 @@ class ActiveMitigation:
 
 @attrs.frozen
 class WindowState:
-    """The count of a window, without another event."""
+    """The count of a window, without another event; times are nanoseconds since 1970.
+
+    Attributes:
+        policy: the slug of the policy.
+        clause: the name of its clause.
+        value: the count, up to the threshold.
+        threshold: the count at which the clause fires.
+        duration: of the window, in nanoseconds.
+        falls_at: when the oldest of what is counted leaves the window, so that the count falls; a
+            window at its threshold falls below it then. None when nothing is counted.
+    """
 
     policy: str
     clause: str
     value: int
     threshold: int
+    duration: int
+    falls_at: int | None
 
 
 @attrs.frozen
@@ -176,5 +188,12 @@ def _window(
     else:
         times = tuple(time for _, time in window.values)
     edge = max(at, times[-1]) - rule.duration
-    value = sum(time > edge for time in times)
-    return {"policy": clause[0], "clause": clause[1], "value": value, "threshold": rule.threshold}
+    inside = [time for time in times if time > edge]
+    return {
+        "policy": clause[0],
+        "clause": clause[1],
+        "value": len(inside),
+        "threshold": rule.threshold,
+        "duration": rule.duration,
+        "falls_at": inside[0] + rule.duration if inside else None,
+    }

@@ -65,7 +65,8 @@ def create(call: Call) -> Answer:
     answer = Answer(body=wire.tenant_answer(made), revision=made.revision, location=location)
 
     def work(connection: Connection) -> None:
-        tenants.create(connection, made)
+        partition = tenants.least_loaded(connection, call.app.partitions)
+        tenants.create(connection, attrs.evolve(made, partition_id=partition))
         memberships.put(
             connection,
             tenant_id,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
+from http import HTTPStatus
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from uuid_utils import uuid7
 
+from tidegate.server.hot.admission import JSON
 from tidegate.server.hot.hot_path import finished
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.headers import REQUEST_ID_HEADER, given_request_id
 from tidegate.server.http.limits import MAX_BODY_BYTES, too_large
 from tidegate.server.http.problems import Problem
+from tidegate.server.http.request import require_media_type
 from tidegate.server.turns.call import HotCall
 
 if TYPE_CHECKING:
@@ -44,14 +47,12 @@ class HotCycle(HotCall):
         "_known",
         "_protocol",
         "_refusal",
-        "_request_id",
         "disconnected",
         "keep_alive",
         "message_event",
         "response_complete",
     )
     _hot: HotPath
-    _request_id: bytes | None
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
@@ -82,7 +83,7 @@ class HotCycle(HotCall):
         self._hot = hot
         self.endpoint = endpoint
         self.credential = credential
-        self._request_id = request_id
+        self.request_id = request_id
         self.body = body
         self.started = perf_counter_ns()
         hot.queue.add(self)
@@ -97,11 +98,17 @@ class HotCycle(HotCall):
         self.endpoint = endpoint
         self.credential = None
         request_id = given_request_id(headers)
-        self._request_id = None if request_id is None else request_id.encode()
+        self.request_id = None if request_id is None else request_id.encode()
         self.body = b""
         self._refusal = None
         try:
-            self.key = hot.admission.admit(headers)
+            elsewhere = hot.elsewhere
+            if elsewhere is not None:
+                self.credential = elsewhere.credential_elsewhere(headers)
+            if self.credential is None:
+                self.key = hot.admission.admit(headers)
+            else:
+                require_media_type(headers, (JSON,))
         except Problem as problem:
             self._refusal = problem
 
@@ -112,7 +119,7 @@ class HotCycle(HotCall):
         self.response_complete = self._is_started = self._is_answered = False
         self.keep_alive = keep_alive
         self._hot = hot
-        self._request_id = (given_request_id(headers) or str(uuid7())).encode()
+        self.request_id = (given_request_id(headers) or str(uuid7())).encode()
         self._refusal = None
         self._known = answer
 
@@ -135,7 +142,7 @@ class HotCycle(HotCall):
         if self._known is not None:
             known, self._known = self._known, None
             self._is_answered = True
-            self._send(known, self._request_id)
+            self._send(known, self.request_id)
             return
         if self._refusal is not None:
             self.answer(self._refusal)
@@ -152,10 +159,10 @@ class HotCycle(HotCall):
             # Who is refused asks again at once: a loop of refusals has its share of each turn.
             self._protocol.take_up_later(partial(self._refuse, outcome))
             return
-        self._send(self._hot.with_limit(self.key, outcome), self._request_id)
+        self._send(self._hot.with_limit(self.key, outcome), self.request_id)
 
     def _refuse(self, problem: Exception) -> None:
-        request_id = self._request_id
+        request_id = self.request_id
         given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
         self._send(finished(self._hot, self.endpoint, given, problem), None)
 
@@ -172,8 +179,17 @@ class HotCycle(HotCall):
             return
         self._is_answered = True
         if not self.disconnected:
-            self._protocol.send_body(body, self.keep_alive, self._request_id)
+            self._protocol.send_body(body, self.keep_alive, self.request_id)
         self._end()
+
+    def pass_on(self, made: Answer) -> None:
+        if self._is_answered:
+            return
+        self._is_answered = True
+        if made.status < HTTPStatus.BAD_REQUEST:
+            self._send(made, None)
+        else:
+            self._protocol.take_up_later(partial(self._send, made, None))
 
     def _end(self) -> None:
         self.response_complete = True

@@ -53,7 +53,7 @@ def check_log(store: Store) -> int:
             at_least=store.lost_changes,
         )
     with store.read() as connection:
-        found = list(_unknown(connection))
+        found = list(_unknown(connection, store.partition))
     for gap in found:
         store.write(partial(gaps.add, gap=gap)).result()
         _report(store, gap)
@@ -61,10 +61,11 @@ def check_log(store: Store) -> int:
         return gaps.total(connection)
 
 
-def _unknown(connection: Connection) -> Iterator[LogGap]:
+def _unknown(connection: Connection, partition: int) -> Iterator[LogGap]:
     """New losses among the entries that the start needs."""
     known = gaps.known(connection)
-    after = min(snapshots.oldest_newest_seq(connection), derived.indexed_seq(connection))
+    oldest = snapshots.oldest_newest_seq(connection, partition)
+    after = min(oldest, derived.indexed_seq(connection))
     now = time.time_ns()
     for each in check_rows(connection, after, last_seq(connection)):
         for first, last in gaps.unknown_parts(known, each.first_seq, each.last_seq):
@@ -87,7 +88,7 @@ def _report(store: Store, gap: LogGap) -> None:
         tenant=None if gap.tenant_id is None else str(gap.tenant_id),
     )
     with store.read() as connection:
-        known = list(tenants.definition_revisions(connection))
+        known = list(tenants.definition_revisions(connection, store.partition))
     concerned = known if gap.tenant_id is None else [gap.tenant_id]
     for start in range(0, len(concerned), _PAGE):
         page = concerned[start : start + _PAGE]

@@ -162,7 +162,7 @@ class Runtimes:
 
     def _revisions(self) -> dict[UUID, Revision]:
         with self._store.read() as connection:
-            return tenants.definition_revisions(connection)
+            return tenants.definition_revisions(connection, self._store.partition)
 
     async def _made(
         self, tenant_id: UUID, revision: Revision, make: Make, present: Tenant | None = None

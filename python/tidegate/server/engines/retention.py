@@ -74,8 +74,9 @@ class Retention:
         """Delete all data that is too old now."""
         now = self._clock()
         await self._repeat(self._store.derive, lambda c: idempotency.prune(c, now))
-        await self._repeat(self._write, lambda c: revoked_tokens.prune(c, now))
-        await self._repeat(self._write, lambda c: kept_answers.prune(c, now))
+        if not self._store.partition:  # whose owner looks after what has no partition
+            await self._repeat(self._write, lambda c: revoked_tokens.prune(c, now))
+            await self._repeat(self._write, lambda c: kept_answers.prune(c, now))
         orphans = await asyncio.to_thread(self._orphans)
         limits = await asyncio.to_thread(self._limits, now)
         if await asyncio.to_thread(self._need_snapshots, limits):
@@ -120,7 +121,7 @@ class Retention:
         with self._store.read() as connection:
             return {
                 each.tenant_id: now - each.settings.get("retention_days", default) * DAY_NS
-                for each in _tenants(connection)
+                for each in _tenants(connection, self._store.partition)
             }
 
     def _need_snapshots(self, limits: dict[UUID, int]) -> bool:
@@ -177,8 +178,8 @@ def _pruning_definitions(tenant_id: UUID) -> Callable[[Connection], int]:
     return step
 
 
-def _tenants(connection: Connection) -> Iterator[tenants.Tenant]:
+def _tenants(connection: Connection, partition: int) -> Iterator[tenants.Tenant]:
     after: UUID | None = None
-    while page := tenants.page(connection, _PAGE, after):
+    while page := tenants.page(connection, _PAGE, after, partition):
         yield from page
         after = page[-1].tenant_id

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.hot.metrics import HotMetrics
     from tidegate.server.hot.recorder import Recorder
-    from tidegate.server.http.answer import Outcome
+    from tidegate.server.http.answer import Header, Outcome
     from tidegate.server.turns.call import HotCall
     from tidegate.server.turns.lane import Lane, Step
     from tidegate.server.turns.lanes import Lanes
@@ -54,6 +54,16 @@ class Run(Protocol):
     """Does native work, here or on a thread."""
 
     async def __call__(self, work: Callable[[], T]) -> T: ...
+
+
+class Elsewhere(Protocol):
+    """Processes beside this one, which decide for other tenants."""
+
+    def forward(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+        """Hand over the calls of their tenants; gives the others, in order."""
+
+    def credential_elsewhere(self, headers: Sequence[Header]) -> bytes | None:
+        """The credential of a call that one of them admits; None when it is admitted here."""
 
 
 AT_ONCE = MAX_ROW_ENTRIES
@@ -95,6 +105,8 @@ class CallQueue:
     lanes: Lanes
     answers_of: Callable[[Block], Sequence[bytes | None]] = attrgetter("answers")
     """The answers to the callers of a block's decisions."""
+    elsewhere: Elsewhere | None = None
+    """Takes the calls of tenants that another process decides for."""
     _arrived: list[HotCall] = attrs.field(factory=list, init=False)
     _is_scheduled: bool = attrs.field(default=False, init=False)
     _tasks: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
@@ -127,7 +139,10 @@ class CallQueue:
         lanes = self.lanes
         lanes.turn += 1
         try:
+            calls: Sequence[HotCall]
             calls, self._arrived = self._arrived, []
+            if calls and self.elsewhere is not None:
+                calls = self.elsewhere.forward(calls)
             if calls:
                 self._sort(self.admission.admit_calls(calls))
             end = time.perf_counter_ns() + TURN_NS

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tidegate.evaluation.native import Block
     from tidegate.server.engines.engines import Runtimes
     from tidegate.server.hot.admission import Admission
+    from tidegate.server.hot.call_queue import Elsewhere
     from tidegate.server.hot.idempotency import IdempotencyKeys
     from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.hot.metrics import HotMetrics
@@ -69,6 +70,8 @@ class HotPath:
     access: AccessLog = attrs.field(factory=AccessLog)
     answers_of: Callable[[Block], Sequence[bytes | None]] = attrgetter("answers")
     """The answers to the callers of a block's decisions."""
+    elsewhere: Elsewhere | None = None
+    """Hands calls to other processes that decide for other tenants; None when there are none."""
     queue: CallQueue = attrs.field(init=False, repr=False)
 
     @queue.default
@@ -83,6 +86,7 @@ class HotPath:
             self.clock,
             self.lanes,
             self.answers_of,
+            self.elsewhere,
         )
 
     def failed(

@@ -88,6 +88,11 @@ def keyed_hash(pepper: bytes) -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=32, key=pepper)
 
 
+def prefix_of(text: bytes) -> bytes:
+    """Where the public prefix stands in the text of a key."""
+    return text[_PREFIX]
+
+
 class KeyRing:
     """Every key that is not revoked, by its prefix; swapped whole when one changes."""
 

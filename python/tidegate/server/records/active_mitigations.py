@@ -64,15 +64,26 @@ def lift(call: Call) -> Answer:
 
 
 def lift_many(call: Call) -> Answer:
-    """End the active mitigations of a policy, clause, definition or mode.
+    """End the active mitigations of an entity, policy, clause, definition or mode.
 
     Those of each entity are ended and recorded at once, and audited; so is the call, with its
     reason.
+
+    Raises:
+        Problem: ``invalid-request``; those of many entities are meant, and no reason is given.
     """
     body: wire.MitigationsLift = call.body
+    if body.entity_id is None and body.reason is None and not body.dry_run:
+        detail = "a reason is needed to lift the mitigations of more than one entity"
+        errors = [ErrorDetail(detail=detail, pointer="/reason")]
+        raise Problem("invalid-request", detail, errors=errors)
     live = call.app.runtime.find(call.tenant_id)
     wanted = {} if live is None else _wanted(call, live)
     entities = list(wanted.values())[:MAX_ENTITIES]
+    complete = len(entities) == len(wanted)
+    if body.dry_run:
+        count = sum(map(len, entities))
+        return Answer(body=wire.MitigationsLifted(lifted=count, complete=complete))
     actor = str(call.operator.operator_id)
     lifted = sum(
         len(each)
@@ -80,8 +91,9 @@ def lift_many(call: Call) -> Answer:
         if call.app.runtime.lift(call.tenant_id, each, actor, call.request_id)
     )
     after = {**msgspec.to_builtins(body), "lifted": lifted}
-    call.write(partial(_audit, entry=call.audit_entry("lift", KIND, call.tenant_id, after=after)))
-    complete = len(entities) == len(wanted)
+    del after["dry_run"]
+    about = body.entity_id or call.tenant_id
+    call.write(partial(_audit, entry=call.audit_entry("lift", KIND, about, after=after)))
     return Answer(body=wire.MitigationsLifted(lifted=lifted, complete=complete))
 
 
@@ -92,17 +104,24 @@ def _audit(connection: Connection, entry: AuditEntry) -> None:
 def _wanted(call: Call, live: Tenant) -> dict[str, list[ActiveMitigation]]:
     """The mitigations that a call means, by their entity; of one entity more than it lifts."""
     body: wire.MitigationsLift = call.body
+
+    def is_wanted(each: ActiveMitigation) -> bool:
+        return (
+            body.policy_id in (None, UUID(live.names.policies[each.policy]))
+            and body.clause in (None, each.clause)
+            and body.mode in (None, each.mode)
+            and body.entity_definition_id in (None, UUID(live.names.entities[each.definition]))
+        )
+
+    if body.entity_id is not None:
+        state = _state(live, body.entity_id, call.now)
+        wanted = [] if state is None else [*filter(is_wanted, state.mitigations)]
+        return {str(body.entity_id): wanted} if wanted else {}
     found: dict[str, list[ActiveMitigation]] = {}
     after = None
     while page := live.engine.active_mitigations(call.now, PAGE, after):
-        for each in page:
-            if (
-                body.policy_id in (None, UUID(live.names.policies[each.policy]))
-                and body.clause in (None, each.clause)
-                and body.mode in (None, each.mode)
-                and body.entity_definition_id in (None, UUID(live.names.entities[each.definition]))
-            ):
-                found.setdefault(each.entity_id, []).append(each)
+        for each in filter(is_wanted, page):
+            found.setdefault(each.entity_id, []).append(each)
         if len(found) > MAX_ENTITIES:
             break
         after = page[-1]
@@ -116,11 +135,15 @@ def entity_of(call: Call) -> tuple[Tenant, EntityState]:
         NotFoundError: nothing is.
     """
     live = call.app.runtime.find(call.tenant_id)
-    found = None if live is None else live.engine.find_entity(str(call.ids["entity_id"]))
-    state = None if live is None or found is None else live.engine.entity_state(*found, call.now)
+    state = None if live is None else _state(live, call.ids["entity_id"], call.now)
     if live is None or state is None:
         raise NotFoundError("entity")
     return live, state
+
+
+def _state(live: Tenant, entity_id: UUID, at: int) -> EntityState | None:
+    found = live.engine.find_entity(str(entity_id))
+    return None if found is None else live.engine.entity_state(*found, at)
 
 
 def _after(call: Call, engine: BundledEngine) -> ActiveMitigation | None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tidegate.policy.state.standing import EntityState
     from tidegate.server.engines.compiled import Names
 
+SECOND_NS = 1_000_000_000
+
 
 def read_state(call: Call) -> Answer:
     """Counts, windows and active mitigations of an entity that the engine knows."""
@@ -71,6 +73,8 @@ def _answer(tenant_id: UUID, state: EntityState, names: Names) -> wire.EntitySta
                 clause=each.clause,
                 value=each.value,
                 threshold=each.threshold,
+                duration_seconds=each.duration // SECOND_NS,
+                falls_at=wire.optional_time(each.falls_at),
             )
             for each in state.windows
         ),

@@ -106,6 +106,7 @@ class Application:
         definitions_changed: called with the tenant whose definitions, settings or existence
             changed, after the commit.
         api_keys_changed: called with the tenant whose API keys changed, after the commit.
+        partitions: how many the log has, for new tenants.
         runtime: the active engines.
         replays: the replay jobs.
         workers: where work is done that would hold the interpreter; ``passwords``, where
@@ -132,6 +133,7 @@ class Application:
     max_api_key_rate_limit_per_minute: int = 600_000
     definitions_changed: Callable[[UUID], None] = _nobody
     api_keys_changed: Callable[[UUID], None] = _nobody
+    partitions: int = 1
     runtime: Runtime = attrs.field(factory=NoRuntime)
     admit_key: Callable[[bytes], ApiKey] = _no_key
     challenges: ChallengeParts = attrs.field()

@@ -177,7 +177,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="POST",
         path=f"{_TENANT}/active-mitigations/lift",
         name="lift-mitigations",
-        summary="Lift the active mitigations of a policy, clause, definition or mode",
+        summary="Lift the active mitigations of an entity, policy, clause, definition or mode",
         description=(
             "Of 500 entities at most: `complete` is false when there are more. The audit has the"
             " reason, and each mitigation."

@@ -97,6 +97,7 @@ def _counted(call: Call, beside: UUID | None = None) -> Answer:
             complete=look.complete,
             entities=tuple(_answer(*each, kept) for each in busiest[: query.limit]),
             **tally.bounds(),
+            **tally.answers(),
         )
     )
 

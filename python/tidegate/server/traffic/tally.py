@@ -52,13 +52,16 @@ class Tally:
     outcomes: Counter[tuple[str, str | None]] = attrs.field(factory=Counter)
     errors: Counter[str] = attrs.field(factory=Counter)
     _seen_at: list[int] = attrs.field(factory=list)
+    _answers: list[str] = attrs.field(factory=list)
     _matched_at: list[int] = attrs.field(factory=list)
     _entities: dict[str, set[str]] = attrs.field(factory=lambda: defaultdict(set))
     _sampled: list[Seen] = attrs.field(factory=list)
 
     def see(self, seen: Seen) -> None:
         """Count an event that was looked at."""
-        self._seen_at.append(seen.recorded.entry.observed_at_ns)
+        entry = seen.recorded.entry
+        self._seen_at.append(entry.observed_at_ns)
+        self._answers.append(entry.values[7])
 
     def match(self, seen: Seen, answer: str | None = None) -> None:
         """Count an event that matched, with the answer that a draft gives it."""
@@ -106,25 +109,50 @@ class Tally:
             "samples": rows_of(found, lines, kept),
         }
 
+    def answers(self) -> dict[str, Any]:
+        """What was answered to the events that were looked at, by steps of time."""
+        step, steps = self._steps()
+        length = step * SECOND_NS
+        counts: dict[int, Counter[str]] = defaultdict(Counter)
+        for at, answer in zip(self._seen_at, self._answers, strict=True):
+            counts[at // length][answer] += 1
+        return {
+            "step": step,
+            "timeline": tuple(
+                wire.AnswerStep(
+                    start=wire.time_text(at * length),
+                    total=counts[at].total(),
+                    **{name: counts[at][name] for name in ("allow", "challenge", "block")},
+                )
+                for at in steps
+            ),
+        }
+
     def _newest(self) -> list[Seen]:
         by_id = sorted(self._sampled, key=lambda each: each.recorded.entry.name, reverse=True)
         return by_id[: self.samples]
 
     def _timeline(self) -> tuple[int, tuple[wire.MatchStep, ...]]:
         """The seconds of a step, and the steps, also those without events between others."""
-        if not self._seen_at:
-            return STEPS[0], ()
-        first, last = min(self._seen_at), max(self._seen_at)
-        enough = (each for each in STEPS if last - first <= each * SECOND_NS * PREFERRED_STEPS)
-        step = next(enough, STEPS[-1])
+        step, steps = self._steps()
         length = step * SECOND_NS
         seen = Counter(at // length for at in self._seen_at)
         matched = Counter(at // length for at in self._matched_at)
-        # Events may say that they are of long ago: there are no more steps than these.
-        begin = max(first // length, last // length - 4 * PREFERRED_STEPS)
         return step, tuple(
             wire.MatchStep(
                 start=wire.time_text(at * length), looked_at=seen[at], matched=matched[at]
             )
-            for at in range(begin, last // length + 1)
+            for at in steps
         )
+
+    def _steps(self) -> tuple[int, range]:
+        """The seconds of a step, and the steps since 1970 that were looked at."""
+        if not self._seen_at:
+            return STEPS[0], range(0)
+        first, last = min(self._seen_at), max(self._seen_at)
+        enough = (each for each in STEPS if last - first <= each * SECOND_NS * PREFERRED_STEPS)
+        step = next(enough, STEPS[-1])
+        length = step * SECOND_NS
+        # Events may say that they are of long ago: there are no more steps than these.
+        begin = max(first // length, last // length - 4 * PREFERRED_STEPS)
+        return step, range(begin, last // length + 1)

@@ -21,13 +21,15 @@ class HotCall(ABC):
     A sender of one call after the other may use the same object for all of them.
     """
 
-    __slots__ = ("body", "credential", "endpoint", "key", "started")
+    __slots__ = ("body", "credential", "endpoint", "key", "request_id", "started")
     endpoint: Endpoint
     credential: bytes | None
     """The credential as it was sent; None when the call is admitted already."""
     key: ApiKey
     """Set when the call is admitted."""
     body: bytes
+    request_id: bytes | None
+    """The caller's, which can be sent back."""
     started: int
     """The start by the performance counter."""
 
@@ -39,6 +41,10 @@ class HotCall(ABC):
         """Take the answer of a durable decision: nearly every call ends with one."""
         self.answer(Answer(body))
 
+    def pass_on(self, made: Answer) -> None:
+        """Take an answer that another process made, as a whole."""
+        self.answer(made)
+
 
 class CallBack(HotCall):
     """An admitted call, whose outcome somebody gets."""
@@ -49,7 +55,7 @@ class CallBack(HotCall):
         self, endpoint: Endpoint, key: ApiKey, body: bytes, done: Done, started: int
     ) -> None:
         self.endpoint = endpoint
-        self.credential = None
+        self.credential = self.request_id = None
         self.key = key
         self.body = body
         self.started = started

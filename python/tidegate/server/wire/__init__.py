@@ -216,6 +216,7 @@ from tidegate.server.wire.tenants import (
     tenant_answer,
 )
 from tidegate.server.wire.traffic import (
+    AnswerStep,
     ClauseCount,
     Condition,
     DecisionSearch,
@@ -244,6 +245,7 @@ __all__ = [
     "ActionCreate",
     "ActionName",
     "ActiveMitigation",
+    "AnswerStep",
     "ApiKey",
     "ApiKeyChange",
     "ApiKeyCreate",

@@ -69,8 +69,16 @@ class EntityWindow:
     policy_id: UUID
     policy: str
     clause: str
-    value: int
+    value: Annotated[int, Meta(description="the count, up to the threshold")]
     threshold: int
+    duration_seconds: int
+    falls_at: Annotated[
+        Time | None,
+        Meta(
+            description="when the count falls next without another event; a window at its"
+            " threshold is below it then; null when nothing is counted"
+        ),
+    ]
 
 
 @attrs.frozen(kw_only=True)
@@ -130,11 +138,25 @@ class LiftQuery:
 class MitigationsLift:
     """The active mitigations that are lifted; what is left out does not matter."""
 
+    entity_id: UUID | None = None
     policy_id: UUID | None = None
     clause: str | None = None
     entity_definition_id: UUID | None = None
     mode: ModeName | None = None
-    reason: Annotated[str, Meta(min_length=1, max_length=500, description="for the audit")]
+    reason: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=500,
+                description="for the audit; may be left out where `entity_id` is given",
+            ),
+        ]
+        | None
+    ) = None
+    dry_run: Annotated[bool, Meta(description="count what would be lifted, and lift nothing")] = (
+        False
+    )
 
 
 @attrs.frozen(kw_only=True)

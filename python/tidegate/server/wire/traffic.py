@@ -123,9 +123,24 @@ class EntityTraffic:
 
 
 @attrs.frozen(kw_only=True)
+class AnswerStep:
+    """What was answered to the events of a step of time."""
+
+    start: Time
+    total: int
+    allow: int
+    challenge: int
+    block: int
+
+
+@attrs.frozen(kw_only=True)
 class EntitiesFound(Looked):
     entities: Annotated[
         tuple[EntityTraffic, ...], Meta(description="those with the most events first")
+    ]
+    step: Annotated[int, Meta(description="seconds of a step of the timeline")]
+    timeline: Annotated[
+        tuple[AnswerStep, ...], Meta(description="the events that were read, by the time observed")
     ]
 
 

@@ -53,6 +53,7 @@ class Setup:
     """The setup of a worker."""
 
     database_url: str = attrs.field(repr=False)
+    partition: int = 0
     keys: Keys
     log: LogSettings
     token_lifetime_seconds: int
@@ -89,7 +90,7 @@ def _work(pipe: Pipe, application: Application, job: Job[Any]) -> None:
 
 def _application(setup: Setup, asking: _Asking) -> Application:
     return Application(
-        store=_Store(setup.database_url, asking),
+        store=_Store(setup.database_url, setup.partition, asking),
         keys=setup.keys,
         base_url=lambda: setup.base_url,
         token_lifetime_seconds=setup.token_lifetime_seconds,
@@ -118,8 +119,8 @@ class _Asking:
 class _Store:
     """The store, read here and written by the service."""
 
-    def __init__(self, url: str, asking: _Asking) -> None:
-        self._engine = reading_engine(url)
+    def __init__(self, url: str, partition: int, asking: _Asking) -> None:
+        self._engine = reading_engine(url, partition)
         self._asking = asking
 
     @contextmanager

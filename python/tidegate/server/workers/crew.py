@@ -28,11 +28,13 @@ class Crew:
         settings: of the process.
         keys: the key material of the data directory.
         base_url: the address that callers reach the service by.
+        partition: whose log the processes read.
     """
 
-    def __init__(self, settings: Settings, keys: Keys, base_url: str) -> None:
+    def __init__(self, settings: Settings, keys: Keys, base_url: str, partition: int = 0) -> None:
         setup = Setup(
             database_url=settings.database_url,
+            partition=partition,
             keys=keys,
             log=settings.log,
             token_lifetime_seconds=settings.token.lifetime_seconds,

@@ -11,7 +11,7 @@ from sqlalchemy import func, insert, select, update
 
 from tidegate.stores.base import ConflictError
 from tidegate.stores.rows import records
-from tidegate.stores.rows.tables import replay_differences, replay_jobs
+from tidegate.stores.rows.tables import replay_differences, replay_jobs, tenants
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -167,11 +167,12 @@ def cancel(connection: Connection, tenant_id: UUID, job_id: UUID, now_ns: int) -
     return _change(connection, job, now_ns, status="cancelled", finished_at_ns=now_ns)
 
 
-def fail_interrupted(connection: Connection, now_ns: int) -> int:
-    """End jobs that waited or ran when the service stopped; how many."""
+def fail_interrupted(connection: Connection, now_ns: int, partition: int) -> int:
+    """End jobs of a partition's tenants that waited or ran when its owner stopped; how many."""
+    owned = select(tenants.c.tenant_id).where(tenants.c.partition_id == partition)
     return connection.execute(
         update(replay_jobs)
-        .where(replay_jobs.c.status.not_in(ENDED))
+        .where(replay_jobs.c.status.not_in(ENDED), replay_jobs.c.tenant_id.in_(owned))
         .values(
             status="failed",
             error="the service was stopped before the job ended",

@@ -217,14 +217,15 @@ def oldest_newest_ns(connection: Connection) -> int | None:
     return connection.execute(select(func.min(newest.subquery().c.at))).scalar()
 
 
-def oldest_newest_seq(connection: Connection) -> int:
+def oldest_newest_seq(connection: Connection, partition: int) -> int:
     """The decision that some tenant's newest snapshot was taken after, and no other's before it;
-    0 when a tenant has none."""
+    0 when a tenant of the partition has none."""
     newest = (
         select(func.coalesce(func.max(table.c.seq), 0).label("seq"))
         .select_from(
             tables.tenants.outerjoin(table, table.c.tenant_id == tables.tenants.c.tenant_id)
         )
+        .where(tables.tenants.c.partition_id == partition)
         .group_by(tables.tenants.c.tenant_id)
     )
     return connection.execute(select(func.min(newest.subquery().c.seq))).scalar() or 0

@@ -60,6 +60,10 @@ class Lock:
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, content, 0)
 
+    def share(self) -> None:
+        """Let processes that are forked from this one hold it too: it is free when all are gone."""
+        _HELD.discard(self)
+
     def release(self) -> None:
         """Give the lock back; once more does nothing."""
         descriptor, self._descriptor = self._descriptor, -1

@@ -21,14 +21,19 @@ from tidegate.stores.rows.tables import metadata, partitions, store_identity, st
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0011"
+HEAD = "0012"
 """The newest revision; they are numbered without a gap."""
 VERSION_TABLE = "schema_version"
 
 
-def current(connection: Connection) -> str | None:
-    """The revision of a database, or None for an empty one."""
-    if not inspect(connection).has_table(VERSION_TABLE):
+def current(connection: Connection, schema: str | None = None) -> str | None:
+    """The revision of a database, or None for an empty one.
+
+    Args:
+        connection: to it.
+        schema: the name of the database in this connection, where another file is the main one.
+    """
+    if not inspect(connection).has_table(VERSION_TABLE, schema):
         return None
     number: str | None = connection.execute(
         select(sql("version_num")).select_from(sql(VERSION_TABLE))
@@ -36,13 +41,17 @@ def current(connection: Connection) -> str | None:
     return number
 
 
-def check(connection: Connection) -> None:
+def check(connection: Connection, schema: str | None = None) -> None:
     """Refuse a database of another version.
+
+    Args:
+        connection: as of :func:`current`.
+        schema: as of :func:`current`.
 
     Raises:
         SchemaError: it is older, or newer.
     """
-    found = current(connection)
+    found = current(connection, schema)
     if found == HEAD:
         return
     if found is not None and found > HEAD:

@@ -76,9 +76,17 @@ def put_in_force(connection: Connection, change: PendingChange, removal_id: UUID
     return removal
 
 
-def interrupted(connection: Connection) -> list[PendingChange]:
-    """Changes of which some step was written, but not the last."""
-    return records.many(connection, records.of(PendingChange, table), PendingChange)
+def interrupted(connection: Connection, partition: int) -> list[PendingChange]:
+    """Changes of which some step was written, but not the last.
+
+    Args:
+        connection: a connection of the store.
+        partition: of the tenants whose changes nobody writes now; the first one has those of
+            deleted tenants too.
+    """
+    found = records.many(connection, records.of(PendingChange, table), PendingChange)
+    where = tenants.placements(connection)
+    return [each for each in found if where.get(each.tenant_id, 0) == partition]
 
 
 def remove(connection: Connection, change: PendingChange, limit: int = STEP_ROWS) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import attrs
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.rows import records, tables
@@ -31,6 +31,8 @@ class Tenant:
     revision: int = 1
     created_at_ns: int
     updated_at_ns: int
+    partition_id: int = 0
+    """The partition of the log that has its decisions."""
 
 
 def create(connection: Connection, tenant: Tenant) -> None:
@@ -60,11 +62,15 @@ def find_by_slug(connection: Connection, slug: str) -> Tenant:
     return records.find(connection, tables.tenants, Tenant, _NAME, {"slug": slug})
 
 
-def page(connection: Connection, limit: int, after: UUID | None = None) -> list[Tenant]:
-    """Tenants by id, those after one."""
+def page(
+    connection: Connection, limit: int, after: UUID | None = None, partition: int | None = None
+) -> list[Tenant]:
+    """Tenants by id, those after one; all, or those of a partition."""
     query = records.of(Tenant, tables.tenants).order_by(tables.tenants.c.tenant_id).limit(limit)
     if after is not None:
         query = query.where(tables.tenants.c.tenant_id > after)
+    if partition is not None:
+        query = query.where(tables.tenants.c.partition_id == partition)
     return records.many(connection, query, Tenant)
 
 
@@ -161,12 +167,37 @@ def count_definition_change(connection: Connection, tenant_id: UUID) -> int:
     return int(changed)
 
 
-def definition_revisions(connection: Connection) -> dict[UUID, tuple[int, int]]:
-    """The number of definition changes of each tenant, and its own revision.
+def definition_revisions(connection: Connection, partition: int) -> dict[UUID, tuple[int, int]]:
+    """The number of definition changes of each tenant of a partition, and its own revision.
 
     An engine is built from settings too, so a change of either number means that a new one is
     needed.
     """
     table = tables.tenants
-    query = select(table.c.tenant_id, table.c.definition_revision, table.c.revision)
+    query = select(table.c.tenant_id, table.c.definition_revision, table.c.revision).where(
+        table.c.partition_id == partition
+    )
     return {tenant: (changes, revision) for tenant, changes, revision in connection.execute(query)}
+
+
+def placements(connection: Connection, tenant_id: UUID | None = None) -> dict[UUID, int]:
+    """The partition of each tenant, or of one."""
+    table = tables.tenants
+    query = select(table.c.tenant_id, table.c.partition_id)
+    if tenant_id is not None:
+        query = query.where(table.c.tenant_id == tenant_id)
+    found = connection.execute(query)
+    return {tenant_id: partition for tenant_id, partition in found}  # noqa: C416 - rows
+
+
+def least_loaded(connection: Connection, partitions: int) -> int:
+    """The partition with the fewest tenants, the first of several.
+
+    Args:
+        connection: a connection of the store.
+        partitions: how many there are.
+    """
+    table = tables.tenants
+    counted = select(table.c.partition_id, func.count()).group_by(table.c.partition_id)
+    load = {partition: count for partition, count in connection.execute(counted)}  # noqa: C416
+    return min(range(partitions), key=lambda each: load.get(each, 0))

@@ -31,6 +31,8 @@ DERIVED_CACHE_KIB = 32 * 1024
 """Room for the idempotency keys of the current bucket, a few megabytes, and the counts."""
 READER_CACHE_KIB = 2 * 1024
 """Cache for each reader; pages that are read again are in the cache of the file system."""
+SHARED = "shared"
+"""The name of the database beside the file of a partition."""
 READERS = 8
 """Reads run on worker threads; further ones would only wait for each other on a few cores."""
 READER_SECONDS = 5.0
@@ -90,6 +92,11 @@ def derived_path(path: Path) -> Path:
     return path.with_name(path.name + "-derived")
 
 
+def partition_path(database: Path, number: int) -> Path:
+    """The file of a partition of a database's log; the first is the database itself."""
+    return database.with_stem(f"{database.stem}-{number}") if number else database
+
+
 def make_file(path: Path) -> None:
     """Make an empty database that only its owner may read, in a directory of the same kind.
 
@@ -103,9 +110,20 @@ def make_file(path: Path) -> None:
         raise StoreUnavailableError(f"`{path}` cannot be made: {error.strerror}") from None
 
 
-def writing_engine(path: Path) -> Engine:
-    """The engine of the one writing connection; its transactions take the lock when they begin."""
-    return _engine(path, "BEGIN IMMEDIATE", {"foreign_keys": "ON"}, poolclass=NullPool)
+def writing_engine(path: Path, number: int = 0) -> Engine:
+    """The engine of the one writing connection; its transactions take the lock when they begin.
+
+    Args:
+        path: of the database.
+        number: of the partition whose file is the main one; see ``directory/partitions.py``.
+    """
+    foreign_keys = {"foreign_keys": "ON"}
+    return _engine(path, "BEGIN IMMEDIATE", foreign_keys, number=number, poolclass=NullPool)
+
+
+def single_engine(path: Path) -> Engine:
+    """As :func:`writing_engine`, for a file by itself."""
+    return _engine(path, "BEGIN IMMEDIATE", {}, poolclass=NullPool)
 
 
 def looking_engine(path: Path) -> Engine:
@@ -114,7 +132,11 @@ def looking_engine(path: Path) -> Engine:
 
 
 def deriving_engine(path: Path) -> Engine:
-    """The engine of the connection that derives: it reads the log and writes beside it."""
+    """The engine of the connection that derives: it reads the log and writes beside it.
+
+    Args:
+        path: of the file that has the log.
+    """
     settings = {
         "cache_size": str(-READER_CACHE_KIB),
         "derived.synchronous": "NORMAL",
@@ -123,12 +145,13 @@ def deriving_engine(path: Path) -> Engine:
     return _engine(path, "BEGIN", settings, is_derived_attached=True, poolclass=NullPool)
 
 
-def reading_engine(path: Path) -> Engine:
-    """The engine of the reading connections."""
+def reading_engine(path: Path, number: int = 0) -> Engine:
+    """The engine of the reading connections; arguments as of :func:`writing_engine`."""
     return _engine(
         path,
         "BEGIN",
         {"query_only": "ON", "cache_size": str(-READER_CACHE_KIB)},
+        number=number,
         is_derived_attached=True,
         poolclass=QueuePool,
         pool_size=READERS,
@@ -142,11 +165,13 @@ def _engine(
     begin: str,
     settings: dict[str, str],
     *,
+    number: int = 0,
     is_derived_attached: bool = False,
     **pool: Any,
 ) -> Engine:
+    main = partition_path(path, number)
     engine = create_engine(
-        f"sqlite+pysqlite:///{path}",
+        f"sqlite+pysqlite:///{main}",
         module=dbapi2,
         # Without an isolation level the driver begins nothing by itself.
         connect_args={
@@ -167,11 +192,16 @@ def _engine(
         "trusted_schema": "OFF",
         **settings,
     }
+    if number:
+        of_file = ("journal_mode", "synchronous", "journal_size_limit", "cache_size")
+        pragmas |= {f"{SHARED}.{name}": pragmas[name] for name in of_file}
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
         if is_derived_attached:
-            connection.execute("ATTACH DATABASE ? AS derived", (str(derived_path(path)),))
+            connection.execute("ATTACH DATABASE ? AS derived", (str(derived_path(main)),))
+        if number:
+            connection.execute(f"ATTACH DATABASE ? AS {SHARED}", (str(path),))
         for name, value in pragmas.items():
             connection.execute(f"PRAGMA {name}={value}")
 
@@ -182,14 +212,21 @@ def _engine(
     return engine
 
 
-def check_durable(connection: Connection) -> None:
+def check_durable(connection: Connection, *, is_shared: bool = False) -> None:
     """Read back the settings on which durability rests.
+
+    Args:
+        connection: that writes.
+        is_shared: whether it has the database beside its own file.
 
     Raises:
         UnsafeDatabaseError: the file system, or someone else, did not let it be so.
     """
     driver = driver_connection(connection)
-    for name, wanted in (("journal_mode", "wal"), ("synchronous", 2), ("foreign_keys", 1)):
+    wanted_of: list[tuple[str, str | int]] = [("journal_mode", "wal"), ("synchronous", 2)]
+    if is_shared:
+        wanted_of += [(f"{SHARED}.{name}", wanted) for name, wanted in wanted_of]
+    for name, wanted in (*wanted_of, ("foreign_keys", 1)):
         found = driver.execute(f"PRAGMA {name}").fetchone()[0]
         if found != wanted:
             raise UnsafeDatabaseError(f"SQLite keeps `{name}` at `{found}`, `{wanted}` is needed")

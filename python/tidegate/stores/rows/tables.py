@@ -103,6 +103,7 @@ tenants = Table(
     Column("definition_revision", BigInteger, nullable=False),
     *_versioned(),
     Column("definition_generation", BigInteger, nullable=False, server_default="0"),
+    Column("partition_id", Integer, nullable=False, server_default="0"),
 )
 
 partitions = Table(

@@ -82,7 +82,7 @@ class TenantContract(StorePlaces):
         with pytest.raises(NotFoundError):
             done(shop.write(lambda c: tenants.count_definition_change(c, numbered(1))))
         with shop.read() as connection:
-            assert tenants.definition_revisions(connection) == {
+            assert tenants.definition_revisions(connection, 0) == {
                 TENANT: (2, 1),
                 OTHER_TENANT: (1, 1),
             }
@@ -93,7 +93,7 @@ class TenantContract(StorePlaces):
         done(shop.write(lambda c: tenants.delete(c, TENANT, expected_revision=1)))
         with shop.read() as connection:
             assert definitions.of_tenant(connection, TENANT) == []
-            assert list(tenants.definition_revisions(connection)) == [OTHER_TENANT]
+            assert list(tenants.definition_revisions(connection, 0)) == [OTHER_TENANT]
         with pytest.raises(NotFoundError):
             done(shop.write(lambda c: tenants.delete(c, TENANT)))
 
@@ -420,7 +420,7 @@ class RecordContract(StorePlaces):
             done(shop.write(lambda c: replay_jobs.start(c, TENANT, numbered(3), START_NS)))
         why = "bad draft"
         done(shop.write(lambda c: replay_jobs.fail(c, TENANT, numbered(1), why, LATER_NS)))
-        assert done(shop.write(lambda c: replay_jobs.fail_interrupted(c, LATER_NS))) == 1
+        assert done(shop.write(lambda c: replay_jobs.fail_interrupted(c, LATER_NS, 0))) == 1
         with shop.read() as connection:
             found = [replay_jobs.find(connection, TENANT, numbered(n)) for n in (1, 2, 3)]
             assert not replay_jobs.is_busy(connection, TENANT)

@@ -10,6 +10,7 @@ use crate::decision::record::entity_id;
 use crate::definitions::Definitions;
 use crate::definitions::document::Mode;
 use crate::definitions::entity_key::split;
+use crate::definitions::window_rule::Rule;
 use crate::engine::Engine;
 use crate::json::write::{list, write_string};
 use crate::state::entity::{ActiveMitigation, Entity};
@@ -196,8 +197,13 @@ fn write_window(
 ) {
     out.push('{');
     write_names(out, definitions, window.clause);
-    let (value, threshold) = (window.inside(at), window.rule.threshold);
-    _ = write!(out, ",\"value\":{value},\"threshold\":{threshold}}}");
+    let Rule { duration, threshold } = window.rule;
+    _ = write!(out, ",\"value\":{},\"threshold\":{threshold}", window.inside(at));
+    _ = write!(out, ",\"duration\":{duration},\"falls_at\":");
+    match window.oldest_inside(at) {
+        Some(time) => _ = write!(out, "{}}}", time.saturating_add(duration)),
+        None => out.push_str("null}"),
+    }
 }
 
 fn write_names(out: &mut String, definitions: &Definitions, clause: u32) {

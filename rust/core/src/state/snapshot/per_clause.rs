@@ -40,6 +40,20 @@ impl PerClauseWindow<'_> {
         self.source.inside(self.rule, time).min(usize::from(self.rule.threshold))
     }
 
+    /// The oldest time of those inside at `time`.
+    pub(crate) fn oldest_inside(&self, time: i64) -> Option<i64> {
+        let past = self.len().saturating_sub(self.inside(time));
+        if self.is_distinct() {
+            self.values().map(|(_, seen)| seen).nth(past)
+        } else {
+            self.times().nth(past)
+        }
+    }
+
+    fn len(&self) -> usize {
+        if self.is_distinct() { self.values().count() } else { self.times().count() }
+    }
+
     /// The part of it that another rule needs, as a window.
     pub(crate) fn window(&self, rule: Rule, number: u32, hasher: &RandomState) -> Window {
         let own = self.source.narrowed(self.rule, number, hasher);

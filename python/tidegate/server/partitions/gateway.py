@@ -1,0 +1,201 @@
+"""Whose partition is a call?  A gateway answers its own, and hands the others to their owners.
+
+A hot call names its tenant by the public prefix of its key; nothing else of the credential is
+looked at here.  A request of the control plane has the tenant in its path.  What has no tenant,
+such as a login, goes to the owner of the first partition, so its limits are those of one process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+from uuid import UUID
+
+from sqlalchemy import select
+
+from tidegate.policy.proofs import tenant_of_ticket
+from tidegate.server.hot.admission import KEY_HEADER
+from tidegate.server.hot.key_ring import prefix_of
+from tidegate.server.http.problems import Problem
+from tidegate.server.http.request import path_as_written
+from tidegate.server.partitions.link import Link
+from tidegate.server.partitions.pages import send_pages
+from tidegate.stores.objects import tenants
+from tidegate.stores.rows.tables import challenge_sessions
+
+if TYPE_CHECKING:
+    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.server.http.answer import Header
+    from tidegate.server.http.exchange import Receive, Scope, Send
+    from tidegate.server.turns.call import HotCall
+    from tidegate.stores.base import Store
+
+_ID = "([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+_TENANT = re.compile(rf"(?:/api/v1)?/tenants/{_ID}(?:/|$)", re.ASCII)
+_CHALLENGE = re.compile(rf"/api/v1/challenge/{_ID}(/solution)?$", re.ASCII)
+_FIRST = ("/api/v1/", "/tenants")
+"""What begins like this and names no tenant is the first partition's."""
+METRICS = "/metrics"
+TELL_SECONDS = 2.0
+"""How long a change waits until the other workers know of it."""
+
+
+class Gateway:
+    """The partitions of the other workers; for the event loop's thread only.
+
+    Args:
+        number: of the partition that this process owns.
+        paths: of the owners' Unix sockets, by partition.
+        store: where placements are kept.
+    """
+
+    def __init__(self, number: int, paths: Sequence[str], store: Store) -> None:
+        self.number = number
+        self.count = len(paths)
+        self._store = store
+        self.links = {each: Link(path, each) for each, path in enumerate(paths) if each != number}
+        self._by_prefix: dict[bytes, Link] = {}
+        self._placements: Mapping[UUID, int] = {}
+
+    async def run(self) -> None:
+        """Keep the connections to the owners, for as long as the service runs."""
+        await asyncio.gather(*(each.run() for each in self.links.values()))
+
+    async def replace(self, keys: Iterable[ApiKey]) -> None:
+        """Know these keys, and where tenants live."""
+
+        def read() -> dict[UUID, int]:
+            with self._store.read() as connection:
+                return tenants.placements(connection)
+
+        self._placements = placements = await asyncio.to_thread(read)
+        links = self.links
+        self._by_prefix = {
+            key.prefix.encode(): links[partition]
+            for key in keys
+            if (partition := placements.get(key.tenant_id, 0)) in links
+        }
+
+    # Hot calls
+
+    def forward(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+        """Hand the calls of other partitions to their owners; gives those of this one, in order."""
+        by_prefix = self._by_prefix
+        if not by_prefix:
+            return calls
+        away: dict[Link, list[HotCall]] = {}
+        own: list[HotCall] = []
+        for call in calls:
+            credential = call.credential
+            link = None if credential is None else by_prefix.get(prefix_of(credential))
+            if link is None:
+                own.append(call)
+            elif link in away:
+                away[link].append(call)
+            else:
+                away[link] = [call]
+        for link, of_link in away.items():
+            link.add(of_link)
+        return own
+
+    def credential_elsewhere(self, headers: Sequence[Header]) -> bytes | None:
+        """The credential of a call that another owner admits; None when it is admitted here."""
+        texts = [value for name, value in headers if name == KEY_HEADER]
+        is_away = len(texts) == 1 and prefix_of(texts[0]) in self._by_prefix
+        return texts[0] if is_away else None
+
+    # Changes
+
+    async def tell(self, tenant_id: UUID, what: str) -> None:
+        """Have the owner of a tenant know of a change now, and not with its next look."""
+        link = self.links.get(await self._partition_of(tenant_id))
+        if link is not None:
+            await self._told([link], what)
+
+    async def tell_all(self, what: str) -> None:
+        """Have every other worker know of a change."""
+        await self._told(self.links.values(), what)
+
+    async def _told(self, links: Iterable[Link], what: str) -> None:
+        # Who is away reads all of it when it starts.
+        asked = [each.ask(what) for each in links if each.is_up]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TELL_SECONDS):
+                await asyncio.gather(*asked, return_exceptions=True)
+
+    # Other requests
+
+    def in_front_of(self, application: Any) -> Callable[[Scope, Receive, Send], Any]:
+        """An ASGI application that has each request answered by its owner.
+
+        Args:
+            application: answers what is this partition's.
+        """
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                await application(scope, receive, send)
+                return
+            path = path_as_written(scope)
+            if path == METRICS and scope["method"] == "GET":
+                links = self.links.values()
+                await send_pages(self.number, application, links, scope, receive, send)
+                return
+            link = self.links.get(await self._owner_of(scope, path))
+            if link is None:
+                await application(scope, receive, send)
+            else:
+                await link.forward(scope, receive, send)
+
+        return answer
+
+    async def _owner_of(self, scope: Scope, path: str) -> int:
+        found = _TENANT.match(path)
+        if found is not None:
+            return await self._partition_of(UUID(found[1]))
+        found = _CHALLENGE.match(path)
+        if found is not None:
+            return await self._partition_of_challenge(UUID(found[1]), scope["query_string"])
+        credential = next((value for name, value in scope["headers"] if name == KEY_HEADER), None)
+        if credential is not None:
+            link = self._by_prefix.get(prefix_of(credential))
+            return self.number if link is None else link.partition
+        return 0 if path.startswith(_FIRST) else self.number
+
+    async def _partition_of(self, tenant_id: UUID) -> int:
+        """Where a tenant lives; the first partition refuses those that nobody knows."""
+        known = self._placements.get(tenant_id)
+        if known is not None:
+            return known
+
+        def read() -> int:
+            with self._store.read() as connection:
+                return tenants.placements(connection, tenant_id).get(tenant_id, 0)
+
+        return await asyncio.to_thread(read)
+
+    async def _partition_of_challenge(self, challenge_id: UUID, query: bytes) -> int:
+        """Where the decision was made that challenged."""
+
+        def opened() -> UUID | None:
+            table = challenge_sessions
+            with self._store.read() as connection:
+                return connection.execute(
+                    select(table.c.tenant_id).where(table.c.challenge_id == challenge_id)
+                ).scalar()
+
+        tenant_id = await asyncio.to_thread(opened)
+        if tenant_id is None:
+            tickets = parse_qs(query.decode("latin-1")).get("ticket")
+            tenant_id = tenant_of_ticket(tickets[0]) if tickets else None
+        if tenant_id is not None:
+            return await self._partition_of(tenant_id)
+        for link in self.links.values():
+            with suppress(Problem):
+                if await link.ask(f"decision {challenge_id}"):
+                    return link.partition
+        return self.number

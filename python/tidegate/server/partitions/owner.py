@@ -1,0 +1,193 @@
+"""The owner's side of links: takes what gateways send, and answers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from tidegate.server.hot.hot_path import ENDPOINTS, HotPath, finished
+from tidegate.server.http.answer import Answer
+from tidegate.server.http.headers import REQUEST_ID_HEADER
+from tidegate.server.logging import log
+from tidegate.server.partitions.frames import FrameProtocol, Kind
+from tidegate.server.turns.call import HotCall
+
+if TYPE_CHECKING:
+    import socket
+
+    from tidegate.server.http.answer import Outcome
+
+
+class Owner:
+    """What an owner offers to gateways.
+
+    Args:
+        hot: the hot path of its partition.
+        application: the ASGI application that answers everything here.
+        asked: replies to what gateways ask.
+    """
+
+    def __init__(
+        self, hot: HotPath, application: Any, asked: Callable[[str], Awaitable[Any]]
+    ) -> None:
+        self.hot = hot
+        self.application = application
+        self.asked = asked
+        self._server: asyncio.Server | None = None
+        self._connections: set[_Connection] = set()
+
+    async def start(self, listening: socket.socket) -> None:
+        """Take connections from a listening Unix socket."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(
+            lambda: _Connection(self, self._connections), sock=listening
+        )
+
+    async def stop(self) -> None:
+        """Take none any more, and end those that are there; what is under way is answered."""
+        if self._server is not None:
+            self._server.close()
+        for each in list(self._connections):
+            await each.finish()
+
+
+class _ForwardedCall(HotCall):
+    """A hot call that a gateway handed over."""
+
+    __slots__ = ("_connection", "_number")
+
+    def __init__(
+        self, connection: _Connection, number: int, path: str, credential: bytes, body: bytes
+    ) -> None:
+        self.endpoint = ENDPOINTS[path]
+        self.credential = credential
+        self.body = body
+        self.started = time.perf_counter_ns()
+        self._connection = connection
+        self._number = number
+
+    def answer(self, outcome: Outcome) -> None:
+        hot = self._connection.owner.hot
+        request_id = self.request_id
+        given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
+        if isinstance(outcome, Answer):
+            outcome = hot.with_limit(self.key, outcome)
+        self._connection.answered(self._number, finished(hot, self.endpoint, given, outcome))
+
+    def decided(self, body: bytes) -> None:
+        if self._connection.owner.hot.tells_limits:
+            self.answer(Answer(body))
+        else:
+            self._connection.decided(self._number, body)
+
+
+class _Connection(FrameProtocol):
+    """The link of one gateway."""
+
+    def __init__(self, owner: Owner, connections: set[_Connection]) -> None:
+        super().__init__()
+        self.owner = owner
+        self._connections = connections
+        self._numbers: list[int] = []
+        self._bodies: list[bytes] = []
+        self._loop = asyncio.get_running_loop()
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._given: dict[int, asyncio.Queue[Any]] = {}
+        self._asking: set[asyncio.Task[None]] = set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._connections.add(self)
+        self.send(Kind.HELLO)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self.transport = None
+        self._connections.discard(self)
+        for messages in self._given.values():
+            messages.put_nowait({"type": "http.disconnect"})
+
+    async def finish(self) -> None:
+        """End the requests and the connection."""
+        for task in list(self._tasks.values()):
+            task.cancel()
+        self._flush()
+        if self.transport is not None:
+            self.transport.close()
+
+    def taken(self, kind: int, content: list[Any]) -> None:
+        if kind == Kind.CALLS:
+            number, *columns = content[1:]
+            add = self.owner.hot.queue.add
+            for path, credential, request_id, body in zip(*columns, strict=True):
+                call = _ForwardedCall(self, number, path, credential, body)
+                call.request_id = request_id
+                number += 1
+                add(call)
+        elif kind == Kind.REQUEST:
+            self._begin(content[1], content[2])
+        elif kind == Kind.GIVEN:
+            messages = self._given.get(content[1])
+            if messages is not None:
+                messages.put_nowait(content[2])
+        elif kind == Kind.ASKED:
+            task = self._loop.create_task(self._reply(content[1], content[2]))
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
+        elif kind == Kind.PING:
+            self.send(Kind.PONG)
+
+    def decided(self, number: int, body: bytes) -> None:
+        """Send the answer of a decision, with the others of this turn."""
+        if not self._numbers:
+            self._loop.call_soon(self._flush)
+        self._numbers.append(number)
+        self._bodies.append(body)
+
+    def answered(self, number: int, made: Answer) -> None:
+        """Send any answer."""
+        self.send(Kind.ANSWERED, number, made.status, made.headers, made.body, made.content_type)
+
+    def _flush(self) -> None:
+        if self._numbers:
+            self.send(Kind.DECIDED, self._numbers, self._bodies)
+            self._numbers, self._bodies = [], []
+
+    async def _reply(self, number: int, what: str) -> None:
+        try:
+            reply = await self.owner.asked(what)
+        except Exception:
+            log.exception("a gateway's question could not be answered", what=what)
+            reply = None
+        self.send(Kind.TOLD, number, reply)
+
+    def _begin(self, number: int, scope: dict[str, Any]) -> None:
+        scope["asgi"] = {"version": "3.0", "spec_version": "2.3"}
+        scope["headers"] = [(name, value) for name, value in scope["headers"]]
+        for name in ("client", "server"):
+            if scope[name] is not None:
+                scope[name] = tuple(scope[name])
+        self._given[number] = asyncio.Queue()
+        self._tasks[number] = self._loop.create_task(self._answer(number, scope))
+
+    async def _answer(self, number: int, scope: dict[str, Any]) -> None:
+        messages = self._given[number]
+
+        async def receive() -> Any:
+            if self.transport is None:
+                return {"type": "http.disconnect"}
+            self.send(Kind.RECEIVE, number)
+            return await messages.get()
+
+        async def send(message: Any) -> None:
+            self.send(Kind.SENT, number, dict(message))
+
+        try:
+            await self.owner.application(scope, receive, send)
+        except Exception:
+            log.exception("a forwarded request failed", path=scope["path"])
+        finally:
+            self.send(Kind.ENDED, number)
+            del self._given[number], self._tasks[number]

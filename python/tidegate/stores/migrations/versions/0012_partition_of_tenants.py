@@ -1,0 +1,16 @@
+"""The partition of the log in which each tenant lives."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0012"
+down_revision = "0011"
+
+
+def upgrade() -> None:
+    """Add the column; who is there lives in the partition 0."""
+    op.add_column(
+        "tenants", sa.Column("partition_id", sa.Integer(), nullable=False, server_default="0")
+    )

@@ -1,0 +1,15 @@
+"""The partition 1 of a database, as a store."""
+
+from __future__ import annotations
+
+from tidegate.stores import SqliteStore
+from tidegate.stores.directory.partitions import is_made, make_partition
+from tidegate.stores.rows.connections import database_path
+
+
+def open_partition(url: str) -> SqliteStore:
+    """Open it; its file is made when it is missing."""
+    database = database_path(url)
+    if not is_made(database, 1):
+        make_partition(database, 1, b"i" * 16)
+    return SqliteStore(url, partition=1)
