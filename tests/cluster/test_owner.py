@@ -184,6 +184,15 @@ def test_a_refused_event_changes_nothing() -> None:
     assert made.decide(call(1, body=b"bad")) == [answers(refused)]
 
 
+def test_a_refused_event_is_counted_once() -> None:
+    """A gateway that asks again gets the same refusal, and uses up no room."""
+    made = owning(room=2)
+    bad = call(1, body=b"bad")
+    assert made.decide(bad) == made.decide(bad)
+    assert isinstance(made.decide(call(2))[0], AppendRequest)
+    assert made.decide(call(3)) == [answers(Refusal("d3", "limit", 2.0))]
+
+
 @pytest.mark.parametrize("outcome", ["fenced", "unknown"])
 def test_an_append_that_is_not_done_ends_the_claim(outcome: AppendOutcome) -> None:
     """Whoever waits asks again; the state is thrown away, and the next claim reads the log."""

@@ -133,6 +133,8 @@ class Oracle:
                 recorded = by_key.get((attempt.tenant, attempt.key))
             if recorded is None:
                 raise ViolationError(f"{attempt.decision_id} was answered and is not in the log")
+            if recorded.body != attempt.body:
+                raise ViolationError(f"{attempt.decision_id} has the answer of another body")
             if recorded.answer != answer.body:
                 raise ViolationError(f"{attempt.decision_id} had another answer than the log")
 

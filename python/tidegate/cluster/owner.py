@@ -50,6 +50,7 @@ class OwnerBounds:
         calls: that wait for a decision; further ones are refused.
         ahead: decisions that are not durable yet; beyond them nothing is decided.
         block: entries of one block.
+        refused: calls without a decision that are remembered, for gateways that ask again.
         claim_again: when a claim without a result is repeated.
         append: after which an append without a result has an unknown outcome.
     """
@@ -57,6 +58,7 @@ class OwnerBounds:
     calls: int = 65_536
     ahead: int = 4_096
     block: int = 256
+    refused: int = 1_024
     claim_again: float = 1.0
     append: float = 5.0
 
@@ -120,6 +122,8 @@ class Owner:
         self._by_id: dict[str, _Made] = {}
         self._by_key: dict[tuple[str, str], _Made] = {}
         self._in_flight: AppendRequest | None = None
+        self._refused: dict[str, Refusal] = {}
+        """Calls that were counted by the limit and have no decision, the oldest first."""
 
     # --- what the directory says ------------------------------------------------------------
 
@@ -168,6 +172,7 @@ class Owner:
             return []
         self._epoch, self._claim_end = claim.epoch, claim.end
         self._limits = self._new_limits()
+        self._refused.clear()
         self.phase = "reading"
         return self._read_on(now)
 
@@ -279,6 +284,9 @@ class Owner:
                 return Refusal(call.decision_id, "key-reused")
             made.askers.append(asker)
             return None
+        refused = self._refused.get(call.decision_id)
+        if refused is not None:
+            return refused
         wait = self._count(call, now)
         if wait > 0:
             # Without a lease another owner may have room: it counts, not this one.
@@ -287,9 +295,15 @@ class Owner:
         try:
             entry = self._state.decider.decide(call, wall)
         except CallRefusedError as error:
-            return Refusal(call.decision_id, error.reason, detail=error.detail)
+            return self._remember(Refusal(call.decision_id, error.reason, detail=error.detail))
         self._keep(_Made(entry, [asker]))
         return None
+
+    def _remember(self, refused: Refusal) -> Refusal:
+        self._refused[refused.decision_id] = refused
+        if len(self._refused) > self._bounds.refused:
+            del self._refused[next(iter(self._refused))]
+        return refused
 
     def _count(self, call: Call, now: float) -> float:
         return self._limits.take(call, now)
