@@ -37,7 +37,7 @@ from tidegate.testing.store_contract.examples import (
 )
 
 if TYPE_CHECKING:
-    from tests.postgresql.pair import Pair
+    from tools.database_pair import Pair
 
 
 KEY = bytes(range(16)), bytes(16)
