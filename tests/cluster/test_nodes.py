@@ -11,11 +11,29 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import httpx2 as httpx
+import orjson
 import psycopg
 import pytest
 from tools.cluster import Cluster, cluster
 from tools.database_pair import NEEDED, programs
+from uuid_utils import uuid7
 
+from tidegate.operators.keys import load_keys
+from tidegate.server.nodes.certificate import contexts
+from tidegate.server.nodes.messages import (
+    Answered,
+    Asked,
+    Batch,
+    HandedOn,
+    Hello,
+    Message,
+    Outcomes,
+    Standing,
+    decode,
+    decode_answered,
+    encode,
+    framed,
+)
 from tidegate.setting_bounds import split_address
 
 if TYPE_CHECKING:
@@ -160,3 +178,114 @@ def test_strangers_cannot_speak_as_a_node(made: Cluster) -> None:
     ):
         # To a fellow node it says first whether it is the owner.
         assert link.recv(1) == b""
+
+
+class Fellow:
+    """A gateway that speaks to the owner as it likes, with the keys that nodes share."""
+
+    def __init__(self, made: Cluster, run: int, link: int) -> None:
+        owner = made.owner()
+        with psycopg.connect(made.url) as connection:
+            found = connection.execute(
+                "SELECT address FROM cluster_members WHERE name = %s", (owner.name,)
+            ).fetchone()
+        assert found is not None
+        _, calling = contexts(load_keys(owner.directory / "keys").pepper)
+        raw = socket.create_connection(split_address(found[0]), timeout=30)
+        self._link = calling.wrap_socket(raw)
+        self._link.sendall(framed(Hello("fellow", run, link)))
+        self._api_key = made.demo.api_key.encode()
+        self._number = 0
+        assert self._read() == Standing(is_owner=True)
+
+    def ask(self, name: str, target: bytes, body: bytes, *, is_repeated: bool) -> Answered:
+        """Hand a call on, and wait for its answer."""
+        self.send(name, target, body, is_repeated=is_repeated)
+        return self.answer()
+
+    def send(self, name: str, target: bytes, body: bytes, *, is_repeated: bool) -> None:
+        """Hand a call on."""
+        headers = [(b"x-service-api-key", self._api_key), (b"content-type", b"application/json")]
+        asked = Asked("POST", target, headers, body, ("203.0.113.1", 1), "http")
+        call = HandedOn(name, is_repeated, encode(asked))
+        self._number += 1
+        self._link.sendall(framed(Batch("hot", self._number, 0, [call])))
+
+    def answer(self) -> Answered:
+        """The next answer."""
+        outcomes = self._read()
+        assert isinstance(outcomes, Outcomes)
+        assert outcomes.outcomes[0].refusal == ""
+        return decode_answered(outcomes.outcomes[0].answer)
+
+    def is_ended(self) -> bool:
+        """Whether the owner has ended the link."""
+        try:
+            return self._link.recv(1) == b""
+        except OSError:
+            return True
+
+    def close(self) -> None:
+        """End the link."""
+        self._link.close()
+
+    def _read(self) -> Message:
+        size = int.from_bytes(self._exactly(4))
+        return decode(self._exactly(size))
+
+    def _exactly(self, size: int) -> bytes:
+        read = b""
+        while len(read) < size:
+            part = self._link.recv(size - len(read))
+            assert part, "the link ended"
+            read += part
+        return read
+
+
+@pytest.mark.parametrize(
+    ("target", "body"),
+    [
+        (b"/api/v1/runtime/mitigation", orjson.dumps(EVENT)),
+        (b"/api/v1/beacon/event", orjson.dumps(EVENT)),
+        (b"/api/v1/beacon/events", orjson.dumps([EVENT, EVENT, EVENT])),
+    ],
+)
+def test_a_call_that_is_asked_again_is_decided_once(
+    made: Cluster, target: bytes, body: bytes
+) -> None:
+    """Under its id it gets the recorded answer, without an idempotency key of the caller."""
+    fellow = Fellow(made, 1, 1)
+    name = str(uuid7())
+    first = fellow.ask(name, target, body, is_repeated=False)
+    again = fellow.ask(name, target, body, is_repeated=True)
+    assert (first.status, again.status) == (200, 200)
+    assert again.body == first.body
+    other = fellow.ask(str(uuid7()), target, body, is_repeated=True)
+    assert other.status == 200
+    assert other.body != first.body
+    fellow.close()
+
+
+def test_a_call_that_is_asked_twice_at_once_is_decided_once(made: Cluster) -> None:
+    """The second one waits for the outcome of the first."""
+    fellow = Fellow(made, 2, 1)
+    name, body = str(uuid7()), orjson.dumps(EVENT)
+    for is_repeated in (False, True):
+        fellow.send(name, b"/api/v1/runtime/mitigation", body, is_repeated=is_repeated)
+    assert fellow.answer().body == fellow.answer().body
+    fellow.close()
+
+
+def test_a_new_link_ends_the_one_before(made: Cluster) -> None:
+    """Copies of calls that wait in an earlier link come to nothing."""
+    later, earlier = Fellow(made, 3, 2), None
+    try:
+        earlier = Fellow(made, 3, 1)
+        assert earlier.is_ended()
+        newest = Fellow(made, 3, 3)
+        assert later.is_ended()
+        newest.close()
+    finally:
+        later.close()
+        if earlier is not None:
+            earlier.close()
