@@ -10,11 +10,14 @@ RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml C
 CONSOLE := python/tidegate/console/assets/index.html
 CONSOLE_SOURCES := $(shell find console -path console/node_modules -prune -o -type f -print) tools/console.py
 
-.PHONY: run console console-if-possible test rust-tests kill-test counts-test restart-test damage-test \
+.PHONY: run cluster console console-if-possible test rust-tests kill-test counts-test restart-test damage-test \
 	attack fuzz-api hostile-test newcomer-test check agree bench conformance sizes wheels docs clean
 
 run: .venv/built console-if-possible ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
+
+cluster: .venv/built       ## three nodes over a database pair, with calls that each answers; stop with Ctrl-C
+	$(BIN)/python -m tools.cluster
 
 test:                      ## every test, Rust and Python
 	$(MAKE) --no-print-directory --jobs=2 rust-tests .venv/built

@@ -127,6 +127,7 @@ def definitions(demo: Demo) -> None:
     language = demo.call("read-language")
     for part in ("functions", "macros", "keywords", "fields"):
         language[part] = language[part][:LISTED]
+    demo.call("list-findings")
     document = demo.call("read-definitions")
     demo.call("replace-definitions", document, {"dry_run": "true"})
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from tests.postgresql.pair import pair
+from tools.database_pair import pair
 
 from benchmarks.machine import describe
 from benchmarks.server.served import (

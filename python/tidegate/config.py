@@ -23,7 +23,7 @@ from typed_settings.types import LoadedSettings, LoaderMeta, OptionList, Setting
 
 from tidegate.errors import SettingsError
 from tidegate.hybrid_settings import CaptureSettings, DaemonSettings
-from tidegate.setting_bounds import Between, JsonObject
+from tidegate.setting_bounds import Between, HostAndPort, JsonObject, NodeName
 
 ENVIRONMENT_PREFIX = "TIDEGATE_"
 FILE_VARIABLE = "TIDEGATE_CONFIG"
@@ -148,6 +148,24 @@ class StoreSettings:
         },
         help="When another server owns the directory, wait for its end instead of refusing; the "
         "port is opened afterwards.",
+    )
+
+
+@ts.settings
+class NodeSettings:
+    """This node of a cluster: several services over one database of PostgreSQL."""
+
+    name: str = ts.option(
+        default="",
+        validator=NodeName(),
+        help="Name of this node, unlike that of every other; it makes the service one of several "
+        "over `store.url`, each of which answers any call.",
+    )
+    address: str = ts.option(
+        default="127.0.0.1:0",
+        validator=HostAndPort(),
+        help="Host and port that the other nodes reach this one at, over TLS with a key of their "
+        "own; port 0 takes a free one.",
     )
 
 
@@ -318,6 +336,7 @@ class Settings:
 
     server: ServerSettings = ServerSettings()
     store: StoreSettings = StoreSettings()
+    node: NodeSettings = NodeSettings()
     catalog: CatalogSettings = CatalogSettings()
     log: LogSettings = LogSettings()
     token: TokenSettings = TokenSettings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import attrs
 import orjson
@@ -46,3 +47,43 @@ class JsonObject:
             is_object = False
         if not is_object:
             raise ValueError("it must be a JSON object")
+
+
+@attrs.frozen
+class NodeName:
+    """Holds a name that fits into a row, a log line and a command; empty is none."""
+
+    def __call__(self, _instance: object, _attribute: object, value: str) -> None:
+        """Check a value.
+
+        Raises:
+            ValueError: it is no name.
+        """
+        if not re.fullmatch(r"([a-z0-9][a-z0-9.-]{0,39})?", value):
+            raise ValueError("it must have 1 to 40 of a-z, 0-9, `.` and `-`")
+
+
+@attrs.frozen
+class HostAndPort:
+    """Holds an address as ``host:port``; an IPv6 address stands in brackets."""
+
+    def __call__(self, _instance: object, _attribute: object, value: str) -> None:
+        """Check a value.
+
+        Raises:
+            ValueError: it is no address.
+        """
+        split_address(value)
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Host and port of an address.
+
+    Raises:
+        ValueError: it has none.
+    """
+    host, separator, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not (host and separator and port.isascii() and port.isdecimal() and int(port) <= 65_535):
+        raise ValueError("it must be host:port, as in 10.0.0.5:7400")
+    return host, int(port)

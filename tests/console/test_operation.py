@@ -94,5 +94,29 @@ def test_the_catalog_gives_the_text_that_reads_a_field(owner: Watched) -> None:
     """Each field stands with an expression, which a button copies."""
     page = owner.page
     page.goto("/console/example-shop/catalog")
-    expect(page.get_by_text("request.path", exact=True).first).to_be_visible()
+    row = page.get_by_role("row").filter(has=page.get_by_role("button", name="Copy request.path"))
+    row = row.filter(has=page.get_by_text("request.path", exact=True))
+    expect(row).to_have_count(1)
+    expect(row.get_by_role("link", name="Secret probe")).to_be_visible()
+    country = page.get_by_role("row").filter(has_text='fields["country"]')
+    if not country.count():
+        country = page.get_by_role("row").filter(has_text="fields.country")
+    expect(country.get_by_role("link", name="Scraping")).to_be_visible()
+    owner.require_silence()
+
+
+def test_the_list_of_policies_says_what_is_most_likely_not_meant(
+    owner: Watched, service: Service
+) -> None:
+    """A policy that can never match has its warning in the list, which opens."""
+    page = owner.page
+    tenant = f"/tenants/{service.tenant_id}"
+    clause = {"name": "never", "expression": 'request.method == "get"', "final": True}
+    wanted = {"name": "Never matches", "status": "draft", "clauses": [clause]}
+    saved = service.control("POST", f"{tenant}/policies", wanted).json()
+    page.goto("/console/example-shop/policies")
+    row = page.get_by_role("row", name="Never matches")
+    row.get_by_text("1 finding").click()
+    expect(row).to_contain_text(saved["warnings"][0]["code"])
+    service.control("DELETE", f"{tenant}/policies/{saved['policy_id']}")
     owner.require_silence()

@@ -35,7 +35,7 @@ def test_every_variable_is_a_setting() -> None:
     """A misspelt variable would be passed over in silence."""
     named = {
         name
-        for path in DEPLOY.iterdir()
+        for path in (*DEPLOY.iterdir(), *DEPLOY.glob("systemd/*"), *DEPLOY.glob("helm/**/*"))
         if path.is_file()
         for name in re.findall(r"\bTIDEGATE_[A-Z_]+", path.read_text())
     }
@@ -47,12 +47,16 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
     """No unknown key and no bad value, as ``systemd-analyze verify`` finds them."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not on this machine")
-    unit = tmp_path / "tidegate.service"
-    text = (DEPLOY / "tidegate.service").read_text()
-    unit.write_text(text.replace("/opt/tidegate/bin/tidegate", sys.executable))
-    done = run("systemd-analyze", "verify", str(unit))
-    assert done.returncode == 0, done.stderr
-    assert "Unknown" not in done.stderr
+    for path, started in (
+        (DEPLOY / "tidegate.service", "tidegate.service"),
+        (DEPLOY / "systemd/tidegate@.service", "tidegate@a.service"),
+    ):
+        unit = tmp_path / path.name
+        text = path.read_text()
+        unit.write_text(text.replace("/opt/tidegate/bin/tidegate", sys.executable))
+        done = run("systemd-analyze", "verify", str(tmp_path / started))
+        assert done.returncode == 0, done.stderr
+        assert "Unknown" not in done.stderr
 
 
 def test_the_unit_is_hardened(tmp_path: Path) -> None:
@@ -80,8 +84,59 @@ def test_the_compose_file_is_one_that_compose_takes() -> None:
     """Every key and reference, as ``docker compose config`` finds them."""
     if shutil.which("docker") is None or run("docker", "compose", "version").returncode != 0:
         pytest.skip("docker compose is not on this machine")
-    done = run("docker", "compose", "-f", str(DEPLOY / "compose.yaml"), "config", "--quiet")
-    assert done.returncode == 0, done.stderr
+    for name in ("compose.yaml", "compose-cluster.yaml"):
+        command = ("docker", "compose", "-f", str(DEPLOY / name), "config", "--quiet")
+        done = run("env", "POSTGRES_PASSWORD=secret", *command)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_nodes_of_the_compose_file_share_a_database_and_keys() -> None:
+    """Each has a name and an address of its own, and node b waits for the keys of node a."""
+    compose = yaml.safe_load((DEPLOY / "compose-cluster.yaml").read_text())
+    services = compose["services"]
+    for name in "ab":
+        assert services[name]["command"] == f"serve --node-name {name} --node-address {name}:7400"
+        assert "@primary,standby/" in services[name]["environment"]["TIDEGATE_STORE_URL"]
+    assert services["b"]["depends_on"].keys() == {"keys"}
+    assert services["keys"]["volumes"] == ["a:/from:ro", "b:/var/lib/tidegate"]
+
+
+def rendered(template: str) -> list[Any]:
+    """The objects of a template of the chart, which uses four forms of Helm's language alone."""
+    values = yaml.safe_load((DEPLOY / "helm/values.yaml").read_text())
+
+    def value(found: re.Match[str]) -> str:
+        return json.dumps(values[found[1]])
+
+    text = template.replace("{{ .Release.Name }}", "tidegate")
+    text = re.sub(r"{{- \.Values\.(\w+) \| toYaml \| nindent \d+ }}", value, text)
+    text = re.sub(r"{{ \.Values\.(\w+)(?: \| quote)? }}", value, text)
+    assert "{{" not in text
+    return list(yaml.safe_load_all(text))
+
+
+def test_the_chart_makes_nodes_that_hand_over_one_after_the_other() -> None:
+    """Ports, names and labels fit together; at most one node is taken out at a time."""
+    found = {
+        (each["kind"], each["metadata"]["name"]): each["spec"]
+        for path in (DEPLOY / "helm/templates").iterdir()
+        for each in rendered(path.read_text())
+    }
+    nodes = found["StatefulSet", "tidegate"]
+    (container,) = nodes["template"]["spec"]["containers"]
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    address = next(each for each in container["env"] if each["name"] == "TIDEGATE_NODE_ADDRESS")
+    assert address["value"] == f"$(POD_IP):{ports['nodes']}"
+    labels = nodes["template"]["metadata"]["labels"]
+    assert nodes["selector"]["matchLabels"] == labels
+    assert nodes["serviceName"] == "tidegate-nodes"
+    for name in ("tidegate", "tidegate-nodes"):
+        service = found["Service", name]
+        assert service["selector"] == labels
+        assert {each["targetPort"] for each in service["ports"]} <= ports.keys()
+    disruption = found["PodDisruptionBudget", "tidegate"]
+    assert disruption == {"maxUnavailable": 1, "selector": {"matchLabels": labels}}
+    assert nodes["template"]["spec"]["terminationGracePeriodSeconds"] >= 60
 
 
 def test_the_container_serves() -> None:

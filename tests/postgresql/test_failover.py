@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 import pytest
-from tests.postgresql.pair import NEEDED, Pair, pair, programs
+from tools.database_pair import NEEDED, Pair, pair, programs
 
 from tidegate.stores import UnknownOutcomeError, migrate
 from tidegate.stores.decision_log import log

@@ -18,8 +18,8 @@ import httpx2 as httpx
 import psycopg
 import pytest
 from click.testing import CliRunner
-from tests.postgresql.pair import NEEDED, Pair, pair, programs
 from tests.service.service_process import start, stop
+from tools.database_pair import NEEDED, Pair, pair, programs
 
 from tidegate.cli.main import tidegate
 from tidegate.server.demo import make_demo, make_owner

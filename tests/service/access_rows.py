@@ -94,6 +94,7 @@ BODIES: dict[str, Any] = {
     "read-language": None,
     "order-policies": {"policy_ids": ["{policy_id}"]},
     "read-definitions": None,
+    "list-findings": None,
     "replace-definitions": "{definitions}",
     "list-decisions": None,
     "read-decision": None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.postgresql.pair import NEEDED, Pair, pair, programs
+from tools.database_pair import NEEDED, Pair, pair, programs
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,7 @@ from tidegate.testing.store_contract.examples import (
 from tidegate.testing.store_contract.partition_log import Connect, PartitionLogContract
 
 if TYPE_CHECKING:
-    from tests.postgresql.pair import Pair
+    from tools.database_pair import Pair
 
 
 KEY = bytes(range(16)), bytes(16)

@@ -1037,6 +1037,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/tenants/{tenant_id}/definitions/findings": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * What is most likely not meant in the saved definitions
+     * @description The warnings that a write of each object answers, but for those that are tried with recorded decisions. Objects without any are left out. The role must allow to read definitions, results and the field catalog.
+     */
+    get: operations["list-findings"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/tenants/{tenant_id}/decisions": {
     parameters: {
       query?: never;
@@ -2766,6 +2786,21 @@ export interface components {
       cursor: string | null;
       /** @description decisions received before were not looked at; null when all were */
       searched_back_to: string | null;
+    };
+    /**
+     * DefinitionFindings
+     * @description An object that is most likely not what is meant.
+     */
+    DefinitionFindings: {
+      /** Format: uuid */
+      tenant_id: string;
+      /** @enum {unknown} */
+      kind: "action" | "entity" | "list" | "mitigation" | "policy";
+      /** Format: uuid */
+      id: string;
+      name: string;
+      /** @description with pointers into the object */
+      warnings: components["schemas"]["DefinitionWarning"][];
     };
     /** DefinitionWarning */
     DefinitionWarning: {
@@ -17308,6 +17343,152 @@ export interface operations {
       };
     };
   };
+  "list-findings": {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description answered with 304 when the object is still the same */
+        "If-None-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example [
+           *       {
+           *         "id": "019a4300-0000-7000-8000-00000000000e",
+           *         "kind": "action",
+           *         "name": "Injection attempt",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "warnings": [
+           *           {
+           *             "code": "needless-pattern",
+           *             "column": 15,
+           *             "detail": "the pattern only tests for the text `../../`",
+           *             "hint": "use `contains` with a list",
+           *             "line": 2,
+           *             "pointer": "/expression"
+           *           }
+           *         ]
+           *       }
+           *     ]
+           */
+          "application/json": components["schemas"]["DefinitionFindings"][];
+        };
+      };
+      /** @description The caller has the present revision. */
+      304: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
   "list-decisions": {
     parameters: {
       query?: {
@@ -20094,6 +20275,8 @@ export interface operations {
            *       "windows": [
            *         {
            *           "clause": "repeated probes",
+           *           "duration_seconds": 60,
+           *           "falls_at": "2026-11-02T09:15:00.000Z",
            *           "policy": "scanners",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "threshold": 3,
@@ -23474,6 +23657,16 @@ export interface operations {
            *           "start": "2026-11-02T09:15:00.000Z"
            *         },
            *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
            *           "looked_at": 3,
            *           "matched": 3,
            *           "start": "2026-11-02T09:15:00.000Z"
@@ -23809,7 +24002,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "QkjksNLyZRqCYKuHoXVFXFsiMDFhMjBmN2UtNTlmMC03MTE2LTg3ZmEtMjcxYmVlMTM0MDE5Il0",
+           *       "cursor": "4dISbGBBCDQkHje1o8ijhlsiMDFhMjE3YTgtYmJjNy03NzlkLWI2OGItM2JlYjZiNTQwMTA5Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -24026,6 +24219,184 @@ export interface operations {
            *           "last_seen_at": "2026-11-02T09:03:54.666Z"
            *         }
            *       ],
+           *       "step": 86400,
+           *       "timeline": [
+           *         {
+           *           "allow": 227,
+           *           "block": 48,
+           *           "challenge": 22,
+           *           "start": "2026-11-02T00:00:00.000Z",
+           *           "total": 297
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
+           *         },
+           *         {
+           *           "allow": 2,
+           *           "block": 1,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 3
+           *         }
+           *       ],
            *       "complete": true,
            *       "looked_at": 300,
            *       "matched": 300,
@@ -24157,6 +24528,16 @@ export interface operations {
           /**
            * @example {
            *       "entities": [],
+           *       "step": 1,
+           *       "timeline": [
+           *         {
+           *           "allow": 2,
+           *           "block": 1,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 3
+           *         }
+           *       ],
            *       "complete": true,
            *       "looked_at": 3,
            *       "matched": 0,
@@ -24372,7 +24753,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.0036993867419043243,
+           *       "newcomers_an_hour": 0.003456115307641595,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -26628,7 +27009,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.117208023,
+           *           "seconds_to_solve": 1.124453227,
            *           "solved": 1
            *         }
            *       ],

@@ -41,12 +41,14 @@ export function DraftForm<O, D>(props: {
       )}
       <fieldset class="plain" disabled={refusal !== null}>
         {props.children}
-        <button class="primary" title={refusal ?? ""}>
-          {words.save}
-        </button>
+        <div class="row save">
+          <button class="primary" title={refusal ?? ""}>
+            {words.save}
+          </button>
+          <span role="status">{draft.saved ? words.saved : ""}</span>
+        </div>
       </fieldset>
       {refusal !== null && <p class="quiet">{refusal}</p>}
-      <p role="status">{draft.saved ? words.saved : ""}</p>
     </form>
   );
 }

@@ -30,6 +30,7 @@ COMMANDS = {
     "config": "tidegate.cli.service.config:config",
     "healthcheck": "tidegate.cli.service.healthcheck:healthcheck",
     "migrate": "tidegate.cli.service.migrate:migrate",
+    "cluster": "tidegate.cli.service.cluster:cluster",
     "verify": "tidegate.cli.service.verify:verify",
     "init": "tidegate.cli.hybrid.init:init",
     "sync": "tidegate.cli.hybrid.sync:sync",

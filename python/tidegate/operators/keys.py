@@ -47,8 +47,8 @@ class Keys:
     signing: bytes = _purpose("token-signing")
     """Seed of the Ed25519 key that signs operator tokens."""
     pepper: bytes = _purpose("api-key-pepper")
-    """API keys and other secrets are stored as hashes under it; keys that seal kept answers are
-    derived from it."""
+    """API keys and other secrets are stored as hashes under it; keys that seal kept answers, and
+    the key by which nodes know each other, are derived from it."""
     cursors: bytes = _purpose("cursor")
     """The key that seals the cursors of lists."""
     redaction: bytes = _purpose("redaction")

@@ -10,6 +10,7 @@ from tidegate.server.authz.authorize import authorize, is_for_proxies
 from tidegate.server.connection.batches import BatchRoom
 from tidegate.server.hot import batch
 from tidegate.server.hot.admission import JSON
+from tidegate.server.hot.given_id import given_id
 from tidegate.server.hot.hot_path import (
     BEACON,
     ENDPOINTS,
@@ -25,6 +26,7 @@ from tidegate.server.http.problems import Problem, problem_of
 from tidegate.server.http.request import path_as_written, require_media_type
 
 if TYPE_CHECKING:
+    from tidegate.server.hot.hot_path import Endpoint
     from tidegate.server.http.exchange import Receive, Scope, Send
 
 _PATHS = frozenset({*ENDPOINTS, batch.PATH})
@@ -63,21 +65,34 @@ class HotApplication:
         headers = scope["headers"]
         outcome: Outcome
         try:
-            key = self._hot.admission.admit(headers)
-            outcome = await self._hot.decide(endpoint, key, await read_body(scope, receive))
+            outcome = await self._one(endpoint, scope, receive)
         except Exception as error:
             outcome = error
         await respond(send, finished(self._hot, endpoint, headers, outcome))
 
+    async def _one(self, endpoint: Endpoint, scope: Scope, receive: Receive) -> Answer:
+        hot, given = self._hot, given_id(scope)
+        if given is not None and given.is_repeated:
+            # What was decided before has counted against the limit.
+            key = hot.admission.credential(scope["headers"])
+            known = await hot.recorded(key, [given.value])
+            if known:
+                return hot.with_limit(key, known[given.value])
+        key = hot.admission.admit(scope["headers"])
+        body = await read_body(scope, receive)
+        return await hot.decide(endpoint, key, body, None if given is None else given.value)
+
     async def _batch(self, scope: Scope, receive: Receive) -> Answer:
         try:
             key = self._hot.admission.credential(scope["headers"])
-            self._hot.admission.require_room(key)
+            given = given_id(scope)
+            if given is None or not given.is_repeated:
+                self._hot.admission.require_room(key)
             kind = require_media_type(scope["headers"], (JSON, batch.NDJSON))
             size = declared_length(scope, MAX_BATCH_BYTES)
             with self._batches.taken(key.tenant_text, size):
                 body = await read_body(scope, receive, MAX_BATCH_BYTES)
-                return await batch.decide_batch(self._hot, key, body, kind == batch.NDJSON)
+                return await batch.decide_batch(self._hot, key, body, kind == batch.NDJSON, given)
         except Exception as error:
             problem = problem_of(error)
             request_id = _request_id(scope)

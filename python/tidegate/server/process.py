@@ -95,7 +95,7 @@ async def run(
         Protocol.hot = hot
         Protocol.bounds = bounds_of(settings.server)
         Protocol.reception = service.application.reception
-        application: ASGIApp = HotApplication(hot, service.with_sync(_behind(settings, service)))
+        application: ASGIApp = HotApplication(hot, service.with_sync(behind(settings, service)))
         if seat is not None and gateway is not None:
             owner = Owner(hot, application, service.asked)
             await owner.start(seat.inbox)
@@ -115,7 +115,7 @@ async def run(
                 Path(settings.server.unix_socket).unlink()
 
 
-def _behind(settings: Settings, service: Service) -> ASGIApp:
+def behind(settings: Settings, service: Service) -> ASGIApp:
     """The application for everything except hot calls."""
     from tidegate.server.console.assets import built, load
     from tidegate.server.console.pages import Console

@@ -101,6 +101,8 @@ class Service:
         keys: the key material of the data directory.
         base_url: the address that callers reach the service by.
         gateway: hands calls to the owners of other partitions; None when this is the only one.
+        crew: worker processes that run already, and go on when the service stops; without it the
+            service has its own.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class Service:
         keys: Keys,
         base_url: str,
         gateway: Gateway | None = None,
+        crew: Crew | None = None,
     ) -> None:
         self.gateway = gateway
         self.settings = settings
@@ -133,7 +136,8 @@ class Service:
         self.runtimes.activated = self.feed.activated
         self.runtimes.dropped = self.feed.dropped
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
-        self._crew = Crew(settings, keys, base_url, store.partition)
+        self._has_own_crew = crew is None
+        self._crew = crew or Crew(settings, keys, base_url, store.partition)
         self._replays = Replays(store, self._replay)
         self._admission = Admission(
             self.key_ring,
@@ -181,7 +185,8 @@ class Service:
         """Start everything from the content of the store."""
         self._loop = asyncio.get_running_loop()
         self.live.lost_decisions = await asyncio.to_thread(check_log, self.store)
-        await self._crew.start()
+        if self._has_own_crew:
+            await self._crew.start()
         await self.runtimes.load()
         # An idempotency key that the last process did not index would be taken for a new one.
         await asyncio.to_thread(self.store.index_now)
@@ -297,7 +302,8 @@ class Service:
                 await self.save_states()
             await self.recorder.close()
         self._saver.shutdown(wait=False)
-        await self._crew.stop()
+        if self._has_own_crew:
+            await self._crew.stop()
         await asyncio.to_thread(self.store.close)
 
     async def _compile_newest(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
 ROWS_A_READ = 256
-_OWN = (tables.partitions,)
+_OWN = (tables.partitions, tables.cluster_members, tables.cluster_placements)
 """Tables of which each database has its own rows."""
 
 

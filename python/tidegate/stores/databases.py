@@ -82,6 +82,13 @@ def claim_database(url: str, waits: Callable[[Holder], None] | None = None) -> C
     return made
 
 
+def claim_for_node(url: str, name: str, is_wanted: Callable[[], bool]) -> Claim | None:
+    """Become the owner as a node; see :mod:`tidegate.stores.directory.claims`."""
+    claims = _postgresql("tidegate.stores.directory.claims")
+    made: Claim | None = claims.claim_for_node(url, name, is_wanted)
+    return made
+
+
 def open_store(
     url: str,
     *,

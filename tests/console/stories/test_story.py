@@ -135,8 +135,18 @@ def test_filters_become_an_action_and_a_policy_that_stops(operator: Watched, tol
     groups = page.get_by_role("region", name="What they have in common")
     expect(groups.get_by_role("row", name="/cache")).to_contain_text("3")
     groups.get_by_role("row", name="/cache").get_by_role("button").click()
-    expect(page.get_by_role("region", name="Recorded").last).to_contain_text("allow")
-    expect(page.get_by_role("region", name="Replayed").last).to_contain_text("stop-purges")
+    both = page.get_by_role("region", name="Recorded and replayed")
+    changed = both.get_by_role("row").filter(
+        has=page.get_by_role("cell", name="Policy", exact=True)
+    )
+    expect(changed).to_contain_text("stop-purges")
+    expect(changed).to_contain_text("differs")
+    expect(
+        both.get_by_role("row")
+        .filter(has=page.get_by_role("cell", name="Action", exact=True))
+        .get_by_role("cell")
+        .nth(1)
+    ).to_contain_text("allow")
 
     page.goto(policy)
     page.get_by_label("Status").select_option("active")

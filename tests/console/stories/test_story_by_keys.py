@@ -107,8 +107,18 @@ def stop_locks(page: Page) -> None:
     choose(page, "Count by", "Path")
     groups = page.get_by_role("region", name="What they have in common")
     press(groups.get_by_role("row", name="/locked").get_by_role("button"))
-    expect(page.get_by_role("region", name="Recorded").last).to_contain_text("allow")
-    expect(page.get_by_role("region", name="Replayed").last).to_contain_text("stop-locks")
+    both = page.get_by_role("region", name="Recorded and replayed")
+    changed = both.get_by_role("row").filter(
+        has=page.get_by_role("cell", name="Policy", exact=True)
+    )
+    expect(changed).to_contain_text("stop-locks")
+    expect(changed).to_contain_text("differs")
+    expect(
+        both.get_by_role("row")
+        .filter(has=page.get_by_role("cell", name="Action", exact=True))
+        .get_by_role("cell")
+        .nth(1)
+    ).to_contain_text("allow")
 
     page.keyboard.press("Control+k")
     expect(page.get_by_role("dialog").locator("input")).to_be_focused()

@@ -300,6 +300,7 @@ class Sent(HotCall):
         self.credential = credential
         self.body = orjson.dumps({"request": {"path": path}})
         self.started = 0
+        self.decision_id = None
         self.outcomes: list[Outcome] = []
 
     def answer(self, outcome: Outcome) -> None:

@@ -7,6 +7,7 @@ import { Foreign, marked } from "../../parts/foreign";
 import { PERCENT } from "../../parts/percent";
 import { Listing, pageQuery, type Column } from "../../parts/table";
 import { text } from "../../text/en";
+import { useUsage } from "./usage";
 
 const words = text.catalog;
 type Field = Schemas["CatalogField"];
@@ -52,7 +53,26 @@ const COLUMNS: readonly Column<Field>[] = [
 ];
 
 export default function CatalogPage() {
-  const { tenant_id } = useTenant();
+  const { tenant_id, slug } = useTenant();
+  const usesOf = useUsage();
+  const usedBy: Column<Field> = {
+    name: text.editing.usedBy,
+    kind: "text",
+    cell: (field) => {
+      const uses = usesOf(field.expression);
+      return (
+        uses.length > 0 && (
+          <ul class="values">
+            {uses.map(({ name, path }) => (
+              <li key={path}>
+                <a href={`/console/${slug}/${path}`}>{marked(name)}</a>
+              </li>
+            ))}
+          </ul>
+        )
+      );
+    },
+  };
   return (
     <>
       <h1>{text.pages.catalog}</h1>
@@ -66,7 +86,7 @@ export default function CatalogPage() {
             }),
           )
         }
-        columns={COLUMNS}
+        columns={[...COLUMNS, usedBy]}
         keyOf={(field) => field.name}
         empty={<p>{words.empty}</p>}
       />

@@ -10,7 +10,7 @@ import { Copy } from "../../parts/copy";
 import { Foreign, marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
 import { text } from "../../text/en";
-import { Why } from "./why";
+import { Explained } from "./explained";
 
 const words = text.decision;
 type Decision = Schemas["Decision"];
@@ -88,22 +88,6 @@ function Head({ decision }: { decision: Decision }) {
       </dl>
     </header>
   );
-}
-
-function Explained({ id }: { id: string }) {
-  const { tenant_id } = useTenant();
-  const path = { tenant_id, decision_id: id };
-  const explanation = useQuery({
-    queryKey: ["explanation", tenant_id, id],
-    queryFn: () =>
-      body(
-        api.GET("/api/v1/tenants/{tenant_id}/decisions/{decision_id}/explain", {
-          params: { path },
-        }),
-      ),
-    staleTime: Infinity,
-  });
-  return <Answered of={explanation}>{(found) => <Why explanation={found} />}</Answered>;
 }
 
 function Entities({ decision }: { decision: Decision }) {

@@ -47,12 +47,13 @@ export function Traffic({ entity_id }: { entity_id: string }) {
           }
         </Answered>
       </section>
-      {found.data && found.data.entities.length > 0 && (
-        <section class="card" aria-labelledby="together">
-          <h2 id="together">{words.together}</h2>
+      <section class="card" aria-labelledby="together">
+        <h2 id="together">{words.together}</h2>
+        {found.data?.entities.length === 0 && <p>{words.alone}</p>}
+        {found.data && found.data.entities.length > 0 && (
           <EntityTable label={words.together} rows={found.data.entities} />
-        </section>
-      )}
+        )}
+      </section>
     </>
   );
 }

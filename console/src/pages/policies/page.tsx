@@ -14,6 +14,7 @@ import { Moment } from "../../parts/moment";
 import { ProblemPanel } from "../../parts/problem";
 import { Table, type Column } from "../../parts/table";
 import { text } from "../../text/en";
+import { Findings, useFindings } from "./findings";
 import { Moves, useOrder } from "./order";
 
 const words = text.policies;
@@ -27,6 +28,7 @@ export default function PoliciesPage() {
   const modesOf = useModes();
   const inOrder = [...(policies.data ?? [])].sort((a, b) => a.priority - b.priority);
   const order = useOrder();
+  const findings = useFindings();
   const columns: readonly Column<Policy>[] = [
     { name: words.columns.order, kind: "number", cell: (policy) => policy.priority },
     {
@@ -72,6 +74,11 @@ export default function PoliciesPage() {
         const last = results?.get(policy.policy_id)?.last_match_at;
         return last ? <Moment at={last} /> : words.never;
       },
+    },
+    {
+      name: words.columns.findings,
+      kind: "text",
+      cell: (policy) => <Findings of={findings.get(policy.policy_id) ?? []} />,
     },
     {
       name: words.columns.errors,

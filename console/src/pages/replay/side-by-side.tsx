@@ -1,15 +1,17 @@
 /** One decision as it was recorded, and as the draft makes it. */
 
 import { useQuery } from "@tanstack/preact-query";
-import { useEffect, useRef } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api, body, page, type Schemas } from "../../api/client";
 import { setFilters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { Badge } from "../../parts/badge";
 import { marked } from "../../parts/foreign";
-import { Pairs } from "../../parts/pairs";
+import { Table } from "../../parts/table";
 import { text } from "../../text/en";
+import { Explained } from "../decision/explained";
 
 const words = text.replay;
 type Outcome = Schemas["ReplayedDecision"];
@@ -51,35 +53,65 @@ export function SideBySide(props: { replay_job_id: string; decision_id: string }
       </p>
       <Answered of={found}>
         {({ rows: [difference] }) =>
-          difference ? (
-            <div class="cards">
-              <Side title={words.recorded} outcome={difference.recorded} />
-              <Side title={words.replayed} outcome={difference.replayed} />
-            </div>
-          ) : (
-            <p>{words.none}</p>
-          )
+          difference ? <Both difference={difference} /> : <p>{words.none}</p>
         }
       </Answered>
+      <Recorded key={decision_id} decision_id={decision_id} />
       <Event decision_id={decision_id} />
     </section>
   );
 }
 
-function Side({ title, outcome }: { title: string; outcome: Outcome }) {
+/** Both outcomes member by member, with a mark where they differ. */
+function Both({ difference }: { difference: Schemas["ReplayDifference"] }) {
+  const { recorded, replayed } = difference;
   return (
-    <section class="card" aria-label={title}>
-      <h3>{title}</h3>
-      <Pairs
-        of={[
-          [text.decisions.columns.action, <Badge answer={outcome.action} />],
-          [text.decisions.columns.reason, text.reasons[outcome.reason]],
-          [text.decisions.columns.policy, marked(outcome.policy ?? words.nothing)],
-          [text.policy.clause, marked(outcome.clause ?? words.nothing)],
-          [text.policy.mitigation, marked(outcome.mitigation ?? words.nothing)],
-        ]}
-      />
-    </section>
+    <Table
+      label={words.both}
+      rows={MEMBERS}
+      keyOf={([, member]) => member}
+      columns={[
+        { name: "", cell: ([name]) => name },
+        ...Object.entries({ recorded, replayed }).map(([side, outcome]) => ({
+          name: words[side as "recorded" | "replayed"],
+          kind: "text" as const,
+          cell: ([, , show]: Member) => show(outcome),
+        })),
+        {
+          name: words.different,
+          cell: ([, member]) =>
+            recorded[member] === replayed[member] ? (
+              <span class="quiet">{words.same}</span>
+            ) : (
+              <strong>{words.differs}</strong>
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+type Member = readonly [string, keyof Outcome, (outcome: Outcome) => ComponentChildren];
+const MEMBERS: readonly Member[] = [
+  [text.decisions.columns.action, "action", ({ action }) => <Badge answer={action} />],
+  [text.decisions.columns.reason, "reason", ({ reason }) => text.reasons[reason]],
+  [text.decisions.columns.policy, "policy", ({ policy }) => marked(policy ?? words.nothing)],
+  [text.policy.clause, "clause", ({ clause }) => marked(clause ?? words.nothing)],
+  [text.policy.mitigation, "mitigation", (of) => marked(of.mitigation ?? words.nothing)],
+];
+
+/** What every policy and clause said when the decision was recorded. */
+function Recorded({ decision_id }: { decision_id: string }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <details
+      onToggle={(event) => {
+        setIsOpen(event.currentTarget.open);
+      }}
+    >
+      <summary>{words.whyRecorded}</summary>
+      {isOpen && <Explained id={decision_id} />}
+    </details>
   );
 }
 

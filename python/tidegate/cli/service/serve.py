@@ -75,6 +75,9 @@ def serve(settings: Settings, demo: bool, as_json: bool) -> None:
 
 def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
     need_usable(settings)
+    if settings.node.name:
+        _serve_node(settings, as_json)
+        return
     waits = _say_waiting if settings.store.wait_for_lock else None
     # Before anything of the directory is read, and before the port is opened.
     url = settings.store.url
@@ -148,6 +151,19 @@ def _serve_all(serving: _Serving) -> None:
     _run(serving, store, serving.greeting(store))
     if ended:
         raise ended[0]
+
+
+def _serve_node(settings: Settings, as_json: bool) -> None:
+    """Serve as one of several nodes, which own the database alternately."""
+    keys = open_directory(settings.directory, None, settings.store.url)
+    # The libraries of nodes are those of PostgreSQL.
+    from tidegate.server.nodes.node import run_node
+
+    def started(address: str) -> None:
+        _say({"base_url": address}, f"serving on {address}", as_json)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run_node(settings, keys, started))
 
 
 def _serve_partitions(serving: _Serving, count: int) -> None:

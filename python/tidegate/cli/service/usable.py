@@ -30,6 +30,7 @@ def need_usable(settings: Settings) -> None:
     need_destination(settings.publish)
     need_directory(settings)
     need_database(settings)
+    need_node(settings)
 
 
 def need_database(settings: Settings) -> None:
@@ -46,6 +47,17 @@ def need_database(settings: Settings) -> None:
     if settings.store.durability == "relaxed":
         reason = "with `store.url` another machine may take over, and would not know the answers"
         raise unusable("store.durability", settings.store.durability, reason)
+
+
+def need_node(settings: Settings) -> None:
+    """See that a node has a database that others can share.
+
+    Raises:
+        SettingsError: it has none.
+    """
+    if settings.node.name and not settings.store.url:
+        reason = "nodes share a database of PostgreSQL; set `store.url`"
+        raise unusable("node.name", settings.node.name, reason)
 
 
 def need_providers(settings: Settings) -> None:

@@ -16,6 +16,7 @@ from tidegate.client.results import read_decision
 from tidegate.edge.conventions import Boundary
 from tidegate.edge.forward_auth import PATH, UnclearInquiryError, read_inquiry, refused
 from tidegate.errors import EventError
+from tidegate.server.hot.given_id import given_id
 from tidegate.server.hot.hot_path import Endpoint, problem_answer
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.headers import REQUEST_ID_HEADER, given_request_id
@@ -67,9 +68,18 @@ async def _reply(
     except UnclearInquiryError as error:
         hot.failed(Problem("malformed-request", str(error)), error, AUTHZ, request_id)
         return refused()
+    given = given_id(scope)
     try:
+        if given is not None and given.is_repeated:
+            known = await hot.recorded(key, [given.value])
+            if known:
+                return _decided(inquiry, known[given.value])
         hot.admission.count(key)
-        return inquiry.early() or await _decided(hot, key, inquiry)
+        early = inquiry.early()
+        if early is not None:
+            return early
+        name = None if given is None else given.value
+        return _decided(inquiry, await hot.decide(AUTHZ, key, orjson.dumps(inquiry.event()), name))
     except Exception as error:
         problem = problem_of(error)
         hot.failed(problem, error, AUTHZ, request_id)
@@ -84,8 +94,7 @@ def _inquiry(scope: Mapping[str, Any], path: str) -> Inquiry:
     return read_inquiry(scope["method"], path, scope["query_string"].decode("latin-1"), headers)
 
 
-async def _decided(hot: HotPath, key: ApiKey, inquiry: Inquiry) -> Reply:
-    answer = await hot.decide(AUTHZ, key, orjson.dumps(inquiry.event()))
+def _decided(inquiry: Inquiry, answer: Answer) -> Reply:
     return inquiry.decided(_CLOSED, read_decision(Received(200, {}, answer.body), ""))
 
 

@@ -56,6 +56,7 @@ class HotCycle(HotCall):
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
+        self.decision_id = None
         self._refusal: Problem | None = None
         self._known: Answer | None = None
         self._is_started = self._is_answered = True

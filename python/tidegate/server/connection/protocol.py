@@ -115,6 +115,11 @@ class Protocol(HttpToolsProtocol):
         self._share: str | None = None
         self._call = HotCycle(self)
 
+    @property
+    def is_deciding(self) -> bool:
+        """Whether a hot call is under way that the hot path has, or will get."""
+        return not self._call.response_complete
+
     # The transport's side
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

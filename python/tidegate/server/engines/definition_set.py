@@ -213,6 +213,18 @@ class DefinitionSet:
             _need_own_template(source.settings.return_url_origins, source.mitigations[at])
         return Checked(getattr(source, kind.section)[at], found, source)
 
+    def findings(self) -> Iterator[tuple[DefinitionKind, Definition, tuple[Finding, ...]]]:
+        """The objects about which there are warnings, with pointers into the object as the wire has
+        it."""
+        found = read_document(self.to_read(entries=False), self.compilation).findings
+        shown = self.document(entries=False)
+        for section, kind in _SECTIONS.items():
+            of_kind = [each for each in found if each.pointer.startswith(f"/{section}/")]
+            numbers = sorted({int(each.pointer.split("/")[2]) for each in of_kind})
+            for at in numbers:
+                about = _of_object(shown, of_kind, f"/{section}/{at}")
+                yield kind, self.objects[section][at], about
+
     def check_delete(self, kind: DefinitionKind, object_id: UUID) -> None:
         """Refuse to remove objects that others refer to.
 

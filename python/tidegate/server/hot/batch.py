@@ -22,6 +22,7 @@ from tidegate.server.http.limits import MAX_BATCH_EVENTS, MAX_BODY_BYTES, too_la
 from tidegate.server.http.problems import Problem, problem_of
 
 if TYPE_CHECKING:
+    from tidegate.server.hot.given_id import GivenId
     from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.http.answer import Outcome
 
@@ -33,8 +34,17 @@ AT_ONCE = 100
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-async def decide_batch(hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool) -> Answer:
+async def decide_batch(
+    hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool, given: GivenId | None = None
+) -> Answer:
     """The answers of all events of a body, in order.
+
+    Args:
+        hot: the hot path.
+        key: of the call.
+        body: the events.
+        is_ndjson: whether they are lines.
+        given: the id of a call that a gateway handed on.
 
     Raises:
         Problem: the body is no batch, or holds too many events.
@@ -43,7 +53,9 @@ async def decide_batch(hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool) 
         events = split_lines(body) if is_ndjson else split_array(body)
     if len(events) > MAX_BATCH_EVENTS:
         raise Problem("body-too-large", f"a batch has at most {MAX_BATCH_EVENTS} events")
-    items = _Items(hot, key, len(events))
+    items = _Items(hot, key, len(events), given)
+    if given is not None and given.is_repeated:
+        await items.repeat(given)
     for start in range(0, len(events), AT_ONCE):
         async with hot.queue.room(key):
             over = items.begin(start, events[start : start + AT_ONCE])
@@ -57,13 +69,22 @@ async def decide_batch(hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool) 
 class _Items:
     """The answers of a batch, as they come."""
 
-    def __init__(self, hot: HotPath, key: ApiKey, count: int) -> None:
+    def __init__(self, hot: HotPath, key: ApiKey, count: int, given: GivenId | None) -> None:
         self._hot = hot
         self._key = key
+        self._given = given
         self._answers = [b""] * count
         self._begun = 0
         self._missing = count
         self._whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def repeat(self, given: GivenId) -> None:
+        """Place the answers of events that were decided when the batch was handed on before."""
+        ids = [given.of_event(number) for number in range(len(self._answers))]
+        known = await self._hot.recorded(self._key, ids)
+        for number, each in enumerate(ids):
+            if each in known:
+                self._place(number, known[each])
 
     def begin(self, start: int, events: Sequence[bytes]) -> Problem | None:
         """Have events decided on, as many as the limits have room for.
@@ -75,15 +96,21 @@ class _Items:
         Returns:
             Why the others are not decided on, if there are any.
         """
-        room, over = self._hot.admission.count_many(self._key, len(events))
-        for number, event in enumerate(events[:room], start):
+        new = [
+            (number, event)
+            for number, event in enumerate(events, start)
+            if not self._answers[number]
+        ]
+        room, over = self._hot.admission.count_many(self._key, len(new)) if new else (0, None)
+        for number, event in new[:room]:
+            name = None if self._given is None else self._given.of_event(number)
             try:
                 if len(event) > MAX_BODY_BYTES:
                     raise too_large(MAX_BODY_BYTES)
-                self._hot.begin(BEACON, self._key, event, partial(self._place, number))
+                self._hot.begin(BEACON, self._key, event, partial(self._place, number), name)
             except Exception as error:
                 self._place(number, error)
-        self._begun = start + room
+        self._begun = start + len(events) if room == len(new) else new[room][0]
         return over
 
     def refuse_rest(self, problem: Problem) -> None:
@@ -96,7 +123,8 @@ class _Items:
         if not self._begun:
             raise problem
         refusal = self._item(problem)
-        rest = range(self._begun, len(self._answers))
+        places = range(self._begun, len(self._answers))
+        rest = [number for number in places if not self._answers[number]]
         self._hot.metrics.refused(problem.code, len(rest) - 1)
         for number in rest:
             self._put(number, refusal)

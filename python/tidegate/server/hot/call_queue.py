@@ -263,7 +263,7 @@ class CallQueue:
             block = await run(
                 partial(
                     read.decide,
-                    b"".join([uuid7().bytes for _ in calls]),
+                    b"".join([call.decision_id or uuid7().bytes for call in calls]),
                     [call.key.id_text for call in calls],
                     at,
                     self.base_url(),

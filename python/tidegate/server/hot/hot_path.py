@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import attrs
 from uuid_utils import uuid7
@@ -24,6 +26,9 @@ from tidegate.server.http.problems import CONTENT_TYPE, Problem, problem_documen
 from tidegate.server.logging import log
 from tidegate.server.turns.call import CallBack
 from tidegate.server.turns.lanes import Lanes
+from tidegate.stores.base import NotFoundError
+from tidegate.stores.decision_log import decisions
+from tidegate.stores.decision_log import log as log_rows
 
 if TYPE_CHECKING:
     from tidegate.evaluation.native import Block
@@ -100,8 +105,37 @@ class HotPath:
                 "hot call failed", endpoint=endpoint.name, request_id=request_id, exc_info=error
             )
 
-    async def decide(self, endpoint: Endpoint, key: ApiKey, body: bytes) -> Answer:
+    async def recorded(self, key: ApiKey, ids: Sequence[bytes]) -> dict[bytes, Answer]:
+        """The answers of decisions that are in the log already.
+
+        Args:
+            key: of the tenant.
+            ids: 16 bytes each; of those that were not decided there is no answer.
+
+        Raises:
+            StoreUnavailableError: the log cannot be read.
+        """
+        return await asyncio.to_thread(self._find, key.tenant_id, ids)
+
+    def _find(self, tenant_id: UUID, ids: Sequence[bytes]) -> dict[bytes, Answer]:
+        found = {}
+        with self.recorder.store.read() as connection:
+            for each in ids:
+                with suppress(NotFoundError):
+                    seq = decisions.find(connection, tenant_id, UUID(bytes=each)).seq
+                    found[each] = Answer(bytes(log_rows.read(connection, seq).decision().answer))
+        return found
+
+    async def decide(
+        self, endpoint: Endpoint, key: ApiKey, body: bytes, decision_id: bytes | None = None
+    ) -> Answer:
         """Decide on one event and give its answer.
+
+        Args:
+            endpoint: by which it came.
+            key: of the admitted call.
+            body: the event.
+            decision_id: as of :class:`~tidegate.server.turns.call.HotCall`.
 
         Raises:
             Problem: with the status and code the caller is to see.
@@ -116,7 +150,7 @@ class HotPath:
             else:
                 answered.set_exception(outcome)
 
-        self.begin(endpoint, key, body, done)
+        self.begin(endpoint, key, body, done, decision_id)
         return self.with_limit(key, await answered)
 
     def with_limit(self, key: ApiKey, answer: Answer) -> Answer:
@@ -128,13 +162,21 @@ class HotPath:
         more = ((name.encode(), value.encode()) for name, value in verdict.headers().items())
         return Answer(answer.body, answer.status, (*answer.headers, *more), answer.content_type)
 
-    def begin(self, endpoint: Endpoint, key: ApiKey, body: bytes, done: Done) -> None:
+    def begin(
+        self,
+        endpoint: Endpoint,
+        key: ApiKey,
+        body: bytes,
+        done: Done,
+        decision_id: bytes | None = None,
+    ) -> None:
         """Decide on one event; ``done`` gets the answer when it is durable.
 
         Nearly every event takes no task and no future: it is decided on with all that came in
         this turn of the loop, and its answer is sent by the commit that holds it.
         """
-        self.queue.add(CallBack(endpoint, key, body, done, time.perf_counter_ns()))
+        started = time.perf_counter_ns()
+        self.queue.add(CallBack(endpoint, key, body, done, started, decision_id))
 
 
 def finished(

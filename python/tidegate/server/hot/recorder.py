@@ -122,6 +122,11 @@ class Recorder:
         return self._committed + self._under_way + self._unsent
 
     @property
+    def store(self) -> Store:
+        """The store of the log."""
+        return self._store
+
+    @property
     def committed(self) -> int:
         """The number of the last decision that is durable."""
         return self._committed

@@ -62,6 +62,7 @@ class _ForwardedCall(HotCall):
         self, connection: _Connection, number: int, path: str, credential: bytes, body: bytes
     ) -> None:
         self.endpoint = ENDPOINTS[path]
+        self.decision_id = None
         self.credential = credential
         self.body = body
         self.started = time.perf_counter_ns()

@@ -12,7 +12,14 @@ from typing import Any
 from tidegate.operators.permissions import Permission
 from tidegate.server import wire
 from tidegate.server.accounts import api_keys, memberships, tenants
-from tidegate.server.definitions import document, expressions, language, lists, policies
+from tidegate.server.definitions import (
+    document,
+    expressions,
+    findings,
+    language,
+    lists,
+    policies,
+)
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.cursor import Paging
 from tidegate.server.offload.kinds import Work
@@ -452,6 +459,22 @@ _DEFINITIONS: tuple[Route, ...] = (
         handler=document.read,
         work=Work.DOCUMENT,
         answer=dict[str, Any],
+        conditional=True,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/definitions/findings",
+        name="list-findings",
+        summary="What is most likely not meant in the saved definitions",
+        description=(
+            "The warnings that a write of each object answers, but for those that are tried with"
+            " recorded decisions. Objects without any are left out."
+        ),
+        tag="definitions",
+        permission=Permission.READ_DEFINITIONS,
+        handler=findings.list_,
+        work=Work.COMPILE,
+        answer=list[wire.DefinitionFindings],
         conditional=True,
     ),
     Route(

@@ -21,7 +21,9 @@ class HotCall(ABC):
     A sender of one call after the other may use the same object for all of them.
     """
 
-    __slots__ = ("body", "credential", "endpoint", "key", "request_id", "started")
+    __slots__ = (
+        "body", "credential", "decision_id", "endpoint", "key", "request_id", "started"
+    )  # fmt: skip
     endpoint: Endpoint
     credential: bytes | None
     """The credential as it was sent; None when the call is admitted already."""
@@ -32,6 +34,8 @@ class HotCall(ABC):
     """The caller's, which can be sent back."""
     started: int
     """The start by the performance counter."""
+    decision_id: bytes | None
+    """16 bytes that a gateway gave; None: the decision gets an id when it is made."""
 
     @abstractmethod
     def answer(self, outcome: Outcome) -> None:
@@ -52,8 +56,15 @@ class CallBack(HotCall):
     __slots__ = ("_done",)
 
     def __init__(
-        self, endpoint: Endpoint, key: ApiKey, body: bytes, done: Done, started: int
+        self,
+        endpoint: Endpoint,
+        key: ApiKey,
+        body: bytes,
+        done: Done,
+        started: int,
+        decision_id: bytes | None = None,
     ) -> None:
+        self.decision_id = decision_id
         self.endpoint = endpoint
         self.credential = self.request_id = None
         self.key = key

@@ -99,6 +99,7 @@ from tidegate.server.wire.definitions import (
 )
 from tidegate.server.wire.documents import (
     Change,
+    DefinitionFindings,
     DefinitionWarning,
     DocumentChanges,
     DocumentQuery,
@@ -281,6 +282,7 @@ __all__ = [
     "DecisionSummary",
     "DecisionsFound",
     "DecisionsQuery",
+    "DefinitionFindings",
     "DefinitionWarning",
     "Description",
     "DifferenceGroup",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
+from uuid import UUID
 
 import attrs
 from msgspec import UNSET, Meta, UnsetType
+
+DefinitionKindName: TypeAlias = Literal["list", "action", "entity", "mitigation", "policy"]
 
 
 @attrs.frozen(kw_only=True)
@@ -32,6 +35,19 @@ class DefinitionWarning:
     line: int | UnsetType = UNSET
     column: int | UnsetType = UNSET
     hint: str | UnsetType = UNSET
+
+
+@attrs.frozen(kw_only=True)
+class DefinitionFindings:
+    """An object that is most likely not what is meant."""
+
+    tenant_id: UUID
+    kind: DefinitionKindName
+    id: UUID
+    name: str
+    warnings: Annotated[
+        tuple[DefinitionWarning, ...], Meta(description="with pointers into the object")
+    ]
 
 
 @attrs.frozen(kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -24,6 +25,14 @@ from tidegate.stores.rows.postgresql import LOCKS, OWNER_LOCK, connect, shown, u
 
 PARTITION = 0
 """The one partition that there is."""
+_RETRY_SECONDS = 0.02
+_END_HOLDER = """
+SELECT pg_terminate_backend(held.pid) FROM pg_locks AS held
+JOIN pg_stat_activity AS session ON session.pid = held.pid AND session.datid = held.database
+WHERE held.locktype = 'advisory' AND held.granted AND held.classid::bigint = %s
+AND held.objid::bigint = %s AND session.datname = current_database()
+AND session.application_name LIKE %s
+"""
 
 
 @attrs.define(eq=False)
@@ -98,6 +107,52 @@ def claim_database(url: str, waits: Callable[[Holder], None] | None = None) -> C
     claim = Claim(url, connection)
     claim.describe()
     return claim
+
+
+def claim_for_node(url: str, name: str, is_wanted: Callable[[], bool]) -> Claim | None:
+    """Become the owner as the node that the cluster's directory has placed the log at.
+
+    The session of another node that holds the lock is ended: that node was replaced, and may be
+    stalled.  A process that is no node is waited for.
+
+    Args:
+        url: of the database.
+        name: of the node.
+        is_wanted: whether the directory still has the log at this node.
+
+    Returns:
+        None once the claim is not wanted any more.
+
+    Raises:
+        StoreUnavailableError: the database cannot be reached.
+    """
+    try:
+        connection = connect(url, application_name=session_name(name))
+    except psycopg.Error as error:
+        raise unreachable(url, error) from error
+    try:
+        while is_wanted():
+            lock = "SELECT pg_try_advisory_lock(%s, %s)"
+            if connection.execute(lock, (LOCKS, OWNER_LOCK)).fetchone() == (True,):
+                claim = Claim(url, connection)
+                claim.describe()
+                return claim
+            connection.execute(_END_HOLDER, (LOCKS, OWNER_LOCK, session_name("") + "%"))
+            time.sleep(_RETRY_SECONDS)
+    except psycopg.Error as error:
+        connection.close()
+        raise unreachable(url, error) from error
+    connection.close()
+    return None
+
+
+def session_name(node: str | None) -> str:
+    """The name of a session in `pg_stat_activity`.
+
+    Args:
+        node: whose process it is; None for a command.
+    """
+    return "tidegate cluster" if node is None else f"tidegate node {node}"
 
 
 def _holder(connection: psycopg.Connection[Any]) -> Holder:

@@ -28,7 +28,7 @@ READERS = 8
 READER_SECONDS = 5.0
 LOCKS = 0x74_69_64_65
 """The first number of every advisory lock of ours; the second says which."""
-OWNER_LOCK, WRITE_LOCK, MIGRATION_LOCK = 0, 1, 2
+OWNER_LOCK, WRITE_LOCK, MIGRATION_LOCK, CLUSTER_LOCK = 0, 1, 2, 3
 _DEFAULTS = {
     "connect_timeout": "10",
     "application_name": "tidegate",
@@ -70,13 +70,17 @@ def check_url(url: str) -> None:
         ) from None
 
 
-def connect(url: str) -> psycopg.Connection[Any]:
+def connect(url: str, **parameters: str) -> psycopg.Connection[Any]:
     """A connection that begins no transaction by itself.
+
+    Args:
+        url: of the database.
+        parameters: of libpq, in place of those of the address.
 
     Raises:
         psycopg.OperationalError: none can be made.
     """
-    wanted = {**_DEFAULTS, **psycopg.conninfo.conninfo_to_dict(url)}
+    wanted = {**_DEFAULTS, **psycopg.conninfo.conninfo_to_dict(url), **parameters}
     connection = psycopg.connect(psycopg.conninfo.make_conninfo("", **wanted), autocommit=True)
     connection.adapters.register_loader("numeric", _Number)
     return connection

@@ -115,6 +115,31 @@ partitions = Table(
     comment="who may append to the log; a claim begins the next epoch, see claims.py",
 )
 
+cluster_members = Table(
+    "cluster_members",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("address", Text, nullable=False),
+    Column("run", BigInteger, nullable=False),
+    Column("renewals", BigInteger, nullable=False),
+    Column("is_draining", Boolean, nullable=False),
+    Column("loads", Text, nullable=False),
+    comment="the nodes over a database of PostgreSQL, see cluster_rows.py; loads are JSON",
+)
+
+cluster_placements = Table(
+    "cluster_placements",
+    metadata,
+    Column("partition_id", Integer, primary_key=True, autoincrement=False),
+    Column("owner", Text),
+    Column("follower", Text),
+    Column("is_moving", Boolean, nullable=False),
+    Column("is_level", Boolean, nullable=False),
+    Column("term", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    comment="the node that shall own a partition, see cluster_rows.py",
+)
+
 definitions = Table(
     "definitions",
     metadata,

@@ -1,4 +1,4 @@
-"""A primary of PostgreSQL and its synchronous standby, started by a test in a directory of its own.
+"""A primary of PostgreSQL and its synchronous standby, in a directory of their own.
 
 The programs come from the distribution; no cluster of the distribution is used.  PostgreSQL does
 not run as root, so root starts it as the user `postgres`.
@@ -66,7 +66,7 @@ def _owner() -> str | None:
 
 def _memory() -> Path | None:
     """A directory in memory, where there is room: a flush is the same call there, and short."""
-    memory = Path("/dev/shm")
+    memory = Path("/dev/shm")  # noqa: S108
     has_room = memory.is_dir() and shutil.disk_usage(memory).free > NEEDED_BYTES
     return memory if has_room else None
 
@@ -133,7 +133,7 @@ class Server:
         """End it as a failure of the machine does: no process of it says goodbye."""
         assert self.process is not None
         children = subprocess.run(
-            ["ps", "-o", "pid=", "--ppid", str(self.process.pid)],
+            ["ps", "-o", "pid=", "--ppid", str(self.process.pid)],  # noqa: S607
             check=True,
             capture_output=True,
             text=True,

@@ -1,0 +1,23 @@
+/** The explanation of a decision, when it comes: it may repeat many others. */
+
+import { useQuery } from "@tanstack/preact-query";
+import { api, body } from "../../api/client";
+import { useTenant } from "../../frame/session";
+import { Answered } from "../../parts/answer";
+import { Why } from "./why";
+
+export function Explained({ id }: { id: string }) {
+  const { tenant_id } = useTenant();
+  const path = { tenant_id, decision_id: id };
+  const explanation = useQuery({
+    queryKey: ["explanation", tenant_id, id],
+    queryFn: () =>
+      body(
+        api.GET("/api/v1/tenants/{tenant_id}/decisions/{decision_id}/explain", {
+          params: { path },
+        }),
+      ),
+    staleTime: Infinity,
+  });
+  return <Answered of={explanation}>{(found) => <Why explanation={found} />}</Answered>;
+}

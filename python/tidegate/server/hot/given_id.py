@@ -1,0 +1,55 @@
+"""The id that a gateway gave a call before it handed the call to the owner.
+
+A call whose answer was lost is asked again under the same id, so that it is decided once: what was
+decided under the id is in the log, and is answered again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SCOPE = "tidegate.given_id"
+_TIME_BYTES = 6
+"""An id of version 7 begins with its milliseconds; with them ids are in the order of time."""
+
+
+@attrs.frozen
+class GivenId:
+    """The id of a call.
+
+    Attributes:
+        value: 16 bytes, a UUID of version 7.
+        is_repeated: whether the call was handed on before, and may have been decided.
+    """
+
+    value: bytes
+    is_repeated: bool
+
+    def of_event(self, number: int) -> bytes:
+        """The id of one event of a batch, 16 bytes: the same whenever the batch is asked.
+
+        Args:
+            number: of the event, from 0.
+        """
+        drawn = hashlib.blake2b(self.value + number.to_bytes(4), digest_size=16).digest()
+        made = bytearray(self.value[:_TIME_BYTES] + drawn[_TIME_BYTES:])
+        made[6] = made[6] & 0x0F | 0x70
+        made[8] = made[8] & 0x3F | 0x80
+        return bytes(made)
+
+
+def given_id(scope: Mapping[str, Any]) -> GivenId | None:
+    """The id of a request that a gateway handed on; None for any other request."""
+    found: GivenId | None = scope.get(_SCOPE)
+    return found
+
+
+def with_id(scope: dict[str, Any], given: GivenId) -> dict[str, Any]:
+    """A request of ASGI under an id."""
+    return {**scope, _SCOPE: given}

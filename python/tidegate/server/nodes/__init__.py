@@ -1,0 +1,1 @@
+"""Several nodes over one database: each answers any call, one of them decides."""

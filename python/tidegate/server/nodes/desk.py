@@ -1,0 +1,259 @@
+"""The owner's side: requests that gateways hand on, each run once, however often it is asked.
+
+A call that is asked again while it is under way waits for the same outcome.  One whose answer was
+lost is looked up by the hot path, which is why it hears that a call is repeated.  For that to be
+enough, no copy of a call may come later than its repetition: a gateway repeats on the same link, or
+on a new one, and then nothing more is taken from the old one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote
+from uuid import UUID
+
+import attrs
+
+from tidegate.server.hot.batch import PATH as BATCH
+from tidegate.server.hot.given_id import GivenId, with_id
+from tidegate.server.hot.hot_path import ENDPOINTS
+from tidegate.server.logging import log
+from tidegate.server.nodes.messages import (
+    Answered,
+    Hello,
+    Outcome,
+    Outcomes,
+    Standing,
+    decode_asked,
+    encode,
+)
+from tidegate.server.nodes.refusals import NOT_KNOWN, answered
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from tidegate.server.http.exchange import Message, Scope
+    from tidegate.server.nodes.links import Link
+    from tidegate.server.nodes.messages import Asked, Batch, HandedOn
+    from tidegate.server.nodes.messages import Message as LinkMessage
+
+Reply: TypeAlias = Callable[[Outcomes], None]
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_HOT = frozenset({*(path.encode() for path in ENDPOINTS), BATCH.encode()})
+_AUTHZ = b"/authz"
+_UNAVAILABLE = 503
+_GRACE_SECONDS = 0.1
+"""How long a close waits for what only reads, before it has that asked of the next owner."""
+_FINISH_SECONDS = 5.0
+
+
+def is_hot(asked: Asked) -> bool:
+    """Whether a request is decided on under the id of its gateway."""
+    path = asked.target.partition(b"?")[0]
+    if path == _AUTHZ or path.startswith(_AUTHZ + b"/"):
+        return True
+    return asked.method == "POST" and path in _HOT
+
+
+def is_repeatable(asked: Asked) -> bool:
+    """Whether a request may be handed on again when nobody knows whether it was run."""
+    return asked.method in _SAFE or is_hot(asked)
+
+
+@attrs.define(eq=False)
+class _Flight:
+    """A request that is run."""
+
+    asked: Asked
+    task: asyncio.Task[None] | None = None
+    waiting: list[tuple[Batch, Reply]] = attrs.field(factory=list)
+    """The batches that want its outcome, and the way there."""
+
+
+class Desk:
+    """Requests of gateways, here and elsewhere; for the event loop's thread only."""
+
+    def __init__(self) -> None:
+        self._application: ASGIApp | None = None
+        self._has_ended: Callable[[], bool] = lambda: False
+        self._flights: dict[str, _Flight] = {}
+        self._outcomes: dict[tuple[Reply, str, int], tuple[Batch, list[Outcome]]] = {}
+        self._links: dict[str, tuple[tuple[int, int], Link]] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests are taken."""
+        return self._application is not None and not self._has_ended()
+
+    def open(self, application: ASGIApp, has_ended: Callable[[], bool]) -> None:
+        """Take requests.
+
+        Args:
+            application: answers them.
+            has_ended: whether this node is the owner no more, though nobody has closed this.
+        """
+        self._application, self._has_ended = application, has_ended
+        self._tell()
+
+    async def close(self) -> None:
+        """Take no more, and return when the requests under way have an outcome."""
+        self._application = None
+        self._tell()
+        await self._wait(_GRACE_SECONDS)
+        for flight in list(self._flights.values()):
+            if flight.asked.method in _SAFE and flight.task is not None:
+                flight.task.cancel()
+        await self._wait(_FINISH_SECONDS)
+        for flight in list(self._flights.values()):
+            if flight.task is not None:
+                flight.task.cancel()
+        await self._wait(_FINISH_SECONDS)
+        # What waits in the links was meant for the owner that this node was.
+        for _, link in self._links.values():
+            link.abort()
+        self._links.clear()
+
+    # Links
+
+    def link_made(self, link: Link) -> None:
+        """A gateway is here; it says next who it is."""
+        link.send(Standing(self.is_open))
+
+    def link_lost(self, link: Link) -> None:
+        """A gateway is gone; what it asked is finished all the same."""
+        if self._links.get(link.peer, (None, None))[1] is link:
+            del self._links[link.peer]
+
+    def receive(self, link: Link, message: LinkMessage) -> None:
+        """Take a message of a gateway."""
+        if isinstance(message, Hello):
+            self._greet(link, message)
+        elif link.peer and self._links.get(link.peer, (None, None))[1] is link:
+            assert not isinstance(message, Outcomes | Standing)
+            self.take(message, link.send)
+        else:
+            link.abort()
+
+    def _greet(self, link: Link, hello: Hello) -> None:
+        link.peer = hello.name
+        number = (hello.run, hello.link)
+        known = self._links.get(hello.name)
+        if known is not None and known[0] >= number:
+            link.abort()
+            return
+        if known is not None:
+            known[1].abort()
+        self._links[hello.name] = (number, link)
+
+    def _tell(self) -> None:
+        for _, link in self._links.values():
+            link.send(Standing(self.is_open))
+
+    # Requests
+
+    def take(self, batch: Batch, reply: Reply) -> None:
+        """Run the requests of a batch.
+
+        Args:
+            batch: of a gateway.
+            reply: called with outcomes, in one or several parts.
+        """
+        for call in batch.calls:
+            flight = self._flights.get(call.id)
+            if flight is not None:
+                flight.waiting.append((batch, reply))
+            elif self._application is None or not self.is_open:
+                self._put(batch, reply, Outcome(call.id, "not-owner", b""))
+            else:
+                self._begin(self._application, call, batch, reply)
+
+    def _begin(self, application: ASGIApp, call: HandedOn, batch: Batch, reply: Reply) -> None:
+        flight = _Flight(decode_asked(call.request))
+        flight.waiting.append((batch, reply))
+        self._flights[call.id] = flight
+        flight.task = asyncio.create_task(self._run(application, call, flight))
+
+    async def _run(self, application: ASGIApp, call: HandedOn, flight: _Flight) -> None:
+        asked = flight.asked
+        outcome = Outcome(call.id, "given-up", b"")
+        if not is_repeatable(asked):
+            outcome = Outcome(call.id, "", encode(answered(NOT_KNOWN, asked)))
+        try:
+            answer = await _answer(
+                application, asked, GivenId(UUID(call.id).bytes, call.is_repeated)
+            )
+            # The owner that this node was may be gone: the next one knows.
+            is_lost = answer.status == _UNAVAILABLE and not self.is_open
+            if not (is_lost and is_repeatable(asked)):
+                outcome = Outcome(call.id, "", encode(answer))
+        except Exception:
+            log.exception("a request of a node failed", path=asked.target.decode("latin-1"))
+            outcome = Outcome(call.id, "", encode(answered("internal-error", asked)))
+        finally:
+            del self._flights[call.id]
+            for batch, reply in flight.waiting:
+                self._put(batch, reply, outcome)
+
+    def _put(self, batch: Batch, reply: Reply, outcome: Outcome) -> None:
+        """Send an outcome, with the others of this turn of the loop."""
+        if not self._outcomes:
+            asyncio.get_running_loop().call_soon(self._flush)
+        key = (reply, batch.gateway, batch.number)
+        self._outcomes.setdefault(key, (batch, []))[1].append(outcome)
+
+    def _flush(self) -> None:
+        ready, self._outcomes = self._outcomes, {}
+        for (reply, _, _), (batch, outcomes) in ready.items():
+            reply(Outcomes(batch.gateway, batch.number, batch.partition, outcomes))
+
+    async def _wait(self, seconds: float) -> None:
+        tasks = [flight.task for flight in self._flights.values() if flight.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+
+
+async def _answer(application: ASGIApp, asked: Asked, given: GivenId) -> Answered:
+    """Run a request as if it had come here."""
+    start: Message = {}
+    parts: list[bytes] = []
+    has_body = False
+
+    async def receive() -> Message:
+        nonlocal has_body
+        if has_body:
+            # The gateway waits as long as its caller may.
+            await asyncio.get_running_loop().create_future()
+        has_body = True
+        return {"type": "http.request", "body": asked.body, "more_body": False}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            start.update(message)
+        elif message["type"] == "http.response.body":
+            parts.append(message.get("body", b""))
+
+    await application(_scope(asked, given), receive, send)
+    return Answered(start["status"], [*start.get("headers", ())], b"".join(parts))
+
+
+def _scope(asked: Asked, given: GivenId) -> Scope:
+    path, _, query = asked.target.partition(b"?")
+    made: dict[str, Any] = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": asked.method,
+        "scheme": asked.scheme,
+        "path": unquote(path.decode("latin-1")),
+        "raw_path": path,
+        "query_string": query,
+        "root_path": "",
+        "headers": asked.headers,
+        "client": asked.client,
+        "server": None,
+        "state": {},
+    }
+    return with_id(made, given)

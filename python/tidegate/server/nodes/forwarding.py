@@ -1,0 +1,260 @@
+"""A gateway's side: requests are handed to the owner, wherever it is, and answered.
+
+``cluster/gateway.py`` says what is asked, when, and when it is asked again; this drives it with a
+link to the owner, or with the desk of this node.  Gateways keep nothing of definitions and keys,
+so nothing in them can be out of date.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+from uuid_utils import uuid7
+
+from tidegate.cluster.gateway import Bounds, Gateway
+from tidegate.cluster.messages import Answer, Answers, Refusal
+from tidegate.server.logging import log
+from tidegate.server.nodes.desk import is_hot, is_repeatable
+from tidegate.server.nodes.links import Link
+from tidegate.server.nodes.messages import (
+    Answered,
+    Batch,
+    HandedOn,
+    Hello,
+    Outcomes,
+    Standing,
+    decode_answered,
+    encode,
+)
+from tidegate.server.nodes.refusals import NOT_KNOWN, answered
+from tidegate.setting_bounds import split_address
+from tidegate.stores.directory.cluster_rows import EVERYBODY
+
+if TYPE_CHECKING:
+    import ssl
+
+    from tidegate.cluster.messages import Call, Outcome, Send
+    from tidegate.cluster.rows import Rows
+    from tidegate.server.nodes.desk import Desk
+    from tidegate.server.nodes.messages import Asked, Message
+
+HOT = Bounds(time=10.0, hold=2.0, ask_again=1.0)
+OTHERS = Bounds(time=120.0, hold=2.0, ask_again=120.0, calls=4_096, size=128 * 1024 * 1024)
+"""What is no hot call may take long, and is asked again only when the link ended."""
+_TICK_SECONDS = 0.01
+_CONNECT_SECONDS = 2.0
+_RETRY_SECONDS = 0.05
+
+
+@attrs.define(eq=False)
+class _Waiting:
+    """A request whose caller waits."""
+
+    asked: Asked
+    answer: asyncio.Future[Answered]
+    is_handed_on: bool = False
+
+
+class Forwarding:
+    """The requests of this node that have no answer yet; for the event loop's thread only.
+
+    Args:
+        name: of this node.
+        desk: answers while this node is the owner.
+        calling: what links to other nodes are made with.
+    """
+
+    def __init__(self, name: str, desk: Desk, calling: ssl.SSLContext) -> None:
+        self.name = name
+        self._desk = desk
+        self._calling = calling
+        self._gateways = {
+            each.name: each
+            for each in (
+                Gateway("hot", lambda: str(uuid7()), HOT),
+                Gateway("others", lambda: str(uuid7()), OTHERS),
+            )
+        }
+        self._hot, self._others = self._gateways.values()
+        self._waiting: dict[str, _Waiting] = {}
+        self._is_scheduled = False
+        self._owner = ""
+        self._address = ""
+        self._run = 0
+        self._links = 0
+        self._link: Link | None = None
+        self._is_owner_open = False
+        self._connecting: asyncio.Task[None] | None = None
+
+    @property
+    def can_reach_owner(self) -> bool:
+        """Whether an owner takes calls, as far as is known."""
+        if self._owner == self.name:
+            return self._desk.is_open
+        return self._link is not None and self._link.is_open and self._is_owner_open
+
+    def place(self, rows: Rows) -> None:
+        """Take the rows of the directory: who the owner is, and where."""
+        me = rows.members.get(self.name)
+        self._run = 0 if me is None else me.run
+        owner = next((each.owner for each in rows.placements.values()), None) or ""
+        known = rows.members.get(owner)
+        address = "" if known is None else known.address
+        if (owner, address) != (self._owner, self._address):
+            self._leave()
+            self._owner, self._address = owner, address
+            log.info("calls go to another node", owner=owner or None, address=address or None)
+        for gateway in self._gateways.values():
+            gateway.place(rows)
+        self._schedule()
+
+    async def ask(self, asked: Asked) -> Answered:
+        """The owner's answer to a request, or a refusal when there is none in time."""
+        gateway = self._hot if is_hot(asked) else self._others
+        call = gateway.call(EVERYBODY, None, encode(asked), time.monotonic())
+        if isinstance(call, Refusal):
+            return answered(call.reason, asked)
+        waiting = _Waiting(asked, asyncio.get_running_loop().create_future())
+        self._waiting[call.decision_id] = waiting
+        self._schedule()
+        # The decision is made whether its caller waits or not.
+        return await asyncio.shield(waiting.answer)
+
+    async def run(self) -> None:
+        """Keep time, until cancelled."""
+        try:
+            while True:
+                await asyncio.sleep(_TICK_SECONDS)
+                now = time.monotonic()
+                for gateway in self._gateways.values():
+                    if len(gateway):
+                        self._end(gateway.tick(now))
+                        if gateway.has_ready:
+                            self._schedule()
+                self._connect()
+        finally:
+            self._leave()
+
+    def _schedule(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._is_scheduled = False
+        now = time.monotonic()
+        for gateway in self._gateways.values():
+            for send in gateway.turn(now):
+                self._send(gateway, send, now)
+
+    def _send(self, gateway: Gateway, send: Send, now: float) -> None:
+        is_here = send.member == self.name
+        if not is_here and not (self._link is not None and self._link.is_open):
+            self._connect()
+            gateway.lost(send.member, now)
+            return
+        batch = Batch(
+            gateway.name,
+            send.batch.number,
+            send.batch.partition,
+            [self._handed_on(call) for call in send.batch.calls],
+        )
+        if is_here:
+            self._desk.take(batch, self._take)
+        elif self._link is not None:
+            self._link.send(batch)
+
+    def _handed_on(self, call: Call) -> HandedOn:
+        waiting = self._waiting[call.decision_id]
+        is_repeated, waiting.is_handed_on = waiting.is_handed_on, True
+        return HandedOn(call.decision_id, is_repeated, call.body)
+
+    def _take(self, outcomes: Outcomes) -> None:
+        """Take outcomes of an owner, here or elsewhere."""
+        found: tuple[Outcome, ...] = tuple(
+            Refusal(each.id, each.refusal) if each.refusal else Answer(each.id, each.answer)  # type: ignore[arg-type]
+            for each in outcomes.outcomes
+        )
+        answers = Answers(outcomes.gateway, outcomes.number, outcomes.partition, found)
+        self._end(self._gateways[outcomes.gateway].receive(answers, time.monotonic()))
+
+    def _end(self, ended: list[Outcome] | list[Refusal]) -> None:
+        """Answer the callers of calls that have an outcome."""
+        for outcome in ended:
+            waiting = self._waiting.pop(outcome.decision_id)
+            if isinstance(outcome, Answer):
+                answer = decode_answered(outcome.body)
+            else:
+                answer = answered(outcome.reason, waiting.asked)
+            if not waiting.answer.done():
+                waiting.answer.set_result(answer)
+
+    # The link
+
+    def _connect(self) -> None:
+        """Begin to connect to the owner, unless a link is there or on its way."""
+        is_elsewhere = self._owner and self._address and self._owner != self.name
+        if is_elsewhere and self._link is None and self._connecting is None:
+            self._connecting = asyncio.create_task(self._make_link(self._owner, self._address))
+
+    async def _make_link(self, owner: str, address: str) -> None:
+        try:
+            host, port = split_address(address)
+            loop = asyncio.get_running_loop()
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                _, link = await loop.create_connection(
+                    lambda: Link(self._receive, self._lost), host, port, ssl=self._calling
+                )
+        except (OSError, ValueError) as error:  # a timeout is an OSError
+            log.debug("the owner cannot be reached", owner=owner, reason=str(error))
+            await asyncio.sleep(_RETRY_SECONDS)
+            return
+        finally:
+            self._connecting = None
+        if (owner, address) != (self._owner, self._address):
+            link.abort()
+            return
+        link.peer = owner
+        self._links += 1
+        self._link = link
+        link.send(Hello(self.name, self._run, self._links))
+        self._schedule()
+
+    def _receive(self, link: Link, message: Message) -> None:
+        if isinstance(message, Standing):
+            if link is self._link or self._link is None:
+                self._is_owner_open = message.is_owner
+        elif isinstance(message, Outcomes):
+            self._take(message)
+        else:
+            link.abort()
+
+    def _lost(self, link: Link) -> None:
+        if link is self._link:
+            self._give_up(link)
+
+    def _leave(self) -> None:
+        """End the link: somebody else is the owner."""
+        if self._connecting is not None:
+            self._connecting.cancel()
+            self._connecting = None
+        if self._link is not None:
+            link = self._link
+            self._give_up(link)
+            link.abort()
+
+    def _give_up(self, link: Link) -> None:
+        self._link = None
+        self._is_owner_open = False
+        now = time.monotonic()
+        # Nobody knows whether these were run, and to run them twice is not the same.
+        for name, waiting in list(self._waiting.items()):
+            if waiting.is_handed_on and not is_repeatable(waiting.asked):
+                known = Answer(name, encode(answered(NOT_KNOWN, waiting.asked)))
+                self._end(self._others.receive(Answers("others", 0, 0, (known,)), now))
+        for gateway in self._gateways.values():
+            gateway.lost(link.peer, now)
+        self._schedule()

@@ -1,0 +1,126 @@
+"""What nodes say to each other on a link: lengths of four bytes, each before a message.
+
+A gateway says hello once, then hands calls on in batches; an owner tells whether it takes calls,
+and what became of them.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+LENGTH_BYTES = 4
+MAX_MESSAGE_BYTES = 128 * 1024 * 1024
+"""A message of a fellow node is shorter: its calls and answers have bounds of their own."""
+MAX_BODY_BYTES = 32 * 1024 * 1024
+"""The largest body of any route."""
+
+
+class Asked(msgspec.Struct, array_like=True, frozen=True):
+    """A request as a gateway took it.
+
+    Attributes:
+        method: in capitals.
+        target: path and query, as they were written.
+        headers: names in lower case.
+        body: whole.
+        client: the caller's address and port; None for a Unix socket.
+        scheme: by which the caller came, ``http`` or ``https``.
+    """
+
+    method: str
+    target: bytes
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    client: tuple[str, int] | None
+    scheme: str
+
+
+class Answered(msgspec.Struct, array_like=True, frozen=True):
+    """The answer to a request."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+class Hello(msgspec.Struct, array_like=True, frozen=True, tag="hello"):
+    """The first message of a link.
+
+    Attributes:
+        name: of the gateway.
+        run: of its process.
+        link: grows with each link of that process; an owner takes nothing from an earlier one.
+    """
+
+    name: str
+    run: int
+    link: int
+
+
+class HandedOn(msgspec.Struct, array_like=True, frozen=True):
+    """A call in a batch.
+
+    Attributes:
+        id: that the gateway gave it.
+        is_repeated: whether it was handed on before, to this owner or another.
+        request: :class:`Asked`, encoded.
+    """
+
+    id: str
+    is_repeated: bool
+    request: bytes
+
+
+class Batch(msgspec.Struct, array_like=True, frozen=True, tag="batch"):
+    """Calls that are handed on together; names as of ``cluster/messages.py``."""
+
+    gateway: str
+    number: int
+    partition: int
+    calls: list[HandedOn]
+
+
+class Outcome(msgspec.Struct, array_like=True, frozen=True):
+    """What became of a call.
+
+    Attributes:
+        id: of the call.
+        refusal: why it is to be asked again, as a reason of ``cluster/messages.py``; empty for an
+            answer.
+        answer: :class:`Answered`, encoded.
+    """
+
+    id: str
+    refusal: str
+    answer: bytes
+
+
+class Outcomes(msgspec.Struct, array_like=True, frozen=True, tag="outcomes"):
+    """What became of calls of one batch; names as of ``cluster/messages.py``."""
+
+    gateway: str
+    number: int
+    partition: int
+    outcomes: list[Outcome]
+
+
+class Standing(msgspec.Struct, array_like=True, frozen=True, tag="standing"):
+    """Whether the node takes calls now."""
+
+    is_owner: bool
+
+
+Message: TypeAlias = Hello | Batch | Outcomes | Standing
+
+encode = msgspec.msgpack.Encoder().encode
+decode = msgspec.msgpack.Decoder(Message).decode
+decode_asked = msgspec.msgpack.Decoder(Asked).decode
+decode_answered = msgspec.msgpack.Decoder(Answered).decode
+
+
+def framed(message: Message) -> bytes:
+    """A message as it is sent."""
+    body = encode(message)
+    return len(body).to_bytes(LENGTH_BYTES) + body

@@ -1,0 +1,52 @@
+"""Refusals of a node that is not the owner, as answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uuid_utils import uuid7
+
+from tidegate.server.hot.hot_path import problem_answer
+from tidegate.server.http.headers import given_request_id
+from tidegate.server.http.problems import Problem
+from tidegate.server.nodes.messages import Answered
+
+if TYPE_CHECKING:
+    from tidegate.server.nodes.messages import Asked
+
+NOT_KNOWN = "outcome-not-known"
+_LATER = {"retry-after": "1"}
+_DETAILS = {
+    "full": ("overloaded", "too many calls wait at this node"),
+    "no-owner": ("not-ready", "no node decides at the moment"),
+    "unanswered": ("not-ready", "the node that decides does not answer"),
+    "internal-error": ("internal-error", ""),
+    NOT_KNOWN: (
+        "not-ready",
+        "the node that was asked ended before it answered, so the change was made or not: read it",
+    ),
+}
+
+
+def answered(reason: str, asked: Asked) -> Answered:
+    """The answer to a request that no owner answered.
+
+    Args:
+        reason: of ``cluster/messages.py``, or one of this module.
+        asked: the request.
+    """
+    code, detail = _DETAILS[reason]
+    return refused(Problem(code, detail, headers=_LATER), asked)
+
+
+def refused(problem: Problem, asked: Asked) -> Answered:
+    """A problem as the answer to a request."""
+    path = asked.target.partition(b"?")[0].decode("latin-1")
+    request_id = given_request_id(asked.headers) or str(uuid7())
+    made = problem_answer(problem, path, request_id)
+    headers = [
+        (b"content-type", made.content_type),
+        (b"content-length", b"%d" % len(made.body)),
+        *made.headers,
+    ]
+    return Answered(made.status, headers, made.body)

@@ -1,0 +1,19 @@
+"""Nodes under faults keep what they acknowledged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cluster.faults import KINDS, run
+from tools.database_pair import NEEDED, programs
+
+FAULTS = len(KINDS)
+
+
+@pytest.mark.skipif(programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed")
+def test_nothing_acknowledged_is_lost_or_decided_twice(tmp_path: Path) -> None:
+    """After one fault of each kind under load, the log has each acknowledged decision once."""
+    report = run(tmp_path, FAULTS, seed=7)
+    assert sum(report.faults.values()) == FAULTS
+    assert report.load.answers

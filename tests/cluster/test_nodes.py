@@ -1,0 +1,291 @@
+"""Three nodes over one database: each answers any call, also while the owner changes."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import httpx2 as httpx
+import orjson
+import psycopg
+import pytest
+from tools.cluster import Cluster, cluster
+from tools.database_pair import NEEDED, programs
+from uuid_utils import uuid7
+
+from tidegate.operators.keys import load_keys
+from tidegate.server.nodes.certificate import contexts
+from tidegate.server.nodes.messages import (
+    Answered,
+    Asked,
+    Batch,
+    HandedOn,
+    Hello,
+    Message,
+    Outcomes,
+    Standing,
+    decode,
+    decode_answered,
+    encode,
+    framed,
+)
+from tidegate.setting_bounds import split_address
+
+if TYPE_CHECKING:
+    from tools.cluster import Node
+
+pytestmark = pytest.mark.skipif(
+    programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed"
+)
+EVENT: dict[str, Any] = {
+    "request": {
+        "method": "GET",
+        "path": "/products",
+        "host": "shop.example",
+        "client_ip": "203.0.113.9",
+    }
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster for all tests here, each of which leaves three nodes."""
+    with cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+def control(made: Cluster, node: Node, path: str) -> httpx.Response:
+    """A GET of the control plane at a node."""
+    return httpx.get(
+        f"{node.base_url}/api/v1/tenants/{made.demo.tenant_id}/{path}",
+        headers={"authorization": f"Bearer {made.demo.owner_token}"},
+        timeout=30,
+    )
+
+
+def test_each_node_answers_every_call(made: Cluster) -> None:
+    """Hot calls, batches, proxies, the control plane and pages have the same answers anywhere."""
+    keyed = {**EVENT, "idempotency_key": "everywhere"}
+    first = made.decide(made.owner(), keyed)
+    assert first.status_code == 200
+    for node in made.nodes.values():
+        again = made.decide(node, keyed)
+        assert again.content == first.content
+        batch = made.decide(node, [EVENT, EVENT, {"request": 1}], "beacon/events")
+        assert [each["status"] for each in batch.json()] == [200, 200, 422]
+        proxy = httpx.get(
+            f"{node.base_url}/authz",
+            headers={
+                "x-service-api-key": made.demo.api_key,
+                "x-forwarded-method": "GET",
+                "x-forwarded-host": "shop.example",
+                "x-forwarded-uri": "/products?q=1",
+                "x-forwarded-for": "203.0.113.9",
+                "x-forwarded-proto": "https",
+            },
+        )
+        assert proxy.status_code == 200, proxy.text
+        assert control(made, node, "policies").content == (
+            control(made, made.owner(), "policies").content
+        )
+        refused = made.decide(node, [])
+        assert refused.json()["code"] == made.decide(made.owner(), []).json()["code"]
+        assert httpx.get(f"{node.base_url}/healthz").json() == {"status": "ok"}
+        missing = httpx.get(f"{node.base_url}/nothing")
+        assert missing.json()["code"] == "not-found"
+
+
+def test_a_killed_owner_is_replaced_while_callers_go_on(made: Cluster) -> None:
+    """No node needs a restart; what was answered before is answered again, with the same bytes."""
+    owner = made.owner()
+    keyed = {**EVENT, "idempotency_key": "before the kill"}
+    first = made.decide(owner, keyed)
+    owner.kill()
+    made.wait_until_ready()
+    for node in made.nodes.values():
+        if node is not owner:
+            again = made.decide(node, keyed)
+            assert again.content == first.content
+            assert again.headers["idempotency-replayed"] == "true"
+    assert made.owner() is not owner
+    owner.start()
+    made.wait_until_ready()
+    assert made.decide(owner, keyed).content == first.content
+
+
+def test_a_stop_hands_over_and_refuses_nobody(made: Cluster) -> None:
+    """While the owner stops on SIGTERM, each call at another node is answered with 200."""
+    owner = made.owner()
+    node = made.others()[0]
+    statuses: list[int] = []
+    over = threading.Event()
+
+    def load() -> None:
+        while not over.is_set():
+            statuses.append(made.decide(node, EVENT).status_code)
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    assert owner.process is not None
+    owner.process.send_signal(signal.SIGTERM)
+    assert owner.process.wait(60) == 0
+    made.wait_until_ready()
+    over.set()
+    for thread in threads:
+        thread.join(60)
+    assert made.owner() is not owner
+    assert set(statuses) == {200}
+    owner.start()
+    made.wait_until_ready()
+
+
+def test_an_owner_that_stalls_is_replaced_and_answers_nothing_more(made: Cluster) -> None:
+    """After its lease another one decides; once awake the stalled one hands its calls on."""
+    owner = made.owner()
+    assert owner.process is not None
+    owner.process.send_signal(signal.SIGSTOP)
+    try:
+        node = next(each for each in made.nodes.values() if each is not owner)
+        keyed = {**EVENT, "idempotency_key": "while it stalls"}
+        answers = [made.decide(node, keyed)]
+        while answers[-1].status_code == 503:
+            answers.append(made.decide(node, keyed))
+        assert answers[-1].status_code == 200
+        assert made.owner() is not owner
+    finally:
+        owner.process.send_signal(signal.SIGCONT)
+    made.wait_until_ready()
+    assert made.decide(owner, keyed).content == answers[-1].content
+
+
+def test_strangers_cannot_speak_as_a_node(made: Cluster) -> None:
+    """The port for nodes takes nobody who does not have the key."""
+    with psycopg.connect(made.url) as connection:
+        found = connection.execute("SELECT address FROM cluster_members").fetchone()
+    assert found is not None
+    stranger = ssl.create_default_context()
+    stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+    with (
+        socket.create_connection(split_address(found[0]), timeout=10) as raw,
+        stranger.wrap_socket(raw) as link,
+        suppress(ssl.SSLError),
+    ):
+        # To a fellow node it says first whether it is the owner.
+        assert link.recv(1) == b""
+
+
+class Fellow:
+    """A gateway that speaks to the owner as it likes, with the keys that nodes share."""
+
+    def __init__(self, made: Cluster, run: int, link: int) -> None:
+        owner = made.owner()
+        with psycopg.connect(made.url) as connection:
+            found = connection.execute(
+                "SELECT address FROM cluster_members WHERE name = %s", (owner.name,)
+            ).fetchone()
+        assert found is not None
+        _, calling = contexts(load_keys(owner.directory / "keys").pepper)
+        raw = socket.create_connection(split_address(found[0]), timeout=30)
+        self._link = calling.wrap_socket(raw)
+        self._link.sendall(framed(Hello("fellow", run, link)))
+        self._api_key = made.demo.api_key.encode()
+        self._number = 0
+        assert self._read() == Standing(is_owner=True)
+
+    def ask(self, name: str, target: bytes, body: bytes, *, is_repeated: bool) -> Answered:
+        """Hand a call on, and wait for its answer."""
+        self.send(name, target, body, is_repeated=is_repeated)
+        return self.answer()
+
+    def send(self, name: str, target: bytes, body: bytes, *, is_repeated: bool) -> None:
+        """Hand a call on."""
+        headers = [(b"x-service-api-key", self._api_key), (b"content-type", b"application/json")]
+        asked = Asked("POST", target, headers, body, ("203.0.113.1", 1), "http")
+        call = HandedOn(name, is_repeated, encode(asked))
+        self._number += 1
+        self._link.sendall(framed(Batch("hot", self._number, 0, [call])))
+
+    def answer(self) -> Answered:
+        """The next answer."""
+        outcomes = self._read()
+        assert isinstance(outcomes, Outcomes)
+        assert outcomes.outcomes[0].refusal == ""
+        return decode_answered(outcomes.outcomes[0].answer)
+
+    def is_ended(self) -> bool:
+        """Whether the owner has ended the link."""
+        try:
+            return self._link.recv(1) == b""
+        except OSError:
+            return True
+
+    def close(self) -> None:
+        """End the link."""
+        self._link.close()
+
+    def _read(self) -> Message:
+        size = int.from_bytes(self._exactly(4))
+        return decode(self._exactly(size))
+
+    def _exactly(self, size: int) -> bytes:
+        read = b""
+        while len(read) < size:
+            part = self._link.recv(size - len(read))
+            assert part, "the link ended"
+            read += part
+        return read
+
+
+@pytest.mark.parametrize(
+    ("target", "body"),
+    [
+        (b"/api/v1/runtime/mitigation", orjson.dumps(EVENT)),
+        (b"/api/v1/beacon/event", orjson.dumps(EVENT)),
+        (b"/api/v1/beacon/events", orjson.dumps([EVENT, EVENT, EVENT])),
+    ],
+)
+def test_a_call_that_is_asked_again_is_decided_once(
+    made: Cluster, target: bytes, body: bytes
+) -> None:
+    """Under its id it gets the recorded answer, without an idempotency key of the caller."""
+    fellow = Fellow(made, 1, 1)
+    name = str(uuid7())
+    first = fellow.ask(name, target, body, is_repeated=False)
+    again = fellow.ask(name, target, body, is_repeated=True)
+    assert (first.status, again.status) == (200, 200)
+    assert again.body == first.body
+    other = fellow.ask(str(uuid7()), target, body, is_repeated=True)
+    assert other.status == 200
+    assert other.body != first.body
+    fellow.close()
+
+
+def test_a_call_that_is_asked_twice_at_once_is_decided_once(made: Cluster) -> None:
+    """The second one waits for the outcome of the first."""
+    fellow = Fellow(made, 2, 1)
+    name, body = str(uuid7()), orjson.dumps(EVENT)
+    for is_repeated in (False, True):
+        fellow.send(name, b"/api/v1/runtime/mitigation", body, is_repeated=is_repeated)
+    assert fellow.answer().body == fellow.answer().body
+    fellow.close()
+
+
+def test_a_new_link_ends_the_one_before(made: Cluster) -> None:
+    """Copies of calls that wait in an earlier link come to nothing."""
+    later, earlier = Fellow(made, 3, 2), None
+    try:
+        earlier = Fellow(made, 3, 1)
+        assert earlier.is_ended()
+        newest = Fellow(made, 3, 3)
+        assert later.is_ended()
+        newest.close()
+    finally:
+        later.close()
+        if earlier is not None:
+            earlier.close()

@@ -1,0 +1,242 @@
+"""``make cluster``: three nodes and a database pair on this machine; Ctrl-C stops all of it.
+
+It prints calls that each node answers, also while one of them is killed: a node that ends is
+started again, as a service manager does.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import attrs
+import httpx2 as httpx
+import orjson
+import psycopg
+from tools.database_pair import NEEDED, Pair, pair, programs
+
+from tidegate.server.demo import Demo, make_demo, make_owner
+from tidegate.server.directory.opening import open_directory
+from tidegate.stores import open_store
+
+READY_SECONDS = 60.0
+
+
+@attrs.define
+class Node:
+    """One node."""
+
+    name: str
+    directory: Path
+    url: str
+    base_url: str = ""
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        """What it says."""
+        return self.directory.with_suffix(".log")
+
+    def start(self) -> None:
+        """Start it, and wait until it accepts connections."""
+        command = [sys.executable, "-m", "tidegate", "serve", "--json"]
+        command += ["--server-port", self.base_url.rpartition(":")[2] or "0"]
+        command += ["--store-directory", str(self.directory), "--node-name", self.name]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                # Ctrl-C is for the one who started it, who stops the nodes.
+                start_new_session=True,
+                env={**os.environ, "TIDEGATE_STORE_URL": self.url},
+            )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, self.log.read_text()[-2000:]
+        self.base_url = orjson.loads(line)["base_url"]
+
+    def stop(self) -> None:
+        """Stop it as an operator does."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(READY_SECONDS)
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(READY_SECONDS)
+
+    def is_ready(self) -> bool:
+        """Whether it can reach an owner."""
+        try:
+            return httpx.get(f"{self.base_url}/readyz", timeout=10).status_code == 200
+        except httpx.TransportError:
+            return False
+
+
+@attrs.define
+class Cluster:
+    """Nodes over one database, with the demonstration's tenant."""
+
+    databases: Pair
+    url: str
+    nodes: dict[str, Node]
+    demo: Demo
+
+    def owner(self) -> Node:
+        """The node that the directory has the log at."""
+        with psycopg.connect(self.url) as connection:
+            found = connection.execute("SELECT owner FROM cluster_placements").fetchone()
+        assert found is not None
+        return self.nodes[found[0]]
+
+    def others(self) -> list[Node]:
+        """The nodes that are not the owner."""
+        owner = self.owner()
+        return [each for each in self.nodes.values() if each is not owner]
+
+    def wait_until_ready(self) -> None:
+        """Return when each node that runs can reach an owner."""
+        until = time.monotonic() + READY_SECONDS
+        running = [
+            each
+            for each in self.nodes.values()
+            if each.process is not None and each.process.poll() is None
+        ]
+        while not all(each.is_ready() for each in running):
+            assert time.monotonic() < until, "\n".join(each.log.read_text() for each in running)
+            time.sleep(0.05)
+
+    def decide(self, node: Node, body: object, path: str = "runtime/mitigation") -> httpx.Response:
+        """A hot call at a node."""
+        return httpx.post(
+            f"{node.base_url}/api/v1/{path}",
+            content=orjson.dumps(body),
+            headers={
+                "x-service-api-key": self.demo.api_key,
+                "content-type": "application/json",
+            },
+            timeout=30,
+        )
+
+
+def shared(first: Path, to: Path) -> Path:
+    """A directory of a further node, as an operator makes it."""
+    to.mkdir(mode=0o700)
+    shutil.copytree(first / "keys", to / "keys")
+    shutil.copy(first / "identity", to)
+    return to
+
+
+@contextmanager
+def cluster(directory: Path, names: str = "abc") -> Iterator[Cluster]:
+    """A cluster that runs as long as the block does.
+
+    Args:
+        directory: of the nodes' directories and logs.
+        names: a letter for each node.
+    """
+    with pair() as databases:
+        url = databases.url(databases.emptied())
+        first = directory / names[0]
+        keys = open_directory(first, url=url)
+        store = open_store(url)
+        token = make_owner(store, keys)
+        store.close()
+        nodes = {names[0]: Node(names[0], first, url)}
+        for name in names[1:]:
+            nodes[name] = Node(name, shared(first, directory / name), url)
+        made = Cluster(databases, url, nodes, Demo("", "", "", "", ""))
+        try:
+            for node in nodes.values():
+                node.start()
+            made.wait_until_ready()
+            made.demo = make_demo(nodes[names[-1]].base_url, token)
+            yield made
+        finally:
+            for node in nodes.values():
+                node.kill()
+
+
+EVENT = {
+    "request": {
+        "method": "GET",
+        "path": "/.env",
+        "host": "shop.example",
+        "client_ip": "203.0.113.9",
+    }
+}
+WATCH_SECONDS = 0.5
+
+
+def curl_line(base_url: str, api_key: str) -> str:
+    """A call of a node."""
+    return (
+        f"curl --silent --show-error --fail {base_url}/api/v1/runtime/mitigation"
+        f" -H 'x-service-api-key: {api_key}' -H 'content-type: application/json'"
+        f" -d {shlex.quote(orjson.dumps(EVENT).decode())}"
+    )
+
+
+def main() -> None:
+    """Run a cluster until Ctrl-C or SIGTERM."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if programs() is None:
+        sys.exit(f"PostgreSQL {NEEDED} or newer is needed: install it from the distribution")
+    with tempfile.TemporaryDirectory(prefix="tidegate-cluster-") as directory:
+        try:
+            with cluster(Path(directory)) as made:
+                _say(made, Path(directory))
+                _watch(made)
+        except KeyboardInterrupt:
+            pass
+    print("stopped", flush=True)
+
+
+def _say(made: Cluster, directory: Path) -> None:
+    lines = [
+        f"three nodes, with logs in {directory}; stop with Ctrl-C",
+        "",
+        f"console  {made.owner().base_url}/console/#access_token={made.demo.owner_token}",
+        f"status   tidegate cluster status --store-url '{made.url}'",
+        "",
+        "one event in, one decision out, at each node:",
+        "",
+    ]
+    for node in made.nodes.values():
+        assert node.process is not None
+        kill = f"kill -9 {node.process.pid}"
+        lines += [f"# node {node.name}, which ends with: {kill}"]
+        lines += [curl_line(node.base_url, made.demo.api_key), ""]
+    print("\n".join(lines), flush=True)
+
+
+def _watch(made: Cluster) -> None:
+    """Start nodes again that ended, until Ctrl-C."""
+    try:
+        while True:
+            for node in made.nodes.values():
+                if node.process is not None and node.process.poll() is not None:
+                    print(f"node {node.name} ended and is started again", flush=True)
+                    node.start()
+                    assert node.process is not None
+                    print(f"node {node.name} is process {node.process.pid} now", flush=True)
+            time.sleep(WATCH_SECONDS)
+    finally:
+        for node in made.nodes.values():
+            node.stop()
+
+
+if __name__ == "__main__":
+    main()
