@@ -1,8 +1,8 @@
 """``python -m benchmarks.server.nodes``: how long callers wait when the owner changes.
 
-Three nodes, a database pair, one caller at each node that is not the owner, which asks again at once.
-The pause of an event is the longest time between two answers at any of these nodes around it.  The
-same run compares a call at a gateway with one at the owner, in pairs.
+Three nodes, a database pair, and one caller at each node that is not the owner, which asks again at
+once.  The pause of an event is the longest time between two answers at any of these nodes around
+it.  The same run compares a call at a gateway with one at the owner, in pairs.
 """
 
 from __future__ import annotations

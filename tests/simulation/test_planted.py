@@ -1,0 +1,19 @@
+"""A simulation that finds nothing proves something only if it finds what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+from tests.simulation.planted import FAULTS
+from tests.simulation.schedule import run
+
+WITHIN = dict.fromkeys(FAULTS, 50) | {"lease by wall clock": 400}
+"""Seeds within which each fault is known to be found."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault: str) -> None:
+    """One of the first seeds finds it, where the product has no violation."""
+    results = (run(seed, FAULTS[fault]) for seed in range(WITHIN[fault]))
+    found = next((result for result in results if result.violation is not None), None)
+    assert found is not None
+    assert run(found.seed).violation is None
