@@ -42,7 +42,9 @@ def places(service: Service) -> dict[str, str]:
     policy = first(service, "policies", "policy_id")
     action = first(service, "actions", "action_id")
     decision = first(service, "decisions?action=block", "decision_id")
-    entity = first(service, "active-mitigations", "entity_id")
+    held = service.control("GET", f"/tenants/{service.tenant_id}/active-mitigations?limit=500")
+    # Windows count addresses.
+    entity = next(each["entity_id"] for each in held.json() if each["definition"] == "address")
     definition = first(service, "entity-definitions", "entity_definition_id")
     of_objects = {
         "decision": f"decisions/{decision}",

@@ -34,6 +34,7 @@ class Checker:
     Attributes:
         reference: the engine that never stops.
         seq: number of the last decision that it made too.
+        partition: in which the tenant lives, alone.
         revoked: passes that a Block revoked.
         ended: numbers of the lines in which an operator revoked one.
         logged: by idempotency key, the id of the decision and the answer.
@@ -41,6 +42,7 @@ class Checker:
 
     tenant_id: UUID
     document: dict[str, object]
+    partition: int = 0
     reference: Engine = attrs.field(init=False)
     seq: int = 0
     revoked: int = 0
@@ -56,7 +58,7 @@ class Checker:
         Raises:
             AssertionError: something is lost, there twice, or wrong.
         """
-        engine = reading_engine(database)
+        engine = reading_engine(database, self.partition)
         try:
             with engine.connect() as connection:
                 assert connection.execute(text("PRAGMA integrity_check")).scalar() == "ok"

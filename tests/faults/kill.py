@@ -21,7 +21,7 @@ from uuid import UUID
 import attrs
 import click
 import httpx2 as httpx
-from tests.faults import visitors
+from tests.faults import kill_workers, visitors
 from tests.faults.check import Checker
 from tests.faults.load import (
     CONNECTIONS,
@@ -204,12 +204,29 @@ def run(cycles: int, seed: int) -> Run:
     return made
 
 
+def _say(made: kill_workers.Run) -> None:
+    total = sum(each.total for each in made.residents)
+    click.echo(
+        f"{total} acknowledged, {made.kills} workers killed, {made.restarts} times with their"
+        " parent: none lost, none twice, none changed, and no other partition refused"
+    )
+    click.echo(
+        f"all answered again after {statistics.median(made.away):.2f} s, at most"
+        f" {max(made.away):.2f} s"
+    )
+
+
 @click.command()
 @click.option("--cycles", default=200, show_default=True)
 @click.option("--seed", type=int, help="Draws of the run; by default of the clock.")
-def main(cycles: int, seed: int | None) -> None:
+@click.option("--workers", default=1, show_default=True, help="Server workers, any of which dies.")
+def main(cycles: int, seed: int | None, workers: int) -> None:
     """Kill the server again and again, and compare."""
-    made = run(cycles, time.time_ns() % 1_000_000 if seed is None else seed)
+    seed = time.time_ns() % 1_000_000 if seed is None else seed
+    if workers > 1:
+        _say(kill_workers.run(cycles, seed, workers))
+        return
+    made = run(cycles, seed)
     slowest = max(made.ready)
     click.echo(
         f"{made.acknowledged} acknowledged over {cycles} cycles, {made.stops} of them stops:"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,11 +18,12 @@ from tidegate.stores import (
     retention,
 )
 from tidegate.stores.decision_log import log
+from tidegate.stores.decision_log.partition_log import PartitionLog, PostgresqlLog
 from tidegate.stores.directory.claims import claim_database
 from tidegate.stores.index import idempotency
 from tidegate.stores.objects import tenants
 from tidegate.stores.postgresql import PostgresqlStore
-from tidegate.stores.rows.postgresql import connect, shown
+from tidegate.stores.rows.postgresql import connect, shown, writing_engine
 from tidegate.testing.store_contract.contract import StoreContract
 from tidegate.testing.store_contract.examples import (
     TENANT,
@@ -35,6 +36,7 @@ from tidegate.testing.store_contract.examples import (
     put,
     tenant,
 )
+from tidegate.testing.store_contract.partition_log import Connect, PartitionLogContract
 
 if TYPE_CHECKING:
     from tools.database_pair import Pair
@@ -55,6 +57,25 @@ class TestPostgresqlStore(StoreContract):
     def open_store(self) -> OpenStore:
         """Opens the database."""
         return PostgresqlStore
+
+
+class TestPostgresqlLog(PartitionLogContract):
+    """The log on PostgreSQL with a synchronous standby keeps the contract of a partition's log."""
+
+    @pytest.fixture
+    def url(self, postgresql: Pair) -> str:
+        """A database of its own."""
+        return postgresql.url(postgresql.emptied())
+
+    @pytest.fixture
+    def connect(self) -> Connect:
+        """Opens a connection that writes."""
+        return lambda url: writing_engine(url).connect()
+
+    @pytest.fixture
+    def make_log(self) -> Callable[[], PartitionLog]:
+        """Makes the log of the first partition."""
+        return lambda: PostgresqlLog(0)
 
 
 @pytest.fixture
@@ -205,7 +226,7 @@ def test_a_number_is_not_taken_twice(owner: PostgresqlStore, url: str) -> None:
             "INSERT INTO decision_log SELECT 2, tenant_id, count, received_at_ns, first_id,"
             " last_id, index_body, body, checksum, previous_seq FROM decision_log"
         )
-    with pytest.raises(StoreUnavailableError, match="duplicate key"):
+    with pytest.raises(StoreUnavailableError, match="already"):
         done(owner.append([entry(2), entry(3)]))
     assert numbers(url) == [1, 2]
     # It was refused for certain: the owner stays, and goes on behind what it finds.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import attrs
@@ -23,6 +23,8 @@ from tidegate.stores import (
 )
 from tidegate.stores.committing import rows
 from tidegate.stores.decision_log import lines, log, snapshots
+from tidegate.stores.decision_log.partition_log import PartitionLog, SqliteLog
+from tidegate.stores.directory.partitions import is_made, make_partition
 from tidegate.stores.index import derived, results
 from tidegate.stores.objects import tenants
 from tidegate.stores.rows import connections
@@ -39,6 +41,7 @@ from tidegate.testing.store_contract.examples import (
     put,
     tenant,
 )
+from tidegate.testing.store_contract.partition_log import Connect, PartitionLogContract
 
 Url = str
 
@@ -70,6 +73,33 @@ class TestPartition(StoreContract):
     def open_store(self) -> OpenStore:
         """Opens the partition."""
         return open_partition
+
+
+@pytest.mark.parametrize("number", [0, 1])
+class TestSqliteLog(PartitionLogContract):
+    """The log in a file keeps the contract of a partition's log, in the database and beside it."""
+
+    @pytest.fixture
+    def url(self, tmp_path: Path) -> str:
+        """A file in a directory of its own."""
+        return f"sqlite:///{tmp_path}/data/tidegate.db"
+
+    @pytest.fixture
+    def connect(self, number: int) -> Connect:
+        """Opens a connection that writes."""
+
+        def opened(url: str) -> Connection:
+            database = connections.database_path(url)
+            if number and not is_made(database, number):
+                make_partition(database, number, b"i" * 16)
+            return connections.writing_engine(database, number).connect()
+
+        return opened
+
+    @pytest.fixture
+    def make_log(self, number: int) -> Callable[[], PartitionLog]:
+        """Makes the log of the partition."""
+        return lambda: SqliteLog(number)
 
 
 class TestSqliteStore(StoreContract):

@@ -5,6 +5,7 @@ StoreError
 │   ├── StoreBusyError     too much waits already; the work was not taken
 │   ├── HeldError           another process owns the data directory
 │   ├── FencedError         another process became the owner; nothing of the work was taken
+│   ├── TakenNumberError    the log goes on after another number than the append
 │   ├── UnknownOutcomeError nobody can tell whether the work was kept
 │   └── DamagedDatabaseError a page of the database is not what was written
 ├── ConflictError          another object has the name, or refers to the object
@@ -66,6 +67,12 @@ class FencedError(StoreUnavailableError):
     """Another process has begun a new epoch: this one is the owner no more."""
 
     code = "fenced"
+
+
+class TakenNumberError(StoreUnavailableError):
+    """The number that an append begins with is in the log already."""
+
+    code = "taken-number"
 
 
 class UnknownOutcomeError(StoreUnavailableError):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidegate.stores.base import StoreStatistics, StoreUnavailableError
 from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
-from tidegate.stores.decision_log.log import pack, row_checksum
+from tidegate.stores.decision_log.partition_log import log_row
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
 from tidegate.stores.index.deriving import Deriver
 from tidegate.stores.objects import audit, daemons
@@ -28,25 +28,24 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
     from tidegate.stores.decision_log.gaps import LogGap
+    from tidegate.stores.decision_log.partition_log import PartitionLog
     from tidegate.stores.objects.audit import AuditEntry
 
 T = TypeVar("T")
-
-LOG_COLUMNS = (
-    "first_seq, tenant_id, count, received_at_ns, first_id, last_id, index_body, body, checksum,"
-    " previous_seq"
-)
 
 
 class CommittingStore(ABC):
     """A :class:`~tidegate.stores.base.Store` over one writing connection.
 
-    A form of it opens its database and sets ``_read_engine``, ``_queue`` and ``_deriver``.
+    A form of it opens its database and sets ``_read_engine``, ``_queue``, ``_deriver`` and
+    ``log``.
     """
 
     _read_engine: Engine
     _queue: GroupCommit
     _deriver: Deriver
+    log: PartitionLog
+    """The log that this store appends to."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic, partition: int = 0) -> None:
         self.partition = partition
@@ -151,10 +150,6 @@ class CommittingStore(ABC):
         """Let no other process append, from the first append on."""
 
     @abstractmethod
-    def _insert_log(self, writer: Connection, rows: list[tuple[Any, ...]]) -> None:
-        """Write rows of the log; outside a transaction the statement is one of its own."""
-
-    @abstractmethod
     def _last_row(self, writer: Connection, tenant_id: UUID) -> int:
         """The first number of a tenant's last row; 0 without any."""
 
@@ -246,21 +241,14 @@ class CommittingStore(ABC):
         made: list[tuple[Any, ...]] = []
         for tenant_id, blocks in by_tenant.items():
             for part in rows(blocks):
-                entries = sum(block.count for block in part)
-                newest = max(block.received_at_ns for block in part)
-                least = min(block.first_id for block in part)
-                greatest = max(block.last_id for block in part)
-                index = pack([block.index for block in part], b",")
-                body = pack([block.lines for block in part], b"\n")
                 previous = self._last_rows.get(tenant_id)
                 if previous is None:
                     previous = self._last_row(writer, tenant_id)
-                row = (seq + 1, tenant_id.bytes, entries, newest, least, greatest, index, body)
-                made.append((*row, row_checksum(*row, previous), previous))
+                made.append(log_row(seq + 1, part, previous))
                 self._last_rows[tenant_id] = seq + 1
-                seq += entries
+                seq += sum(block.count for block in part)
         if made:
-            self._insert_log(writer, made)
+            self.log.append(writer, made[0][0] - 1, made)
         return seq
 
     def _run_in_savepoint(self, writer: Connection, work: Write) -> None:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from psycopg.pq import TransactionStatus
 
 from tidegate.stores import migrations
 from tidegate.stores.base import FencedError, Standby, StoreUnavailableError, UnknownOutcomeError
-from tidegate.stores.committing import LOG_COLUMNS, CommittingStore
+from tidegate.stores.committing import CommittingStore
 from tidegate.stores.decision_log.log import last_seq
+from tidegate.stores.decision_log.partition_log import PostgresqlLog
 from tidegate.stores.directory.claims import PARTITION, Claim, claim_database
 from tidegate.stores.group_commit import GroupCommit
 from tidegate.stores.index import derived
@@ -42,20 +43,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-ROW_PLACES = (
-    "(%s::int8, %s::bytea, %s::int4, %s::int8, %s::bytea, %s::bytea, %s::bytea, %s::bytea, "
-)
-ROW_PLACES += "%s::int8, %s::int8)"
-INSERT_LOG = (
-    f"INSERT INTO decision_log ({LOG_COLUMNS}) SELECT new.* FROM (VALUES {{rows}}) AS new,"  # noqa: S608
-    " partitions AS owned WHERE owned.partition_id = %s AND owned.epoch = %s FOR SHARE OF owned"
-)
-OWNED = "SELECT 1 FROM partitions WHERE partition_id = %s AND epoch = %s FOR SHARE"
-BEGIN_EPOCH = (
-    "UPDATE partitions SET epoch = epoch + 1, owner = %s WHERE partition_id = %s RETURNING epoch"
-)
 LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id = %s"
-TAKEN_OVER = "another process became the owner of the log"
 
 
 class PostgresqlStore(CommittingStore):
@@ -96,7 +84,7 @@ class PostgresqlStore(CommittingStore):
         self._write_engine = writing_engine(url)
         self._read_engine = reading_engine(url)
         self._lock = lock
-        self._epoch: int | None = None
+        self.log = PostgresqlLog(PARTITION)
         self._warnings: list[str] = []
         with translated():
             self._open()
@@ -147,8 +135,7 @@ class PostgresqlStore(CommittingStore):
     def _begin_epoch(self, lock: Claim) -> None:
         """Begin an epoch of this process: it waits for what the one before has under way."""
         writer = self._connection()
-        driver = driver_connection(writer)
-        (self._epoch,) = driver.execute(BEGIN_EPOCH, (lock.description(), PARTITION)).fetchone()
+        self.log.claim(writer, lock.description())
         # The one before may have appended since this store was opened.
         self._read_position(writer)
         writer.rollback()
@@ -175,23 +162,14 @@ class PostgresqlStore(CommittingStore):
     def _claim_log(self) -> None:
         if self._end is not None:
             raise self._end
-        if self._epoch is None:
+        if self.log.epoch is None:
             self._lock = self._lock or claim_database(self.url)
             self._begin_epoch(self._lock)
 
     def _begun(self, writer: Connection) -> None:
         """Let an owner that was replaced change nothing any more; others change no log."""
-        if self._epoch is not None:
-            owned = driver_connection(writer).execute(OWNED, (PARTITION, self._epoch))
-            if owned.fetchone() is None:
-                raise FencedError(TAKEN_OVER)
-
-    def _insert_log(self, writer: Connection, rows: list[tuple[Any, ...]]) -> None:
-        statement = INSERT_LOG.format(rows=", ".join([ROW_PLACES] * len(rows)))
-        values = [each for row in rows for each in row]
-        taken = driver_connection(writer).execute(statement, (*values, PARTITION, self._epoch))
-        if taken.rowcount != len(rows):
-            raise FencedError(TAKEN_OVER)
+        if self.log.epoch is not None:
+            self.log.check(writer)
 
     def _last_row(self, writer: Connection, tenant_id: UUID) -> int:
         found: int
@@ -219,7 +197,7 @@ class PostgresqlStore(CommittingStore):
             return error
         else:
             return StoreUnavailableError(reason(error))
-        if self._epoch is not None and self._end is None:
+        if self.log.epoch is not None and self._end is None:
             self._end_with(failure)
         return failure
 

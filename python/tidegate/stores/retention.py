@@ -13,8 +13,8 @@ from uuid import UUID
 from sqlalchemy import delete, func, select, tuple_
 
 from tidegate.stores.decision_log.decisions import oldest_id
+from tidegate.stores.decision_log.partition_log import drop
 from tidegate.stores.index.results import MINUTE_NS
-from tidegate.stores.rows.counters import PRUNED_SEQ, counter, set_counter
 from tidegate.stores.rows.tables import (
     challenge_sessions,
     decision_log,
@@ -92,8 +92,7 @@ def prune(
         last = end
         entries += row.entries
     if seqs:
-        connection.execute(delete(decision_log).where(decision_log.c.first_seq.in_(seqs)))
-        set_counter(connection, PRUNED_SEQ, max(last, counter(connection, PRUNED_SEQ)))
+        drop(connection, seqs, last)
     jobs = (
         select(replay_jobs.c.job_id)
         .where(replay_jobs.c.tenant_id == tenant_id, replay_jobs.c.finished_at_ns < before_ns)

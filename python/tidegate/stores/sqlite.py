@@ -12,17 +12,18 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pysqlite3 import dbapi2
 from sqlalchemy import delete
 
 from tidegate.stores import migrations
 from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.committing import LOG_COLUMNS, CommittingStore
+from tidegate.stores.committing import CommittingStore
 from tidegate.stores.decision_log import gaps
 from tidegate.stores.decision_log.gaps import LogGap
 from tidegate.stores.decision_log.log import last_seq
+from tidegate.stores.decision_log.partition_log import SqliteLog
 from tidegate.stores.decision_log.snapshots import newest_seq
 from tidegate.stores.directory.lock import Lock, claim
 from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
@@ -60,7 +61,6 @@ log = logging.getLogger("tidegate")
 
 NEEDED_BYTES = 1024 * 1024
 """Free bytes on the disk before writing is resumed: the size of a full group."""
-INSERT_LOG = f"INSERT INTO decision_log ({LOG_COLUMNS}) VALUES "  # noqa: S608 - names of ours
 COUNT_SHARED_CHANGE = f"UPDATE {SHARED}.store_meta SET value = value + 1 WHERE name = '{CHANGES}'"  # noqa: S608
 SHARED_CHANGES = f"SELECT value FROM {SHARED}.store_meta WHERE name = '{CHANGES}'"  # noqa: S608
 _AUDIT = ", ".join(f'"{each.name}"' for each in audit_written.columns)
@@ -109,9 +109,11 @@ class SqliteStore(CommittingStore):
         self._appends = lock is not None
         self._log_id = 0
         self._mark: Mark | None = None
+        self.log = SqliteLog(partition)
         with translated():
             self._open()
             if lock is not None:
+                self.log.claim(self._connection(), lock.description())
                 self._find_end()
                 self._keep_mark()
                 self._mend_audit()
@@ -232,9 +234,9 @@ class SqliteStore(CommittingStore):
             if shutil.disk_usage(self.path.parent).free < NEEDED_BYTES:
                 self._checkpoint()
                 raise StoreUnavailableError("the disk is full")
+            self._open()
             if self._appends:
                 self._claim_log()
-            self._open()
             self._seen_changes = seen
             self._mend_audit()
             with self._connection().begin():
@@ -244,11 +246,11 @@ class SqliteStore(CommittingStore):
     def _claim_log(self) -> None:
         """Let no other process append, from the first append on."""
         self._appends = True
-        if self._lock is None:
-            self._lock = claim(self.path)
+        if self.log.epoch is None:
+            self._lock = self._lock or claim(self.path)
             # Another may have appended since this store was opened.
-            self._committed_seq = last_seq(self._connection())
-            self._connection().rollback()
+            self._committed_seq = self.log.claim(self._connection(), self._lock.description())
+            self._last_rows.clear()
             self._keep_mark()
 
     def _count_change(self, writer: Connection) -> None:
@@ -282,12 +284,6 @@ class SqliteStore(CommittingStore):
         """Make the room of the log file usable again, as far as readers and the disk allow."""
         with suppress(dbapi2.Error, StoreUnavailableError):
             driver_connection(self._connection()).execute("PRAGMA wal_checkpoint(PASSIVE)")
-
-    def _insert_log(self, writer: Connection, rows: list[tuple[Any, ...]]) -> None:
-        places = ",".join(["(?,?,?,?,?,?,?,?,?,?)"] * len(rows))
-        driver_connection(writer).execute(
-            INSERT_LOG + places, [each for row in rows for each in row]
-        )
 
     def _last_row(self, writer: Connection, tenant_id: UUID) -> int:
         found: int

@@ -1,9 +1,14 @@
-"""``python -m tests.console.commands.pictures DIR``: every page, at each width, in each theme."""
+"""Pictures of the console.
+
+``python -m tests.console.commands.pictures DIR`` takes every page, at each width, in each theme.
+``python -m tests.console.commands.pictures --documented`` makes those of the documentation anew.
+"""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable, Container
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
@@ -14,6 +19,10 @@ from tests.service.service_process import stop
 
 WIDTHS = (320, 768, 1440)
 HEIGHT = 900
+DOCUMENTED = ("overview", "traffic", "decision", "entity", "policies", "policy", "catalog")
+"""Pages that the documentation shows."""
+SMALL = {"width": 1_280, "height": 800}
+PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
 
 
 def take(page: Page, name: str, directory: Path) -> None:
@@ -26,12 +35,25 @@ def take(page: Page, name: str, directory: Path) -> None:
         page.screenshot(path=directory / f"{name}-{width}-dark.png", full_page=True)
 
 
-def main(directory: Path, wanted: list[str]) -> None:
+def take_small(page: Page, name: str, directory: Path) -> None:
+    """The one picture of a page that the documentation has."""
+    page.set_viewport_size(SMALL)
+    page.emulate_media(color_scheme="light")
+    address = page.url
+    page.goto("about:blank")
+    page.goto(f"{address}#range=15m")
+    page.wait_for_load_state("networkidle")
+    page.get_by_text("Loading …").wait_for(state="detached")
+    page.screenshot(path=directory / f"{name}.png")
+
+
+def main(directory: Path, wanted: Container[str], taken: Callable[[Page, str, Path], None]) -> None:
     """Start a demonstration, and take pictures of its pages.
 
     Args:
         directory: where they go.
         wanted: names of pages; all when it is empty.
+        taken: takes the pictures of the page that is shown, under a name, into the directory.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with (
@@ -48,9 +70,12 @@ def main(directory: Path, wanted: list[str]) -> None:
         for name, path in places(service).items():
             if not wanted or name in wanted:
                 open_place(page, path)
-                take(page, name, directory)
+                taken(page, name, directory)
         stop(service.process)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    if sys.argv[1] == "--documented":
+        main(PICTURES, DOCUMENTED, take_small)
+    else:
+        main(Path(sys.argv[1]), sys.argv[2:], take)

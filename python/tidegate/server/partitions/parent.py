@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate.server.logging import log
+from tidegate.server.workers.worker import inherit_origin, start_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +72,7 @@ class Parent:
             The exit code of the process: 0, or that of a worker that could not start at first.
         """
         code = 0
+        start_origin()
         with self._signals():
             while True:
                 self._start_due()
@@ -136,6 +138,7 @@ class Parent:
         for each in _STOPS:
             signal.signal(each, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+        inherit_origin()
         alive, kept = self._alive
         os.close(kept)
         threading.Thread(target=_stop_without, args=(alive,), daemon=True).start()

@@ -53,12 +53,16 @@ class Lock:
 
     def describe(self, address: str | None = None) -> None:
         """Write down the holder, for processes that are refused."""
-        holder = Holder(os.getpid(), socket.gethostname(), self._since, address)
-        content = orjson.dumps(attrs.asdict(holder))
+        content = self.description(address).encode()
         # A full disk costs the description, not the lock.
         with contextlib.suppress(OSError):
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, content, 0)
+
+    def description(self, address: str | None = None) -> str:
+        """The holder as text."""
+        holder = Holder(os.getpid(), socket.gethostname(), self._since, address)
+        return orjson.dumps(attrs.asdict(holder)).decode()
 
     def share(self) -> None:
         """Let processes that are forked from this one hold it too: it is free when all are gone."""

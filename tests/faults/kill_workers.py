@@ -1,0 +1,243 @@
+"""Server workers killed under load: any of them, several, all of them, or all with their parent.
+
+Each partition has one tenant, and each tenant its own load and its own comparison with an engine
+that never stopped.  While a worker is away, the tenants of the others must not be refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import attrs
+import click
+from tests.faults.check import Checker
+from tests.faults.load import Acknowledged, Call, Connection, send
+from tests.faults.target import UNLIMITED, Target
+from tests.faults.traffic import Traffic, definitions
+
+from tidegate.stores.directory.lock import lock_path, read_holder
+
+CONNECTIONS = 6
+"""Of each tenant; each connection ends up at any of the workers."""
+EARLIEST, LATEST = 0.1, 1.0
+"""Seconds into the load."""
+AFTER_SECONDS = 0.5
+"""How long the load goes on once all answer again."""
+REPLAYED = 60
+WAIT_SECONDS = 60.0
+SNAPSHOT_EVERY = 1_000
+
+
+@attrs.define
+class Resident:
+    """The tenant of a partition, and what came of its calls in this cycle."""
+
+    partition: int
+    tenant_id: str
+    api_key: str
+    checker: Checker
+    acknowledged: list[Acknowledged] = attrs.field(factory=list)
+    unknown: list[Call] = attrs.field(factory=list)
+    refused: list[tuple[int, bytes]] = attrs.field(factory=list)
+    total: int = 0
+
+
+@attrs.define
+class Run:
+    """Cycles on one data directory."""
+
+    target: Target
+    seed: int
+    residents: list[Resident]
+    kills: int = 0
+    restarts: int = 0
+    away: list[float] = attrs.field(factory=list)
+    """Seconds from a kill until all partitions answered again."""
+
+    @classmethod
+    def make(cls, directory: Path, seed: int, workers: int) -> Run:
+        """Start a server, with a tenant in each partition."""
+        settings = {
+            "TIDEGATE_STORE_SNAPSHOT_EVERY": str(SNAPSHOT_EVERY),
+            "TIDEGATE_SERVER_WORKERS": str(workers),
+            "TIDEGATE_WORKERS_PROCESSES": "1",
+        }
+        target = Target.make(directory / "data", directory / "log", settings)
+        residents = [
+            Resident(
+                0,
+                target.tenant_id,
+                target.api_key,
+                Checker(UUID(target.tenant_id), target.document),
+            )
+        ]
+        for number in range(1, workers):
+            name = f"Faults {number}"
+            made = target.control("POST", "/tenants", {"name": name}).json()["tenant_id"]
+            document = definitions(made, name, 0)
+            target.control("PUT", f"/tenants/{made}/definitions", document)
+            wanted = {"name": "load", "rate_limit_per_minute": UNLIMITED}
+            key = target.control("POST", f"/tenants/{made}/api-keys", wanted).json()["key"]
+            checker = Checker(UUID(made), document, partition=number)
+            residents.append(Resident(number, made, key, checker))
+        return cls(target, seed, residents)
+
+    def cycle(self, number: int) -> None:
+        """Load, kill, wait for the others and the replaced, compare.
+
+        Raises:
+            AssertionError: a promise is broken.
+        """
+        draw = random.Random(self.seed * 1_000_003 + number)
+        asyncio.run(self._load(draw))
+        for each in self.residents:
+            asyncio.run(self._again(each, draw))
+            each.total += len(each.acknowledged)
+            each.checker.check(self.target.database, each.acknowledged)
+            each.acknowledged, each.unknown, each.refused = [], [], []
+
+    def close(self) -> None:
+        """End the server, however it stands."""
+        if self.target.process is not None and self.target.process.poll() is None:
+            self.target.end(signal.SIGTERM)
+
+    def owner(self, partition: int) -> int:
+        """The process that owns a partition."""
+        found = read_holder(lock_path(self.target.directory / f"tidegate-{partition}.db")).pid
+        assert found is not None
+        return found
+
+    async def _load(self, draw: random.Random) -> None:
+        ending = asyncio.Event()
+        loads = []
+        for each in self.residents:
+            calls = _calls(Traffic(draw.getrandbits(40)))
+            sending = [self._send(each, calls, ending) for _ in range(CONNECTIONS)]
+            loads += [asyncio.create_task(one) for one in sending]
+        await asyncio.sleep(draw.uniform(EARLIEST, LATEST))
+        count = len(self.residents)
+        kind = draw.choice(("one", "one", "some", "all", "parent"))
+        victims = range(count)
+        if kind in ("one", "some"):
+            victims = draw.sample(victims, 1 if kind == "one" else draw.randint(1, count - 1))
+        owners = {each: self.owner(each) for each in victims}
+        killed_at = time.monotonic()
+        if kind == "parent":
+            self.restarts += 1
+            ending.set()
+            await asyncio.to_thread(self.target.end, signal.SIGKILL)
+        for process in owners.values():
+            self.kills += 1
+            os.kill(process, signal.SIGKILL)
+        if kind == "parent":
+            await asyncio.gather(*loads)
+            await asyncio.to_thread(_gone, list(owners.values()))
+            await asyncio.to_thread(self.target.start)
+        for each in self.residents:
+            await self._answers(each)
+        self.away.append(time.monotonic() - killed_at)
+        if kind != "parent":
+            await asyncio.sleep(AFTER_SECONDS)
+            ending.set()
+            await asyncio.gather(*loads)
+        for each in self.residents:
+            assert all(status == 503 for status, _ in each.refused), each.refused[-1]
+            if each.partition not in victims:
+                assert not each.refused, f"partition {each.partition}: {each.refused[-1]}"
+
+    async def _send(self, to: Resident, calls: Iterator[Call], ending: asyncio.Event) -> None:
+        """One connection after the other: who has it may be killed."""
+        base_url = self.target.base_url
+        connection = Connection(base_url, to.api_key)
+        while not ending.is_set():
+            call = next(calls)
+            try:
+                status, headers, answer = await connection.post(call.path, call.body)
+            except OSError:
+                to.unknown.append(call)
+                connection.close()
+                await asyncio.sleep(0.01)
+                continue
+            if status == 200:
+                to.acknowledged.append(
+                    Acknowledged(call, answer, "idempotency-replayed" in headers)
+                )
+            else:
+                to.unknown.append(call)
+                to.refused.append((status, answer))
+                await asyncio.sleep(0.01)
+        connection.close()
+
+    async def _answers(self, of: Resident) -> None:
+        """Wait until a partition decides again."""
+        end = time.monotonic() + WAIT_SECONDS
+        call = Call(*Traffic(time.time_ns()).next())
+        while time.monotonic() < end:
+            outcome = await send(self.target.base_url, of.api_key, [call], connections=1)
+            if outcome.acknowledged:
+                of.acknowledged += outcome.acknowledged
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError(f"partition {of.partition} does not answer: {outcome.refused}")
+
+    async def _again(self, of: Resident, draw: random.Random) -> None:
+        """Send once more what was not answered, and some of what was."""
+        address = self.target.base_url, of.api_key
+        known = draw.sample(of.acknowledged, min(len(of.acknowledged), REPLAYED))
+        known += of.acknowledged[-REPLAYED:]
+        outcome = await send(*address, [made.call for made in known])
+        assert not outcome.refused, outcome.refused
+        assert not outcome.unknown
+        answers = {made.call.key: made.answer for made in known}
+        for made in outcome.acknowledged:
+            assert made.is_replayed, f"{made.call.key} was decided again"
+            assert made.answer == answers[made.call.key], f"{made.call.key} has another answer"
+        later = await send(*address, of.unknown, connections=1)
+        assert not later.refused, later.refused
+        assert len(later.acknowledged) == len(of.unknown)
+        of.acknowledged += later.acknowledged
+
+
+def _calls(traffic: Traffic) -> Iterator[Call]:
+    while True:
+        yield Call(*traffic.next())
+
+
+def _gone(processes: list[int]) -> None:
+    """Wait until processes are gone, whose parent is not this one."""
+    end = time.monotonic() + WAIT_SECONDS
+    while any(Path(f"/proc/{each}").exists() for each in processes):
+        assert time.monotonic() < end, "a killed worker is still there"
+        time.sleep(0.01)
+
+
+def run(cycles: int, seed: int, workers: int) -> Run:
+    """Run cycles in a temporary directory, one line each.
+
+    Raises:
+        AssertionError: a promise is broken; the message names the seed and the cycle.
+    """
+    with tempfile.TemporaryDirectory(prefix="tidegate-kill-workers-") as directory:
+        click.echo(f"seed {seed}: {cycles} cycles, {workers} workers")
+        made = Run.make(Path(directory), seed, workers)
+        try:
+            for number in range(cycles):
+                made.cycle(number)
+                totals = [each.total for each in made.residents]
+                click.echo(
+                    f"  {number + 1}: {totals} acknowledged, {made.kills} killed,"
+                    f" all answered after {made.away[-1]:.2f} s"
+                )
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}, cycle {number + 1}: {error}") from error
+        finally:
+            made.close()
+    return made
