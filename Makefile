@@ -10,7 +10,7 @@ RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml C
 CONSOLE := python/tidegate/console/assets/index.html
 CONSOLE_SOURCES := $(shell find console -path console/node_modules -prune -o -type f -print) tools/console.py
 
-.PHONY: run cluster console console-if-possible test rust-tests kill-test counts-test restart-test damage-test \
+.PHONY: run cluster cluster-test simulate console console-if-possible test rust-tests kill-test counts-test restart-test damage-test \
 	attack fuzz-api hostile-test newcomer-test check agree bench conformance sizes wheels docs clean
 
 run: .venv/built console-if-possible ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
@@ -46,8 +46,15 @@ attack: .venv/built        ## what a hostile tenant or a stranger can do to the 
 counts-test: .venv/built   ## all traffic through a server; each place that counts has the same numbers
 	$(BIN)/python -m benchmarks.counts
 
+SEEDS ?= 100000
+simulate: .venv/built      ## the logic of a cluster, a schedule of faults for each of SEEDS seeds
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
 restart-test: .venv/built  ## 50 takeovers under load; windows and keys go on, nothing is answered by two
 	$(BIN)/python -m tests.faults.restart --cycles 50
+
+cluster-test: .venv/built   ## 30 faults of three nodes and their database under load; nothing lost, nothing twice
+	$(BIN)/python -m tests.cluster --faults 30
 
 hybrid-test: .venv/built   ## 100 schedules of faults between a daemon and its service
 	$(BIN)/python -m tests.hybrid.schedules --count 100

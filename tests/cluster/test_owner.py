@@ -16,6 +16,7 @@ from tidegate.cluster.messages import (
     Batch,
     Block,
     Call,
+    ClaimRefused,
     ClaimRequest,
     GivenUp,
     OwnerOutput,
@@ -183,6 +184,15 @@ def test_a_refused_event_changes_nothing() -> None:
     assert made.decide(call(1, body=b"bad")) == [answers(refused)]
 
 
+def test_a_refused_event_is_counted_once() -> None:
+    """A gateway that asks again gets the same refusal, and uses up no room."""
+    made = owning(room=2)
+    bad = call(1, body=b"bad")
+    assert made.decide(bad) == made.decide(bad)
+    assert isinstance(made.decide(call(2))[0], AppendRequest)
+    assert made.decide(call(3)) == [answers(Refusal("d3", "limit", 2.0))]
+
+
 @pytest.mark.parametrize("outcome", ["fenced", "unknown"])
 def test_an_append_that_is_not_done_ends_the_claim(outcome: AppendOutcome) -> None:
     """Whoever waits asks again; the state is thrown away, and the next claim reads the log."""
@@ -234,6 +244,20 @@ def test_a_claim_without_a_result_is_repeated() -> None:
     assert made.owner.phase == "claiming"
     made.owner.claimed(made.log.claim(second.request), 1.0)
     assert made.owner.phase == "taking"
+
+
+def test_a_claim_that_comes_after_a_later_term_ends() -> None:
+    """An owner of an earlier term does not try again before it has read the rows."""
+    made = driven()
+    (claim,) = made.owner.own(1, LEASE, 0.0)
+    assert isinstance(claim, ClaimRequest)
+    assert claim.term == 1
+    made.decide(call(1))
+    assert made.owner.claim_refused(ClaimRefused(7, claim.request)) == [
+        answers(Refusal("d1", "given-up")),
+        GivenUp(7, "fenced"),
+    ]
+    assert made.owner.next_at() is None
 
 
 def test_reads_of_state_end_with_the_lease() -> None:

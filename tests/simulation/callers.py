@@ -60,12 +60,7 @@ class Callers:
             tenant: whose call it is; of any tenant when left out.
         """
         chosen = self._world.random
-        address = chosen.randrange(self._accounts)
-        account = chosen.randrange(self._accounts)
-        body = b'{"request":{"client_ip":"192.0.2.%d"},"fields":{"account":"u%d"}}' % (
-            address,
-            account,
-        )
+        body = self._body()
         key = None
         if chosen.random() < keyed:
             self._keys += 1
@@ -75,8 +70,20 @@ class Callers:
         self._make(Attempt(tenant, key, body, is_last=is_last))
         if key is not None and chosen.random() < 0.2:
             # An impatient caller, or a proxy, asks twice.
-            again = Attempt(tenant, key, body)
+            again = Attempt(tenant, key, body if chosen.random() < 0.9 else self._body())
             self._world.at(chosen.random() * 0.5, self._make, again)
+
+    def _body(self) -> bytes:
+        """An event; a few are none."""
+        chosen = self._world.random
+        if chosen.random() < 0.01:
+            return b'{"request":'
+        address = chosen.randrange(self._accounts)
+        account = chosen.randrange(self._accounts)
+        return b'{"request":{"client_ip":"192.0.2.%d"},"fields":{"account":"u%d"}}' % (
+            address,
+            account,
+        )
 
     def lost(self, process: Process) -> None:
         """The connections of all who wait for an outcome of a process have ended."""

@@ -14,6 +14,7 @@ from tidegate.cluster.messages import (
     AppendRequest,
     Block,
     Claim,
+    ClaimRefused,
     ClaimRequest,
     ReadRequest,
     ReadResult,
@@ -29,6 +30,7 @@ class Log:
     """The log of one partition."""
 
     epoch: int = 0
+    term: int = 0
     blocks: list[Block] = attrs.field(factory=list)
     claims: list[tuple[int, int]] = attrs.field(factory=list)
     """Each epoch with the end of the log at its claim, for the oracle."""
@@ -40,8 +42,11 @@ class Log:
         """The number of the last entry."""
         return self.blocks[-1].end if self.blocks else 0
 
-    def claim(self, request: ClaimRequest) -> Claim:
-        """Begin a new epoch."""
+    def claim(self, request: ClaimRequest) -> Claim | ClaimRefused:
+        """Begin a new epoch, unless there is one of a later term."""
+        if request.term < self.term:
+            return ClaimRefused(request.partition, request.request)
+        self.term = request.term
         self.begin()
         return Claim(request.partition, request.request, self.epoch, self.end)
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tidegate.cluster.deciding import CallRefusedError
 from tidegate.cluster.messages import Call, Entry
 from tidegate.definitions import load_compiled
+from tidegate.errors import EventError
 from tidegate.evaluation.native import NativeEngine
 from tidegate.policy.definitions.bundle import bundle
 from tidegate.server.hot.rate_limit import RateLimits
@@ -42,7 +44,10 @@ class EngineDecider:
 
     def decide(self, call: Call, received_at: int) -> Entry:
         """Decide on a call, and change the state by it."""
-        served = self._engine(call.tenant).serve(call.body, received_at, call.decision_id)
+        try:
+            served = self._engine(call.tenant).serve(call.body, received_at, call.decision_id)
+        except EventError as error:
+            raise CallRefusedError("event", str(error).encode()) from None
         return Entry(
             call.decision_id,
             call.tenant,

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 EPOCH = 1_760_000_000_000_000_000
 """Nanoseconds since 1970 at the beginning of a schedule."""
 GATEWAY = Bounds(ask_again=0.6, batch=4)
-OWNER = OwnerBounds(calls=24, ahead=8, block=3, claim_again=0.7, append=1.5)
-READ_EVERY = 0.4
+OWNER = OwnerBounds(calls=40, ahead=8, block=3, claim_again=0.7, append=1.5)
+READ_EVERY = 0.5
 
 
 class Model:

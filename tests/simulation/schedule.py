@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
@@ -20,11 +21,11 @@ from tidegate.cluster.rows import Drain
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-BEGIN, FAULTS, HEALING, CLOSING = 1.5, 7.0, 5.5, 5.2
+BEGIN, FAULTS, HEALING, CLOSING = 1.5, 6.5, 5.0, 5.2
 """Seconds: until the first call, with calls and faults, until all is well, and until the end."""
 READ_EVERY = 0.1
 """Seconds between two looks at what reads would be answered."""
-LAST_REASONS = frozenset({"limit"})
+LAST_REASONS = frozenset({"limit", "event"})
 """Refusals that a healthy cluster gives."""
 
 
@@ -74,8 +75,8 @@ def run(seed: int, kind: Kind = PRODUCT, *, traced: bool = False) -> Result:
         violation = str(error)
     except Exception as error:  # a fault of the logic: the seed is what finds it again
         violation = f"{type(error).__name__}: {error}"
-        if traced:
-            raise
+        if schedule.world.trace is not None:
+            schedule.world.trace += traceback.format_exc().splitlines()
     world = schedule.world
     entries = sum(log.end for log in world.database.logs.values())
     return Result(seed, violation, world.trace or (), len(schedule.callers.attempts), entries)
@@ -142,7 +143,7 @@ class Schedule:
             delay=chosen.choice((0.001, 0.005, 0.02)),
             loss=chosen.choice((0.0, 0.0, 0.01, 0.05)),
             silence=chosen.choice((0.2, 0.8)),
-            late=chosen.choice((0.0, 0.0, 0.05)),
+            late=chosen.choice((0.0, 0.0, 0.01, 0.04)),
             twice=chosen.choice((0.0, 0.0, 0.05)),
         )
         for process in self.world.processes.values():
@@ -220,7 +221,7 @@ class Schedule:
         name = chosen.choice(list(world.processes))
         world.note(f"{name} is alone")
         world.islands.add(name)
-        if chosen.random() < 0.3:
+        if chosen.random() < 0.5:
             world.processes[name].skew += chosen.choice((-20.0, 20.0))
         world.at(chosen.uniform(0.2, 6.0), world.islands.discard, name)
 
@@ -276,6 +277,7 @@ _FAULTS: tuple[Callable[[Schedule], None], ...] = (
     Schedule.jump,
     Schedule.cut,
     Schedule.cut,
+    Schedule.isolate,
     Schedule.isolate,
     Schedule.promote,
     Schedule.move,

@@ -38,7 +38,7 @@ class Weather:
         delay: the mean, in seconds.
         loss: a message is lost.
         silence: of what is lost, neither end hears.
-        late: an append arrives up to ``lateness`` seconds late.
+        late: a message arrives up to ``lateness`` seconds late.
         lateness: see ``late``.
         twice: an append arrives twice.
     """
@@ -150,7 +150,11 @@ class World:
 
     def delay(self) -> float:
         """Seconds that a message takes."""
-        return 0.0001 + self.random.expovariate(1.0 / self.weather.delay)
+        weather, chosen = self.weather, self.random
+        delay = 0.0001 + chosen.expovariate(1.0 / weather.delay)
+        if weather.late and chosen.random() < weather.late:
+            delay += chosen.random() * weather.lateness
+        return delay
 
     def is_lost(self, one: str, other: str) -> bool:
         """Whether a message between two is lost."""
@@ -204,9 +208,7 @@ class World:
 
         def arrive(run: int) -> None:
             claim = self.database.logs[request.partition].claim(request)
-            self.note(
-                f"log {request.partition}: epoch {claim.epoch} of {process.name}, {claim.end}"
-            )
+            self.note(f"log {request.partition}: {claim} of {process.name}")
             if process.run == run and not self.is_lost(process.name, DATABASE):
                 self.later(self.delay(), process, lambda: process.node.log(claim, process.mono))
 
@@ -229,8 +231,6 @@ class World:
             return
         weather, chosen = self.weather, self.random
         delay = self.delay()
-        if weather.late and chosen.random() < weather.late:
-            delay += chosen.random() * weather.lateness
         self.at(delay, self._arrive, process, process.run, request)
         if weather.twice and chosen.random() < weather.twice:
             self.at(delay + chosen.random() * 0.2, self._arrive, process, process.run, request)

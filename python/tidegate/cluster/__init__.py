@@ -2,5 +2,6 @@
 
 State machines take messages, ticks, and results of the log, and give messages and requests to the
 log.  Nothing here reads a clock, a socket, a file or a random number: a service drives the
-machines with the real ones, and ``tests/simulation`` with a seed (docs/cluster.md).
+machines with the real ones, and ``tests/simulation`` with a seed
+(docs/decisions/0030-logic-without-io.md).
 """

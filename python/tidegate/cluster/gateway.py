@@ -223,16 +223,15 @@ class Gateway:
 
     def next_at(self) -> float | None:
         """When :meth:`tick` has something to do, in monotonic seconds; None when never."""
-        times = [held.ends for held in islice(self._held.values(), 1)]
-        times += [
-            flight.sent_at + self._bounds.ask_again for flight in islice(self._flights.values(), 1)
-        ]
+        if not self._held:
+            return None
+        due = next(iter(self._held.values())).ends
+        for flight in islice(self._flights.values(), 1):
+            due = min(due, flight.sent_at + self._bounds.ask_again)
         # The first that waits is due soonest; all that are due by then go with it.
-        times += [
-            min(held.not_before, self._homeless_end(held))
-            for held in islice(self._waiting.values(), 1)
-        ]
-        return min(times, default=None)
+        for held in islice(self._waiting.values(), 1):
+            due = min(due, held.not_before, self._homeless_end(held))
+        return due
 
     @property
     def has_ready(self) -> bool:

@@ -178,16 +178,21 @@ class Block:
 
 @attrs.frozen
 class ClaimRequest:
-    """Begin a new epoch of a partition.
+    """Begin a new epoch of a partition, unless one was begun under a later term.
+
+    A claim that arrives late would otherwise fence the owner that came after, which may go on to
+    answer reads until it appends.
 
     Attributes:
         partition: which.
         member: who claims.
+        term: of the placement that it claims under; the log keeps it with the epoch.
         request: a number that the result repeats; results of earlier requests are stale.
     """
 
     partition: int
     member: str
+    term: int
     request: int
 
 
@@ -206,6 +211,19 @@ class Claim:
     request: int
     epoch: int
     end: int
+
+
+@attrs.frozen
+class ClaimRefused:
+    """The log has an epoch of a later term: another member owns the partition.
+
+    Attributes:
+        partition: which.
+        request: of the :class:`ClaimRequest`.
+    """
+
+    partition: int
+    request: int
 
 
 @attrs.frozen
@@ -290,7 +308,7 @@ class GivenUp:
 
     Attributes:
         partition: which.
-        outcome: of the append that ended the claim.
+        outcome: of the append that ended the claim; ``fenced`` also where a claim was refused.
     """
 
     partition: int

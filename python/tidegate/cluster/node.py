@@ -7,7 +7,7 @@ A driver hands in what arrives and what time it is, and carries out what comes b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import attrs
 
@@ -21,6 +21,7 @@ from tidegate.cluster.messages import (
     AppendResult,
     Batch,
     Claim,
+    ClaimRefused,
     GivenUp,
     LogRequest,
     OwnerOutput,
@@ -68,6 +69,10 @@ class Parts:
     new_owner: NewOwner = Owner
 
 
+class _Timed(Protocol):
+    def next_at(self) -> float | None: ...
+
+
 class Node:
     """One process of a cluster.
 
@@ -92,11 +97,15 @@ class Node:
         """What an owner says to this process's gateway."""
         return [*self.gateway.receive(answers, now)]
 
-    def log(self, result: Claim | ReadResult | AppendResult, now: float) -> list[Output]:
+    def log(
+        self, result: Claim | ClaimRefused | ReadResult | AppendResult, now: float
+    ) -> list[Output]:
         """What the log says."""
         owner = self._owner(result.partition)
         if isinstance(result, Claim):
             return self._out(owner.claimed(result, now))
+        if isinstance(result, ClaimRefused):
+            return self._out(owner.claim_refused(result))
         if isinstance(result, AppendResult):
             return self._out(owner.appended(result, now))
         outputs = self._out(owner.read(result, now))
@@ -152,9 +161,17 @@ class Node:
 
     def next_at(self) -> float:
         """When :meth:`tick` has something to do, in monotonic seconds."""
-        times = [self.gateway.next_at(), *(owner.next_at() for owner in self.owners.values())]
-        times += [follower.next_at() for follower in self.followers.values()]
-        return min([self.directory.next_at(), *(time for time in times if time is not None)])
+        due = self.directory.next_at()
+        parts: tuple[_Timed, ...] = (
+            self.gateway,
+            *self.owners.values(),
+            *self.followers.values(),
+        )
+        for part in parts:
+            at = part.next_at()
+            if at is not None and at < due:
+                due = at
+        return due
 
     @property
     def has_turn(self) -> bool:

@@ -25,6 +25,7 @@ from tidegate.cluster.messages import (
     Block,
     Call,
     Claim,
+    ClaimRefused,
     ClaimRequest,
     Entry,
     GivenUp,
@@ -49,6 +50,7 @@ class OwnerBounds:
         calls: that wait for a decision; further ones are refused.
         ahead: decisions that are not durable yet; beyond them nothing is decided.
         block: entries of one block.
+        refused: calls without a decision that are remembered, for gateways that ask again.
         claim_again: when a claim without a result is repeated.
         append: after which an append without a result has an unknown outcome.
     """
@@ -56,6 +58,7 @@ class OwnerBounds:
     calls: int = 65_536
     ahead: int = 4_096
     block: int = 256
+    refused: int = 1_024
     claim_again: float = 1.0
     append: float = 5.0
 
@@ -119,6 +122,8 @@ class Owner:
         self._by_id: dict[str, _Made] = {}
         self._by_key: dict[tuple[str, str], _Made] = {}
         self._in_flight: AppendRequest | None = None
+        self._refused: dict[str, Refusal] = {}
+        """Calls that were counted by the limit and have no decision, the oldest first."""
 
     # --- what the directory says ------------------------------------------------------------
 
@@ -167,8 +172,15 @@ class Owner:
             return []
         self._epoch, self._claim_end = claim.epoch, claim.end
         self._limits = self._new_limits()
+        self._refused.clear()
         self.phase = "reading"
         return self._read_on(now)
+
+    def claim_refused(self, refused: ClaimRefused) -> list[OwnerOutput]:
+        """The log has an epoch of a later term."""
+        if self.phase != "claiming" or refused.request != self._request:
+            return []
+        return self._give_up("fenced")
 
     def read(self, result: ReadResult, now: float) -> list[OwnerOutput]:
         """Blocks of the log."""
@@ -272,6 +284,9 @@ class Owner:
                 return Refusal(call.decision_id, "key-reused")
             made.askers.append(asker)
             return None
+        refused = self._refused.get(call.decision_id)
+        if refused is not None:
+            return refused
         wait = self._count(call, now)
         if wait > 0:
             # Without a lease another owner may have room: it counts, not this one.
@@ -280,9 +295,15 @@ class Owner:
         try:
             entry = self._state.decider.decide(call, wall)
         except CallRefusedError as error:
-            return Refusal(call.decision_id, error.reason, detail=error.detail)
+            return self._remember(Refusal(call.decision_id, error.reason, detail=error.detail))
         self._keep(_Made(entry, [asker]))
         return None
+
+    def _remember(self, refused: Refusal) -> Refusal:
+        self._refused[refused.decision_id] = refused
+        if len(self._refused) > self._bounds.refused:
+            del self._refused[next(iter(self._refused))]
+        return refused
 
     def _count(self, call: Call, now: float) -> float:
         return self._limits.take(call, now)
@@ -305,7 +326,7 @@ class Owner:
     def _claim(self, now: float) -> ClaimRequest:
         self._request += 1
         self._due_at = now + self._bounds.claim_again
-        return ClaimRequest(self.partition, self._member, self._request)
+        return ClaimRequest(self.partition, self._member, self._term, self._request)
 
     def _read_on(self, now: float) -> list[OwnerOutput]:
         """Read until the state is level with the claim, then take calls."""
