@@ -38,6 +38,7 @@ rust-tests:                ## the tests of the engine alone
 
 kill-test: .venv/built     ## 200 kills of a server under load; nothing acknowledged may be lost
 	$(BIN)/python -m tests.faults.kill --cycles 200
+	$(BIN)/python -m tests.faults.kill --cycles 200 --workers 4
 
 attack: .venv/built        ## what a hostile tenant or a stranger can do to the others; 1 where a bound does not hold
 	$(BIN)/python -m tests.attack
