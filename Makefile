@@ -10,7 +10,7 @@ RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml C
 CONSOLE := python/tidegate/console/assets/index.html
 CONSOLE_SOURCES := $(shell find console -path console/node_modules -prune -o -type f -print) tools/console.py
 
-.PHONY: run cluster simulate console console-if-possible test rust-tests kill-test counts-test restart-test damage-test \
+.PHONY: run cluster cluster-test simulate console console-if-possible test rust-tests kill-test counts-test restart-test damage-test \
 	attack fuzz-api hostile-test newcomer-test check agree bench conformance sizes wheels docs clean
 
 run: .venv/built console-if-possible ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
@@ -38,6 +38,7 @@ rust-tests:                ## the tests of the engine alone
 
 kill-test: .venv/built     ## 200 kills of a server under load; nothing acknowledged may be lost
 	$(BIN)/python -m tests.faults.kill --cycles 200
+	$(BIN)/python -m tests.faults.kill --cycles 200 --workers 4
 
 attack: .venv/built        ## what a hostile tenant or a stranger can do to the others; 1 where a bound does not hold
 	$(BIN)/python -m tests.attack
@@ -51,6 +52,9 @@ simulate: .venv/built      ## the logic of a cluster, a schedule of faults for e
 
 restart-test: .venv/built  ## 50 takeovers under load; windows and keys go on, nothing is answered by two
 	$(BIN)/python -m tests.faults.restart --cycles 50
+
+cluster-test: .venv/built   ## 30 faults of three nodes and their database under load; nothing lost, nothing twice
+	$(BIN)/python -m tests.cluster --faults 30
 
 hybrid-test: .venv/built   ## 100 schedules of faults between a daemon and its service
 	$(BIN)/python -m tests.hybrid.schedules --count 100

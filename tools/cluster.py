@@ -39,6 +39,7 @@ class Node:
     directory: Path
     url: str
     base_url: str = ""
+    standby: str = "required"
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -58,7 +59,11 @@ class Node:
                 stderr=log,
                 # Ctrl-C is for the one who started it, who stops the nodes.
                 start_new_session=True,
-                env={**os.environ, "TIDEGATE_STORE_URL": self.url},
+                env={
+                    **os.environ,
+                    "TIDEGATE_STORE_URL": self.url,
+                    "TIDEGATE_STORE_STANDBY": self.standby,
+                },
             )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -140,12 +145,13 @@ def shared(first: Path, to: Path) -> Path:
 
 
 @contextmanager
-def cluster(directory: Path, names: str = "abc") -> Iterator[Cluster]:
+def cluster(directory: Path, names: str = "abc", standby: str = "required") -> Iterator[Cluster]:
     """A cluster that runs as long as the block does.
 
     Args:
         directory: of the nodes' directories and logs.
         names: a letter for each node.
+        standby: as of the setting ``store.standby``.
     """
     with pair() as databases:
         url = databases.url(databases.emptied())
@@ -154,9 +160,9 @@ def cluster(directory: Path, names: str = "abc") -> Iterator[Cluster]:
         store = open_store(url)
         token = make_owner(store, keys)
         store.close()
-        nodes = {names[0]: Node(names[0], first, url)}
+        nodes = {names[0]: Node(names[0], first, url, standby=standby)}
         for name in names[1:]:
-            nodes[name] = Node(name, shared(first, directory / name), url)
+            nodes[name] = Node(name, shared(first, directory / name), url, standby=standby)
         made = Cluster(databases, url, nodes, Demo("", "", "", "", ""))
         try:
             for node in nodes.values():

@@ -33,6 +33,8 @@ STALL_SECONDS = 5.0
 BETWEEN_SECONDS = 1.0
 PATH = "/api/v1/runtime/mitigation"
 KINDS = ("kill the owner", "kill a gateway", "stall the owner", "stall a gateway")
+PROMOTE = "kill the primary of the database"
+"""The last fault of a run that has it: there is no other standby afterwards."""
 
 
 @attrs.define
@@ -142,7 +144,13 @@ class Report:
 
 
 async def fault(made: Cluster, kind: str, draw: random.Random) -> None:
-    """Do something to a node, and return when all nodes are ready again."""
+    """Do something to a node or the database, and return when all nodes are ready again."""
+    if kind == PROMOTE:
+        await asyncio.to_thread(made.databases.primary.kill)
+        await asyncio.to_thread(made.databases.promote)
+        await asyncio.sleep(BETWEEN_SECONDS)
+        await asyncio.to_thread(made.wait_until_ready)
+        return
     owner = await asyncio.to_thread(made.owner)
     others = [each for each in made.nodes.values() if each is not owner]
     node: Node = owner if kind.endswith("owner") else draw.choice(others)
@@ -176,7 +184,7 @@ def check_log(url: str, answers: dict[int, Answer]) -> None:
         AssertionError: a decision is lost, is there twice, or is another one.
     """
     found: dict[int, list[str]] = {}
-    store = open_store(url)
+    store = open_store(url, standby="none")
     try:
         with store.read() as connection:
             for line in log.scan(connection):
@@ -196,19 +204,21 @@ def check_log(url: str, answers: dict[int, Answer]) -> None:
         assert found[number] == [known.decision_id], f"{number} is another decision"
 
 
-def run(directory: Path, count: int, seed: int) -> Report:
+def run(directory: Path, count: int, seed: int, *, promotes: bool = True) -> Report:
     """Run a cluster under faults, and compare.
 
     Args:
         directory: of the nodes.
         count: of faults.
         seed: draws faults and calls.
+        promotes: whether the primary of the database is killed in the end.
 
     Raises:
         AssertionError: a promise is broken.
     """
     draw = random.Random(seed)
-    with cluster(directory) as made:
+    # After a promotion there is no standby.
+    with cluster(directory, standby="none" if promotes else "required") as made:
         load = Load(made, random.Random(seed + 1))
         kinds = Counter[str]()
 
@@ -221,6 +231,9 @@ def run(directory: Path, count: int, seed: int) -> Report:
                     kinds[kind] += 1
                     await asyncio.sleep(draw.uniform(0.2, BETWEEN_SECONDS))
                     await fault(made, kind, draw)
+                if promotes:
+                    kinds[PROMOTE] += 1
+                    await fault(made, PROMOTE, draw)
                 await asyncio.sleep(BETWEEN_SECONDS)
             finally:
                 load.is_over = True

@@ -176,7 +176,6 @@ def test_strangers_cannot_speak_as_a_node(made: Cluster) -> None:
         stranger.wrap_socket(raw) as link,
         suppress(ssl.SSLError),
     ):
-        # To a fellow node it says first whether it is the owner.
         assert link.recv(1) == b""
 
 
@@ -196,7 +195,10 @@ class Fellow:
         self._link.sendall(framed(Hello("fellow", run, link)))
         self._api_key = made.demo.api_key.encode()
         self._number = 0
-        assert self._read() == Standing(is_owner=True)
+
+    def is_welcome(self) -> bool:
+        """Whether the owner says that it takes calls."""
+        return self._read() == Standing(is_owner=True)
 
     def ask(self, name: str, target: bytes, body: bytes, *, is_repeated: bool) -> Answered:
         """Hand a call on, and wait for its answer."""
@@ -255,6 +257,7 @@ def test_a_call_that_is_asked_again_is_decided_once(
 ) -> None:
     """Under its id it gets the recorded answer, without an idempotency key of the caller."""
     fellow = Fellow(made, 1, 1)
+    assert fellow.is_welcome()
     name = str(uuid7())
     first = fellow.ask(name, target, body, is_repeated=False)
     again = fellow.ask(name, target, body, is_repeated=True)
@@ -269,6 +272,7 @@ def test_a_call_that_is_asked_again_is_decided_once(
 def test_a_call_that_is_asked_twice_at_once_is_decided_once(made: Cluster) -> None:
     """The second one waits for the outcome of the first."""
     fellow = Fellow(made, 2, 1)
+    assert fellow.is_welcome()
     name, body = str(uuid7()), orjson.dumps(EVENT)
     for is_repeated in (False, True):
         fellow.send(name, b"/api/v1/runtime/mitigation", body, is_repeated=is_repeated)
@@ -279,10 +283,12 @@ def test_a_call_that_is_asked_twice_at_once_is_decided_once(made: Cluster) -> No
 def test_a_new_link_ends_the_one_before(made: Cluster) -> None:
     """Copies of calls that wait in an earlier link come to nothing."""
     later, earlier = Fellow(made, 3, 2), None
+    assert later.is_welcome()
     try:
         earlier = Fellow(made, 3, 1)
         assert earlier.is_ended()
         newest = Fellow(made, 3, 3)
+        assert newest.is_welcome()
         assert later.is_ended()
         newest.close()
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
@@ -74,8 +75,8 @@ def run(seed: int, kind: Kind = PRODUCT, *, traced: bool = False) -> Result:
         violation = str(error)
     except Exception as error:  # a fault of the logic: the seed is what finds it again
         violation = f"{type(error).__name__}: {error}"
-        if traced:
-            raise
+        if schedule.world.trace is not None:
+            schedule.world.trace += traceback.format_exc().splitlines()
     world = schedule.world
     entries = sum(log.end for log in world.database.logs.values())
     return Result(seed, violation, world.trace or (), len(schedule.callers.attempts), entries)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.simulation.planted import FAULTS
 from tests.simulation.schedule import run
 
 SEEDS, A_TEST = 1_000, 250
@@ -26,3 +27,12 @@ def test_a_seed_is_always_the_same_schedule() -> None:
     first, second = run(7, traced=True), run(7, traced=True)
     assert len(first.trace) > 300
     assert first == second
+
+
+def test_an_error_of_the_logic_is_a_violation_with_its_schedule() -> None:
+    """A seed that makes the logic raise shows what went before, and where it was raised."""
+    fault = FAULTS["number given twice"]
+    results = (run(seed, fault, traced=True) for seed in range(50))
+    found = next(result for result in results if str(result.violation).startswith("ValueError"))
+    assert any("gives AppendRequest" in line for line in found.trace)
+    assert found.trace[-1] == found.violation

@@ -15,6 +15,7 @@ from sqlalchemy import Boolean, delete, func, select
 from tidegate.stores import migrations
 from tidegate.stores.base import ConflictError
 from tidegate.stores.databases import looking_engine, migrate, reading_engine, shown, writing_engine
+from tidegate.stores.objects import tenants
 from tidegate.stores.rows import tables
 from tidegate.stores.rows.dialects import driver_connection
 from tidegate.stores.rows.errors import translated
@@ -39,7 +40,7 @@ def carry_over(source: str, target: str, progress: Callable[[str], None] = lambd
         How many rows were copied.
 
     Raises:
-        ConflictError: the target is in use.
+        ConflictError: the target is in use, or tenants live in further partitions.
         SchemaError: the source is of another version.
         StoreUnavailableError: one of them cannot be read or written.
     """
@@ -50,6 +51,12 @@ def carry_over(source: str, target: str, progress: Callable[[str], None] = lambd
         with translated():
             with look.connect() as checked:
                 migrations.check(checked)
+                used = set(tenants.placements(checked).values())
+            if used.difference({0}):
+                raise ConflictError(
+                    "tenants of the source live in further partitions (`server.workers`), whose"
+                    " logs have numbers of their own; only the first partition can be carried over"
+                )
             migrate(target)
             with read.connect() as reader, write.connect() as writer, writer.begin():
                 _need_unused(writer, target)

@@ -44,6 +44,9 @@ def need_database(settings: Settings) -> None:
     if not is_postgresql(settings.store.url):
         reason = "it is no address of PostgreSQL; write `postgresql://user@host/name`"
         raise unusable("store.url", None, reason)
+    if settings.server.workers > 1:
+        reason = "server workers share a directory of SQLite; over PostgreSQL start several nodes"
+        raise unusable("server.workers", settings.server.workers, reason)
     if settings.store.durability == "relaxed":
         reason = "with `store.url` another machine may take over, and would not know the answers"
         raise unusable("store.durability", settings.store.durability, reason)

@@ -5,7 +5,7 @@ It only reads, in short transactions, so it may run beside a server; later appen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,19 +20,23 @@ from tidegate.server.directory.opening import open_directory
 from tidegate.stores import migrations
 from tidegate.stores.base import DamagedLogError, StoreError
 from tidegate.stores.damage.checks import check_rows
-from tidegate.stores.databases import reading_engine
+from tidegate.stores.databases import looking_engine, reading_engine
 from tidegate.stores.decision_log import gaps, log, snapshots
 from tidegate.stores.decision_log.gaps import LogGap
+from tidegate.stores.directory import identity
 from tidegate.stores.directory.mark import mark_path, read_mark
+from tidegate.stores.directory.partitions import identity_of, is_made, partitions_of
 from tidegate.stores.index import derived
-from tidegate.stores.objects import definition_sets
+from tidegate.stores.objects import definition_sets, tenants
 from tidegate.stores.rows import tables
-from tidegate.stores.rows.connections import derived_path
+from tidegate.stores.rows.connections import derived_path, partition_path
 from tidegate.stores.rows.counters import CHANGES, LOG_ID, counter
 from tidegate.stores.rows.errors import translated
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
+
+    from tidegate.server.directory.database import Database
 
 CHUNK = 50_000
 """Entries of the log that one reading transaction goes over."""
@@ -80,6 +84,14 @@ class Verification:
     url: str = attrs.field(default="", repr=False)
     decisions: int = 0
     known: list[str] = attrs.field(factory=list)
+    _path: Path = attrs.field(init=False)
+    """The file whose log is looked at."""
+    _before: int = attrs.field(default=0, init=False)
+    """Entries of partitions that were looked at before."""
+
+    @_path.default
+    def _database(self) -> Path:
+        return self.directory / DATABASE
 
     def findings(self) -> Iterator[VerifyFinding]:
         """Every fault, as it is found."""
@@ -109,13 +121,59 @@ class Verification:
                 )
                 return
             parts[:0] = [self._derived, self._end]
-        engine = reading_engine(database.url)
+        yield from self._of_parts(parts, database, 0)
+        if not self.url:
+            found = partitions_of(self.directory / DATABASE)
+            with database.connection() as connection:
+                used = set(tenants.placements(connection).values())
+            for number in sorted(used.difference(found)):
+                name = partition_path(self.directory / DATABASE, number).name
+                yield VerifyFinding(name, "is missing, and tenants live in it")
+            for number in found[1:]:
+                yield from self._partition(number, database)
+
+    def _partition(self, number: int, database: Database) -> Iterator[VerifyFinding]:
+        """Faults in the file of a further partition, and in what is derived from it."""
+        whole = self.directory / DATABASE
+        self._path = partition_path(whole, number)
+        self._before = self.decisions
+        try:
+            if not is_made(whole, number):
+                yield VerifyFinding(self._path.name, "is not whole; a start makes it again")
+                return
+            with database.connection() as connection:
+                whose = identity.stored(connection).identity.bytes
+            if identity_of(whole, number) != whose:
+                yield VerifyFinding(self._path.name, "is of another directory")
+            looking = looking_engine(f"sqlite:///{self._path}")
+            try:
+                with _reading(looking) as connection:
+                    yield from self._pages(connection, self._path.name)
+            finally:
+                looking.dispose()
+        except TidegateError as error:
+            yield VerifyFinding(self._path.name, str(error))
+            return
+        if not derived_path(self._path).exists():
+            what = "is missing; the next start makes it again from the log"
+            yield VerifyFinding(derived_path(self._path).name, what)
+            return
+        parts = [self._derived, self._end, self._log, self._snapshots]
+        yield from self._of_parts(parts, database, number)
+
+    def _of_parts(
+        self,
+        parts: Sequence[Callable[[Engine], Iterator[VerifyFinding]]],
+        database: Database,
+        number: int,
+    ) -> Iterator[VerifyFinding]:
+        engine = reading_engine(database.url, number)
         try:
             for part in parts:
                 try:
                     yield from part(engine)
                 except StoreError as error:
-                    yield VerifyFinding(DATABASE if not self.url else database.name, str(error))
+                    yield VerifyFinding(database.name if self.url else self._path.name, str(error))
         finally:
             engine.dispose()
 
@@ -129,8 +187,8 @@ class Verification:
                 yield VerifyFinding(part, str(line))
 
     def _derived(self, engine: Engine) -> Iterator[VerifyFinding]:
-        name = derived_path(self.directory / DATABASE).name
-        found = derived.inspect(self.directory / DATABASE)
+        name = derived_path(self._path).name
+        found = derived.inspect(self._path)
         if found is None:
             yield VerifyFinding(name, "is damaged; the next start makes it again from the log")
             return
@@ -142,13 +200,13 @@ class Verification:
     def _end(self, engine: Engine) -> Iterator[VerifyFinding]:
         """Whether the log ends where other files know it to."""
         # First what may only grow: a server may be running.
-        noted = read_mark(self.directory / DATABASE)
-        found = derived.inspect(self.directory / DATABASE)
+        noted = read_mark(self._path)
+        found = derived.inspect(self._path)
         with _reading(engine) as connection:
             last = log.last_seq(connection)
             log_id, changes = counter(connection, LOG_ID), counter(connection, CHANGES)
             ends = {"snapshots": snapshots.newest_seq(connection)}
-        name = mark_path(self.directory / DATABASE).name
+        name = mark_path(self._path).name
         if noted is None:
             yield VerifyFinding(name, "is missing or damaged; the next start makes it again")
         elif noted.log_id != log_id:
@@ -157,7 +215,7 @@ class Verification:
             ends[name] = noted.seq
             if noted.changes > changes:
                 lost = f"at least {noted.changes - changes} acknowledged changes are lost"
-                yield VerifyFinding(DATABASE, lost)
+                yield VerifyFinding(self._path.name, lost)
         if found is not None and found.log_id == log_id:
             ends["the derived file"] = found.indexed_seq
         knows, end = max(ends.items(), key=lambda each: each[1])
@@ -182,10 +240,10 @@ class Verification:
         with _reading(engine) as connection:
             last = log.last_seq(connection)
             known = gaps.known(connection)
-        self.known = [_text_of(each) for each in known]
+        self.known += [_text_of(each) for each in known]
 
         def progress(seq: int) -> None:
-            self.decisions = seq
+            self.decisions = self._before + seq
             self.progress(f"decision {seq} of {last}")
 
         links: dict[UUID, int] = {}

@@ -118,10 +118,6 @@ class Desk:
 
     # Links
 
-    def link_made(self, link: Link) -> None:
-        """A gateway is here; it says next who it is."""
-        link.send(Standing(self.is_open))
-
     def link_lost(self, link: Link) -> None:
         """A gateway is gone; what it asked is finished all the same."""
         if self._links.get(link.peer, (None, None))[1] is link:
@@ -147,6 +143,7 @@ class Desk:
         if known is not None:
             known[1].abort()
         self._links[hello.name] = (number, link)
+        link.send(Standing(self.is_open))
 
     def _tell(self) -> None:
         for _, link in self._links.values():

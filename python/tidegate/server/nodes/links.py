@@ -24,15 +24,11 @@ class Link(asyncio.Protocol):
     Args:
         received: called with each message.
         lost: called once, when the connection is gone.
-        made: called when the connection is there.
     """
 
-    def __init__(
-        self, received: Received, lost: Lost, made: Callable[[Link], None] = lambda _: None
-    ) -> None:
+    def __init__(self, received: Received, lost: Lost) -> None:
         self._received = received
         self._lost = lost
-        self._made = made
         self._buffer = bytearray()
         self._transport: asyncio.Transport | None = None
         self.peer = ""
@@ -56,7 +52,6 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # That of uvloop with TLS does not say that it is one.
         self._transport = cast("asyncio.Transport", transport)
-        self._made(self)
 
     def data_received(self, data: bytes) -> None:
         buffer = self._buffer

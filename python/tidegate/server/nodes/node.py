@@ -145,7 +145,7 @@ class _Node:
         desk = self._desk
         try:
             return await asyncio.get_running_loop().create_server(
-                lambda: Link(desk.receive, desk.link_lost, desk.link_made),
+                lambda: Link(desk.receive, desk.link_lost),
                 host,
                 port,
                 ssl=self._listening,

@@ -68,25 +68,37 @@ class FrameProtocol(asyncio.Protocol):
     transport: asyncio.Transport | None = None
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._parts: list[bytes] = []
+        """What has come of a frame that is not whole."""
+        self._held = 0
+        self._needed = 0
+        """Bytes after which it is whole, or at least its length is known."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # That of uvloop is no subclass.
         self.transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._rest:
-            data = self._rest + data
-        place, end = 0, len(data)
+        if self._parts:
+            # A large frame comes in many pieces, which are put together once.
+            self._parts.append(data)
+            self._held += len(data)
+            if self._held < self._needed:
+                return
+            data = b"".join(self._parts)
+            self._parts = []
+        place, end, needed = 0, len(data), _SIZE
         while end - place >= _SIZE:
             size = int.from_bytes(data[place : place + _SIZE], "little")
-            if end - place - _SIZE < size:
+            needed = _SIZE + size
+            if end - place < needed:
                 break
-            place += _SIZE
-            content = _decode(memoryview(data)[place : place + size])
-            place += size
+            content = _decode(memoryview(data)[place + _SIZE : place + needed])
+            place, needed = place + needed, _SIZE
             self.taken(content[0], content)
-        self._rest = data[place:] if place else data
+        if place < end:
+            self._parts = [data[place:]]
+            self._held, self._needed = end - place, needed
 
     def send(self, *content: Any) -> None:
         """Send a frame; where the connection is gone, nobody gets it."""

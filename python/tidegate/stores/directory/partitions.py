@@ -29,6 +29,7 @@ from tidegate.stores.rows.columns import Id
 from tidegate.stores.rows.connections import (
     BUSY_SECONDS,
     check_private,
+    looking_engine,
     make_file,
     partition_path,
     single_engine,
@@ -146,7 +147,7 @@ def identity_of(database: Path, number: int) -> bytes:
     """
     path = partition_path(database, number)
     check_private(path)
-    engine = single_engine(path)
+    engine = looking_engine(path)
     try:
         with translated(), engine.connect() as connection:
             found: bytes = connection.execute(select(tables.store_identity.c.identity)).scalar_one()
