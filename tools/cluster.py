@@ -47,6 +47,11 @@ class Node:
         """What it says."""
         return self.directory.with_suffix(".log")
 
+    @property
+    def runs(self) -> bool:
+        """Whether its process is there."""
+        return self.process is not None and self.process.poll() is None
+
     def start(self) -> None:
         """Start it, and wait until it accepts connections."""
         command = [sys.executable, "-m", "tidegate", "serve", "--json"]
@@ -114,13 +119,11 @@ class Cluster:
     def wait_until_ready(self) -> None:
         """Return when each node that runs can reach an owner."""
         until = time.monotonic() + READY_SECONDS
-        running = [
-            each
-            for each in self.nodes.values()
-            if each.process is not None and each.process.poll() is None
-        ]
-        while not all(each.is_ready() for each in running):
-            assert time.monotonic() < until, "\n".join(each.log.read_text() for each in running)
+        # One that ends meanwhile is not waited for.
+        while waiting := [
+            each for each in self.nodes.values() if each.runs and not each.is_ready()
+        ]:
+            assert time.monotonic() < until, "\n".join(each.log.read_text() for each in waiting)
             time.sleep(0.05)
 
     def decide(self, node: Node, body: object, path: str = "runtime/mitigation") -> httpx.Response:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import orjson
 import pytest
 from click.testing import CliRunner
+from tests.cluster.calling import calling
 from tools.cluster import EVENT, Cluster, cluster
 from tools.database_pair import NEEDED, programs
 
@@ -26,26 +26,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def test_a_node_is_drained_while_calls_go_on(made: Cluster) -> None:
-    """The other node takes over, no call is refused, and the drained one ends with 0."""
+    """The other node takes over, calls wait for it, and the drained one ends with 0."""
     owner, (other,) = made.owner(), made.others()
-    statuses: list[int] = []
-    over = threading.Event()
-
-    def load() -> None:
-        while not over.is_set():
-            statuses.append(made.decide(other, EVENT).status_code)
-
-    threads = [threading.Thread(target=load) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    arguments = ["cluster", "drain", owner.name, "--store-url", made.url]
-    drained = CliRunner().invoke(tidegate, arguments)
-    over.set()
-    for thread in threads:
-        thread.join(60)
+    with calling(made, other, 2) as calls:
+        arguments = ["cluster", "drain", owner.name, "--store-url", made.url]
+        drained = CliRunner().invoke(tidegate, arguments)
     assert drained.exit_code == 0, drained.output + str(drained.exception)
     assert f"{owner.name} has stopped" in drained.output
-    assert set(statuses) == {200}
+    calls.require_hold()
     assert owner.process is not None
     assert owner.process.wait(60) == 0
     shown = CliRunner().invoke(tidegate, ["cluster", "status", "--store-url", made.url, "--json"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import socket
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import httpx2 as httpx
 import orjson
 import psycopg
 import pytest
+from tests.cluster.calling import calling
 from tools.cluster import Cluster, cluster
 from tools.database_pair import NEEDED, programs
 from uuid_utils import uuid7
@@ -118,29 +118,17 @@ def test_a_killed_owner_is_replaced_while_callers_go_on(made: Cluster) -> None:
     assert made.decide(owner, keyed).content == first.content
 
 
-def test_a_stop_hands_over_and_refuses_nobody(made: Cluster) -> None:
-    """While the owner stops on SIGTERM, each call at another node is answered with 200."""
+def test_a_stop_hands_over_and_callers_wait(made: Cluster) -> None:
+    """While the owner stops on SIGTERM, a call at another node waits for the next owner."""
     owner = made.owner()
     node = made.others()[0]
-    statuses: list[int] = []
-    over = threading.Event()
-
-    def load() -> None:
-        while not over.is_set():
-            statuses.append(made.decide(node, EVENT).status_code)
-
-    threads = [threading.Thread(target=load) for _ in range(4)]
-    for thread in threads:
-        thread.start()
     assert owner.process is not None
-    owner.process.send_signal(signal.SIGTERM)
-    assert owner.process.wait(60) == 0
-    made.wait_until_ready()
-    over.set()
-    for thread in threads:
-        thread.join(60)
+    with calling(made, node, 4) as calls:
+        owner.process.send_signal(signal.SIGTERM)
+        assert owner.process.wait(60) == 0
+        made.wait_until_ready()
     assert made.owner() is not owner
-    assert set(statuses) == {200}
+    calls.require_hold()
     owner.start()
     made.wait_until_ready()
 

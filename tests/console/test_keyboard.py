@@ -9,6 +9,16 @@ from tests.browser import Watched
 from tests.console.places import HOME, first
 from tests.service.service_process import Service
 
+EDGES = """() => {
+  const focused = document.activeElement.getBoundingClientRect();
+  const save = document.querySelector('.save').getBoundingClientRect();
+  // What is taller than the screen cannot be above the row as a whole.
+  return [Math.min(focused.bottom, focused.top + 24), save.top];
+}"""
+"""Down to where the element with the focus has to be seen, and where the row with Save begins."""
+FIELDS, MOST_TABS = 5, 100
+"""Fewer than the form of a policy has, and more."""
+
 
 def open_palette(page: Page) -> None:
     """Open it, and wait until it takes what is typed: a test types faster than anybody."""
@@ -81,3 +91,25 @@ def test_single_keys_can_be_turned_off(owner: Watched) -> None:
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_the_row_with_save_covers_nothing_that_has_the_focus(
+    owner: Watched, service: Service
+) -> None:
+    """Whatever Tab leads to in a form, at two sizes of a screen, is above the row at the lower
+    edge or in it (2.4.11 of WCAG 2.2)."""
+    page = owner.page
+    policy = first(service, "policies", "policy_id")
+    for width, height in ((1280, 600), (320, 480)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(f"{HOME}/policies/{policy}")
+        expect(page.get_by_role("button", name="Save", exact=True)).to_be_visible()
+        page.locator("main :is(input, textarea)").first.focus()
+        above = 0
+        while not page.evaluate("document.activeElement.closest('.save') !== null"):
+            bottom, edge = page.evaluate(EDGES)
+            assert bottom <= edge, page.evaluate("document.activeElement.outerHTML")
+            above += 1
+            assert above < MOST_TABS, "Tab never leads to Save"
+            page.keyboard.press("Tab")
+        assert above > FIELDS

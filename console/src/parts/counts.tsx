@@ -3,7 +3,7 @@
 import type { Schemas } from "../api/client";
 import { text } from "../text/en";
 import { Moment } from "./moment";
-import { Bars, PlotOrTable } from "./plot-or-table";
+import { Bars, PlotOrTable, roomFor } from "./plot-or-table";
 import { Table } from "./table";
 
 const KINDS = ["allow", "challenge", "block"] as const;
@@ -48,9 +48,9 @@ export function Counts(props: {
   );
 }
 
-/** Where a time stands in the steps, from 0 to 1. */
+/** Where a time stands in the plot, from 0 to 1. */
 function shareOf(steps: readonly Step[], at: string): number {
   const [first, second] = steps.map((step) => Date.parse(step.start));
   if (first === undefined || second === undefined) return 0;
-  return (Date.parse(at) - first) / ((second - first) * steps.length);
+  return (Date.parse(at) - first) / ((second - first) * roomFor(steps));
 }

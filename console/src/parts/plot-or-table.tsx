@@ -27,6 +27,12 @@ export function PlotOrTable(props: {
 
 const WIDTH = 600;
 const HEIGHT = 120;
+const LEAST_BARS = 24;
+
+/** How many bars a plot of these has room for: one alone is a bar, too, and no wall. */
+export function roomFor(bars: readonly unknown[]): number {
+  return Math.max(LEAST_BARS, bars.length);
+}
 
 /** Bars side by side, each of parts that stand on one another. */
 export function Bars(props: {
@@ -34,13 +40,11 @@ export function Bars(props: {
   /** Of each bar: its parts from the bottom, by the class that colours them. */
   bars: readonly (readonly (readonly [string, number])[])[];
   most: number;
-  /** Bars that the plot has room for at least: few are bars, too, and no wall. */
-  least?: number;
   small?: boolean;
   /** Where lines stand over the bars, as shares of the width. */
   marks?: readonly number[];
 }) {
-  const width = WIDTH / Math.max(props.least ?? 1, props.bars.length);
+  const width = WIDTH / roomFor(props.bars);
   return (
     <svg
       class={props.small ? "bars small" : "bars"}

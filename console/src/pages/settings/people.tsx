@@ -3,6 +3,7 @@
 import { useMutation } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api, body, page, queries, type Schemas } from "../../api/client";
+import { RoleButton, useRefusal } from "../../frame/role";
 import type { Role } from "../../frame/session";
 import { useTenant } from "../../frame/session";
 import { Confirm } from "../../parts/confirm";
@@ -27,6 +28,7 @@ const COLUMNS: readonly Column<Person>[] = [
 
 export function People() {
   const { tenant_id } = useTenant();
+  const needsOwner = useRefusal("Owner");
   const remove = useMutation({
     mutationFn: ({ user_id }: Person) =>
       api.DELETE("/api/v1/tenants/{tenant_id}/memberships/{user_id}", {
@@ -40,7 +42,7 @@ export function People() {
       <Confirm
         label={`${text.editing.remove} ${marked(each.name ?? each.email ?? each.user_id)}`}
         question={words.reallyRemove}
-        refusal={null}
+        refusal={each.role === "Owner" ? needsOwner : null}
         onConfirm={() => {
           remove.mutate(each);
         }}
@@ -98,9 +100,14 @@ function Invitation() {
       >
         <TextField label={text.login.email} isRequired value={email} onChange={setEmail} />
         <ChoiceField label={words.role} value={role} options={ROLES} onChange={setRole} />
-        <button class="field" disabled={put.isPending}>
+        <RoleButton
+          type="submit"
+          class="field"
+          needs={role === "Owner" ? "Owner" : "Admin"}
+          isBusy={put.isPending}
+        >
           {words.invite}
-        </button>
+        </RoleButton>
       </form>
     </>
   );

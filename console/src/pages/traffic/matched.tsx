@@ -40,7 +40,6 @@ function Timeline({ steps }: { steps: Found["timeline"] }) {
             ["looked_at", step.looked_at - step.matched],
           ])}
           most={Math.max(...steps.map((step) => step.looked_at))}
-          least={24}
         />
       )}
       table={() => (

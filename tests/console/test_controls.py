@@ -1,0 +1,207 @@
+"""Every control that writes: enabled for the roles that may, else disabled with the reason.
+
+What a button writes is found by pressing it as Owner, on every page, with each write held back. The
+table of routes says which roles may write that, and the interface refuses the others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import attrs
+import pytest
+from playwright.sync_api import Browser, Page, Route
+from tests.browser import Watched
+from tests.console.places import ALONE
+from tests.server.deciding import Deciding, deciding, made
+
+from tidegate.operators.permissions import Permission, Role, may, may_change_membership
+from tidegate.server.routing.routes import ROUTES
+
+ROLES = ("Viewer", "Analyst", "Admin", "Owner")
+HELD_BACK = {"status": 409, "content_type": "application/problem+json", "body": "{}"}
+LOOKS = re.compile(r"/(expressions/|traffic/|decisions/search|entities/find)")
+"""Calls that send a body and write nothing."""
+BUTTONS = """() => {
+  for (const each of document.querySelectorAll('main details')) each.open = true;
+  return [...document.querySelectorAll('main button')].map((button, at) => ({
+    at,
+    name: (button.getAttribute('aria-label') ?? button.textContent).trim(),
+    disabled: button.matches(':disabled'),
+    reason: button.title || (button.closest('form')?.textContent ?? ''),
+  }));
+}"""
+NEEDED = "This needs the role"
+WRITING = {
+    *("active", "entities", "policies", "actions", "mitigations", "lists"),
+    *("entity-definitions", "replay", "settings"),
+}
+"""Where something can be written: the first parts of the addresses of pages."""
+Found: TypeAlias = "dict[tuple[str, str], Write | None]"
+"""What a button of a page writes, by the page and the name of the button; None if nothing."""
+
+
+@attrs.frozen
+class Write:
+    """A call that a button makes."""
+
+    method: str
+    path: str
+    body: Any
+
+    def is_allowed(self, role: str, shop: Deciding) -> bool:
+        """Whether a role may make the call, by the tables of routes and of roles."""
+        if self.path.endswith(f"/memberships/{shop.by('Owner').operator_id}"):
+            return may_change_membership(Role(role), Role.OWNER, None)
+        for route in ROUTES:
+            for template in route.paths:
+                pattern = re.sub(r"\{\w+\}", "[^/]+", template)
+                if route.method == self.method and re.fullmatch(pattern, self.path):
+                    assert isinstance(route.permission, Permission)
+                    return may(Role(role), route.permission)
+        raise AssertionError(self)
+
+
+@pytest.fixture(scope="module")
+def decided(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deciding]:
+    """A tenant with an operator of each role, and something on every page."""
+    with deciding(tmp_path_factory.mktemp("controls")) as service:
+        shop = service.tenant()
+        for _ in range(4):
+            shop.decide("/login", fields={"account": "ann"})
+        owner = shop.by("Owner")
+        day = {"since": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"}
+        made(owner.post(f"{shop.path}/replay-jobs", day))
+        # A second version, so that the first one can be restored.
+        policy = f"{shop.path}/policies/{shop.get('policies')[0]['policy_id']}"
+        made(owner.request("PATCH", policy, json={"description": "Logins"}))
+        # Members have names, which are on buttons, once they have asked for something.
+        for role in ROLES:
+            shop.get("", role)
+        yield shop
+
+
+def pages_of(shop: Deciding) -> list[str]:
+    """The pages of the tenant, below its address."""
+
+    def first(path: str, member: str) -> str:
+        return str(shop.get(path)[0][member])
+
+    policy = first("policies", "policy_id")
+    return [
+        *ALONE.values(),
+        f"decisions/{first('decisions', 'decision_id')}",
+        f"entities/{first('active-mitigations', 'entity_id')}",
+        f"policies/{policy}",
+        f"policies/{policy}/results",
+        f"policies/{policy}/versions",
+        f"actions/{first('actions', 'action_id')}",
+        f"mitigations/{first('mitigations', 'mitigation_id')}",
+        f"lists/{first('lists', 'list_id')}",
+        f"entity-definitions/{first('entity-definitions', 'entity_definition_id')}",
+        f"replay/{first('replay-jobs', 'replay_job_id')}",
+    ]
+
+
+def entered(browser: Browser, shop: Deciding, role: str) -> Page:
+    """A page of an operator with a role; no answer to it may be a refusal of the role."""
+    base_url = shop.service.base_url
+    context = browser.new_context(base_url=base_url)
+    context.set_default_timeout(20_000)
+    page = Watched.of(context, base_url).page
+    page.goto(f"/console/#access_token={shop.by(role).token}")
+    page.get_by_role("heading", name="Overview").wait_for()
+    return page
+
+
+def buttons(page: Page, address: str) -> list[dict[str, Any]]:
+    """The buttons of a page, once all that it asks for is there; those that copy are left out."""
+    page.goto("about:blank")
+    page.goto(address)
+    page.locator("main[aria-busy='false'] :is(h1, .refused, p)").first.wait_for()
+    page.wait_for_load_state("networkidle")
+    return [each for each in page.evaluate(BUTTONS) if not each["name"].startswith("Copy")]
+
+
+def pressed(page: Page, found: dict[str, Any]) -> None:
+    """Press a button, with what it needs beside it."""
+    button = page.locator("main button").nth(found["at"])
+    beside = button.locator("xpath=ancestor::form").locator("input, textarea")
+    for field in (
+        page.locator("main :is(input, textarea):is(:required, details *)").or_(beside).all()
+    ):
+        kind = field.get_attribute("type")
+        if field.is_enabled() and field.input_value() == "" and kind in (None, "text", "email"):
+            field.fill("a@example.test" if kind == "email" else "x")
+    if button.is_enabled():
+        button.click()
+    asked = page.locator("main [role=group] button.danger")
+    if asked.count():
+        asked.first.click()
+
+
+@pytest.fixture(scope="module")
+def writes(browser: Browser, decided: Deciding) -> Found:
+    """What each button of each page writes, found by pressing it as Owner."""
+    page = entered(browser, decided, "Owner")
+    slug = decided.get("")["slug"]
+    held: list[Write] = []
+
+    def hold_back(route: Route) -> None:
+        request = route.request
+        path = request.url.removeprefix(decided.service.base_url).split("?")[0]
+        if request.method == "GET" or LOOKS.search(path):
+            route.continue_()
+            return
+        held.append(Write(request.method, path, request.post_data))
+        route.fulfill(**HELD_BACK)
+
+    page.route("**/api/v1/**", hold_back)
+    found: Found = {}
+    for path in pages_of(decided):
+        for button in buttons(page, f"/console/{slug}/{path}"):
+            key = (path, button["name"])
+            if key in found:
+                continue
+            buttons(page, f"/console/{slug}/{path}")
+            held.clear()
+            pressed(page, button)
+            page.locator("main[aria-busy='false']").wait_for()
+            found[key] = held[0] if held else None
+    page.context.close()
+    assert {path.split("/")[0] for (path, _), write in found.items() if write} == WRITING
+    return found
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_control_is_enabled_for_those_who_may(
+    browser: Browser, decided: Deciding, writes: Found, role: str
+) -> None:
+    """On each page that a role reads, it has every button that writes: enabled exactly where the
+    role may write that, else with the reason, and then the interface refuses it, too."""
+    page = entered(browser, decided, role)
+    refused: list[str] = []
+    page.on("response", lambda each: refused.append(each.url) if each.status == 403 else None)
+    slug = decided.get("")["slug"]
+    for path in pages_of(decided):
+        shown = {each["name"]: each for each in buttons(page, f"/console/{slug}/{path}")}
+        if page.locator("main .refused").count():
+            assert shown == {}, path
+            continue
+        for (place, name), write in writes.items():
+            if place != path or write is None:
+                continue
+            button, is_allowed = shown[name], write.is_allowed(role, decided)
+            # A button may also wait for something to be typed, which a role has no part in.
+            assert (NEEDED in button["reason"]) is not is_allowed, (path, button)
+            assert is_allowed or button["disabled"], (path, button)
+            if not is_allowed:
+                body = None if write.body is None else json.loads(write.body)
+                answer = decided.by(role).request(write.method, write.path, json=body)
+                assert answer.status_code == 403, (path, name, answer.text)
+        assert {(path, name) for name in shown} <= set(writes), "not what an Owner has"
+    assert refused == []
+    page.context.close()
