@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import func, select
 from tests.faults.target import Target
 from tests.faults.traffic import definitions
+from tests.server.partitions.workers import owner_of
 
-from tidegate.stores.directory.lock import lock_path, read_holder
 from tidegate.stores.directory.partitions import partitions_of
 from tidegate.stores.rows.connections import partition_path, reading_engine
 from tidegate.stores.rows.tables import decision_log, tenants
@@ -49,10 +49,7 @@ class World:
 
     def owner(self, partition: int) -> int:
         """The process that owns a partition."""
-        database = self.target.directory / f"tidegate-{partition}.db"
-        found = read_holder(lock_path(database)).pid
-        assert found is not None
-        return found
+        return owner_of(self.target.directory, partition)
 
 
 @pytest.fixture(scope="module")
