@@ -110,8 +110,8 @@ clean:
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
-.venv/peers: .venv/built benchmarks/requirements-peers.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements-peers.txt
+.venv/peers: .venv/built benchmarks/peers/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
 	touch $@
 
 .venv/built: .venv/installed $(RUST_SOURCES)

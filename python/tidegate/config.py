@@ -158,7 +158,7 @@ class NodeSettings:
     name: str = ts.option(
         default="",
         validator=NodeName(),
-        help="Name of this node, unlike that of every other; it makes the service one of several "
+        help="Name of this node, unique among them; it makes the service one of several "
         "over `store.url`, each of which answers any call.",
     )
     address: str = ts.option(

@@ -69,7 +69,7 @@ def claim_partition(
 ) -> Lock:
     """Become the one process that appends to a partition.
 
-    The directory's lock is the parent's and that of all workers; this one keeps workers apart.
+    Parent and workers share the lock of the directory; this lock keeps the workers apart.
 
     Args:
         directory: of the data.

@@ -50,7 +50,7 @@ class Link(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # That of uvloop with TLS does not say that it is one.
+        # uvloop's transport with TLS does not say that it is one.
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:

@@ -75,7 +75,7 @@ class FrameProtocol(asyncio.Protocol):
         """Bytes after which it is whole, or at least its length is known."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # That of uvloop is no subclass.
+        # uvloop's transport is no subclass.
         self.transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:

@@ -69,7 +69,7 @@ class Parent:
         """Keep the workers until a signal to stop.
 
         Returns:
-            The exit code of the process: 0, or that of a worker that could not start at first.
+            The exit code of the process: 0, or a worker's that could not start at first.
         """
         code = 0
         start_origin()
