@@ -2,9 +2,8 @@
 
 A member's session holds a lock of its name, so a dead process is known at once.  Each change is one
 transaction that makes what ``cluster/rows.py`` says, one after the other.  The database notifies
-all members of every change but the renewal of a lease, and such a change is on the standby before it
-counts.  Safety does not
-rest on these rows: it rests on the epochs of the log.
+all members of every change but the renewal of a lease; each such change is on the standby before
+it counts.  Safety does not rest on these rows: it rests on the epochs of the log.
 """
 
 from __future__ import annotations
