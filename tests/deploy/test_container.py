@@ -8,6 +8,7 @@ import subprocess
 from fnmatch import fnmatch
 from pathlib import Path
 
+import pytest
 from tests.deploy.test_deploy import DEPLOY
 
 WHEEL = "tidegate-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
@@ -20,18 +21,23 @@ def steps(instruction: str) -> list[str]:
     return re.findall(rf"^{instruction} (.*)$", CONTAINERFILE, re.MULTILINE)
 
 
+def arguments() -> dict[str, str]:
+    """The defaults of the arguments of a build."""
+    return dict(argument.split("=", 1) for argument in steps("ARG"))
+
+
 def test_the_wheel_that_is_built_is_taken_without_an_argument() -> None:
     """The pattern fits the wheel of this system's C library, and no other."""
-    (argument,) = steps("ARG")
     (copied,) = steps("COPY")
-    name, _, pattern = argument.partition("=")
-    assert copied == f"${{{name}}} /tmp/wheel/"
+    assert copied == "${WHEEL} /tmp/wheel/"
+    pattern = arguments()["WHEEL"]
     assert fnmatch(WHEEL, pattern)
     assert not fnmatch(WHEEL.replace("manylinux_2_28", "musllinux_1_2"), pattern)
 
 
-def test_the_server_is_installed_under_a_name_that_pip_takes(tmp_path: Path) -> None:
-    """The wheel keeps its name and has the extra; what was copied is gone; the user is made."""
+@pytest.mark.parametrize("extras", [arguments()["EXTRAS"], "server,postgresql"])
+def test_the_server_is_installed_under_a_name_that_pip_takes(tmp_path: Path, extras: str) -> None:
+    """The wheel keeps its name and has the extras; what was copied is gone; the user is made."""
     (tmp_path / "wheel").mkdir()
     (tmp_path / "wheel" / WHEEL).touch()
     programs = tmp_path / "bin"
@@ -42,12 +48,12 @@ def test_the_server_is_installed_under_a_name_that_pip_takes(tmp_path: Path) -> 
     (script,) = steps("RUN")
     done = subprocess.run(
         ["sh", "-euc", script.replace("/tmp/", f"{tmp_path}/")],
-        env={"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
+        env={"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "EXTRAS": extras},
         capture_output=True,
         text=True,
         check=True,
     )
     pip, useradd = done.stdout.splitlines()
-    assert pip.split()[-1] == f"{tmp_path}/wheel/{WHEEL}[server]"
+    assert pip.split()[-1] == f"{tmp_path}/wheel/{WHEEL}[{extras}]"
     assert f"--uid {steps('USER')[0]} " in useradd
     assert not (tmp_path / "wheel").exists()
