@@ -136,6 +136,7 @@ class Case:
     left: Left
     damage: Damage
     place: Path
+    is_key_lost: bool = False
 
     def judge(self) -> str:
         """The outcome of the case.
@@ -153,13 +154,15 @@ class Case:
         assert "Traceback" not in said, said[-3000:]
         if said.startswith("refused"):
             return REFUSED
+        is_reported = bool(found) or '"level":"error"' in said
+        assert is_reported or not self.is_key_lost, "the API key is gone in silence"
         lost, reported = self._lost(directory)
         if lost:
             assert reported >= len(lost) or found, (
                 f"{len(lost)} acknowledged decisions are gone in silence: {sorted(lost)[:5]}"
             )
             return REPORTED
-        return REPORTED if found or '"level":"error"' in said else WHOLE
+        return REPORTED if is_reported else WHOLE
 
     def _serve(self, directory: Path) -> str:
         """Start a server and ask it a little; what it said on standard error."""
@@ -211,7 +214,9 @@ class Case:
         for made in outcome.acknowledged:
             before = self.left.acknowledged[made.call.key]
             assert not made.is_replayed or made.answer == before.answer, made.call.key
-        assert not set(outcome.refused) - {503}, outcome.refused
+        # A key can be among what is lost; that somebody says so is judged with the rest.
+        self.is_key_lost = 401 in outcome.refused
+        assert not set(outcome.refused) - {401, 503}, outcome.refused
 
     def _lost(self, directory: Path) -> tuple[set[str], int]:
         """Keys of acknowledged decisions that are in the log no more, and how many it says are.
