@@ -8,12 +8,17 @@ from tests.faults import kill_workers
 from tests.faults.kill import run
 
 CYCLES = 8
+ATTEMPTS = 3
+"""Each run is judged whole; a busy machine may kill each server before a pass was revoked."""
 
 
 def test_what_was_acknowledged_survives_a_kill() -> None:
     """What was answered is there, once and whole: decisions, keys, mitigations, revocations,
     definitions, challenges and their passes."""
-    made = run(CYCLES, time.time_ns() % 1_000_000)
+    for _ in range(ATTEMPTS):
+        made = run(CYCLES, time.time_ns() % 1_000_000)
+        if made.revoked:
+            break
     assert made.acknowledged > CYCLES
     assert made.checker.seq >= made.acknowledged
     assert made.checker.revoked > 0
