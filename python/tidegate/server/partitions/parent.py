@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate.server.logging import log
-from tidegate.server.workers.worker import inherit_origin, start_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +71,6 @@ class Parent:
             The exit code of the process: 0, or a worker's that could not start at first.
         """
         code = 0
-        start_origin()
         with self._signals():
             while True:
                 self._start_due()
@@ -138,7 +136,6 @@ class Parent:
         for each in _STOPS:
             signal.signal(each, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
-        inherit_origin()
         alive, kept = self._alive
         os.close(kept)
         threading.Thread(target=_stop_without, args=(alive,), daemon=True).start()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import time
-from multiprocessing import forkserver
 from typing import TYPE_CHECKING, Any
 
 from tidegate.errors import WorkerError
@@ -27,31 +25,6 @@ MAX_JOBS = 2_000
 # its locks and open files.
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload([child.__name__])
-
-
-def start_origin() -> None:
-    """Start the process that workers are forked from, for this process and those that it forks.
-
-    It takes a second of processor time to load the program; several server workers need it once.
-    """
-    forkserver.ensure_running()
-
-
-def inherit_origin() -> None:
-    """In a forked process: use the process that :func:`start_origin` started before."""
-    server: Any = forkserver._forkserver
-    origin, start = server._forkserver_pid, server.ensure_running
-
-    def ensure_running() -> None:
-        # It waits for its process, as only a parent can.
-        try:
-            os.kill(origin, 0)
-        except ProcessLookupError:
-            server._forkserver_pid = None
-            server.ensure_running = start
-            start()
-
-    server.ensure_running = ensure_running
 
 
 class Worker:
