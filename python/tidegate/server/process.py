@@ -42,11 +42,17 @@ class ListenError(TidegateError):
 
 
 class Server(uvicorn.Server):
-    """Uvicorn's server, which says when it accepts connections."""
+    """Uvicorn's server, which says when it accepts connections, and when it ends."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        started: Callable[[], None],
+        stopping: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(config)
         self._started = started
+        self._stopping = stopping
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -59,6 +65,10 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._stopping()
+        await super().shutdown(sockets)
 
 
 async def run(
@@ -101,7 +111,11 @@ async def run(
             await owner.start(seat.inbox)
             service.watch(gateway.run())
             application = gateway.in_front_of(application)
-        server = Server(configuration(settings.server, application), lambda: started(address))
+        server = Server(
+            configuration(settings.server, application),
+            lambda: started(address),
+            service.feed.answer_now,
+        )
         service.watch(close_late_connections(server.server_state.connections))
         settle_interpreter()
         await server.serve(sockets=accepting(listening))

@@ -88,6 +88,7 @@ class Feed:
         self._begun: dict[UUID, asyncio.Future[None]] = {}
         """Done when the first mark of new changes is durable."""
         self._tasks: set[asyncio.Future[None]] = set()
+        self._is_stopping = False
 
     async def start(self) -> None:
         """Make the changes again that daemons followed before a restart."""
@@ -154,6 +155,12 @@ class Feed:
         for tenant_id in list(self._logs):
             self.dropped(tenant_id)
 
+    def answer_now(self) -> None:
+        """Answer every call that waits for a change, and have no other wait: the server stops."""
+        self._is_stopping = True
+        for changes in self._logs.values():
+            changes.wake()
+
     async def snapshot(self, tenant_id: UUID) -> Signed:
         """Everything, as of the newest number or later.
 
@@ -177,7 +184,7 @@ class Feed:
         changes = self.log_of(tenant_id)
         if changes.hash_at(after) is None:
             raise unknown(changes)
-        await changes.wait(after, seconds)
+        await changes.wait(after, 0 if self._is_stopping else seconds)
         if self._logs.get(tenant_id) is not changes or changes.hash_at(after) is None:
             raise unknown(changes)
         make = partial(self._make_changes, changes, after)
