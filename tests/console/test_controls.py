@@ -34,13 +34,16 @@ WATCH = """() => {
     const path = new URL(request.url).pathname;
     state.calls += 1;
     try {
-      if (!state.isHolding || request.method === 'GET' || looks.test(path))
-        return await fetch(request);
+      if (!state.isHolding || request.method === 'GET' || looks.test(path)) {
+        const answer = await fetch(request);
+        await answer.clone().arrayBuffer();
+        return answer;
+      }
       state.held.push([request.method, path, (await request.text()) || null]);
       const headers = { 'content-type': 'application/problem+json' };
       return new Response('{}', { status: 409, headers });
     } finally {
-      // What is made of the answer comes after this, and before the next task.
+      // What is made of the answer comes after this.
       setTimeout(() => (state.calls -= 1));
     }
   };
