@@ -4196,10 +4196,10 @@ export interface components {
     };
     /**
      * ReplayExplanation
-     * @description A decision that differs, made again by the draft of the job.
+     * @description A recorded decision, made again by the draft of the job.
      *
-     *         ``reproduced`` says whether it equals the replayed one that is listed. If not, ``because`` has
-     *         all known reasons, and the trace, if there is one, shows the decision that came out.
+     *         ``reproduced`` says whether it came out as in the replay: as it is listed, or as it was
+     *         recorded where it is not among those that differ. If not, ``because`` has all known reasons, and the trace, if there is one, shows the decision that came out.
      */
     ReplayExplanation: {
       /** Format: uuid */

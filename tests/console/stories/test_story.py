@@ -152,7 +152,8 @@ def test_filters_become_an_action_and_a_policy_that_stops(operator: Watched, tol
         ("Why it was recorded so", "Recorded and reproduced: equal"),
         ("Why the draft decides so", "Replayed and reproduced: equal"),
     ):
-        reasons = both.get_by_role("group").filter(has_text=summary).first
+        side_by_side = page.get_by_role("region", name="Side by side")
+        reasons = side_by_side.get_by_role("group").filter(has_text=summary).first
         reasons.locator("summary").first.click()
         expect(reasons.get_by_text(equal)).to_be_visible()
         is_draft = summary.startswith("Why the draft")

@@ -162,8 +162,10 @@ def test_what_a_draft_decides_is_explained(shop: Deciding, busy: list[dict[str, 
         2,
         2,
     )
-    same = f"{shop.path}/{place}/{busy[0]['decision_id']}/explain"
-    assert shop.by("Analyst").get(same).status_code == 404
+    same = shop.get(f"{place}/{busy[0]['decision_id']}/explain")
+    assert (same["reproduced"], same["decision"]["action"]["type"]) == (True, "allow")
+    missing = shop.by("Analyst").get(f"{shop.path}/{place}/{uuid4()}/explain")
+    assert missing.status_code == 404
 
 
 def test_one_policy_can_be_changed(shop: Deciding, busy: list[dict[str, Any]]) -> None:

@@ -22,7 +22,6 @@ from tidegate.server.http.call import Answer, Call
 from tidegate.server.records.decisions import find
 from tidegate.server.records.explain import trace_of
 from tidegate.server.records.kept import Kept
-from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log import log, replay_jobs
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ MAX_RUN = 20_000
 
 
 def explain(call: Call) -> Answer:
-    """A decision that differs, as the draft makes it, with its reasons."""
+    """A decision of the period, as the draft makes it, with its reasons."""
     kept = Kept.of(call)
     job_id, decision_id = call.ids["replay_job_id"], call.ids["decision_id"]
     with call.app.store.read() as connection:
@@ -44,8 +43,6 @@ def explain(call: Call) -> Answer:
         listed = replay_jobs.differences(
             connection, call.tenant_id, job_id, limit=1, decision_id=decision_id
         )
-        if not listed:
-            raise NotFoundError("replay difference")
         found, logged = find(connection, call.tenant_id, decision_id)
         draft = Draft.of(job)
         explanation, ran, because = None, 0, ["the draft of an older job is not kept: run it again"]
@@ -53,8 +50,12 @@ def explain(call: Call) -> Answer:
             key = call.app.keys.redaction_of(call.tenant_id)
             explanation, ran, because = made_again(connection, draft, key, found.seq, logged)
     if explanation is not None:
-        if shown(explanation.decision.to_record()) == listed[0].replayed:
+        # What is not listed came out as it was recorded.
+        wanted = listed[0].replayed if listed else shown(orjson.loads(logged.record))
+        if shown(explanation.decision.to_record()) == wanted:
             because = []
+        elif not listed:
+            because = ["the job does not list this decision among those that differ"]
         elif not because:
             because = ["the replay had other entities in its state when it came to this decision"]
     return Answer(
