@@ -19,6 +19,7 @@ from tools.database_pair import NEEDED, programs
 from uuid_utils import uuid7
 
 from tidegate.operators.keys import load_keys
+from tidegate.server.framing import framed
 from tidegate.server.nodes.certificate import contexts
 from tidegate.server.nodes.messages import (
     Answered,
@@ -32,7 +33,6 @@ from tidegate.server.nodes.messages import (
     decode,
     decode_answered,
     encode,
-    framed,
 )
 from tidegate.setting_bounds import split_address
 
@@ -180,7 +180,7 @@ class Fellow:
         _, calling = contexts(load_keys(owner.directory / "keys").pepper)
         raw = socket.create_connection(split_address(found[0]), timeout=30)
         self._link = calling.wrap_socket(raw)
-        self._link.sendall(framed(Hello("fellow", run, link)))
+        self._link.sendall(framed(encode(Hello("fellow", run, link))))
         self._api_key = made.demo.api_key.encode()
         self._number = 0
 
@@ -199,7 +199,7 @@ class Fellow:
         asked = Asked("POST", target, headers, body, ("203.0.113.1", 1), "http")
         call = HandedOn(name, is_repeated, encode(asked))
         self._number += 1
-        self._link.sendall(framed(Batch("hot", self._number, 0, [call])))
+        self._link.sendall(framed(encode(Batch("hot", self._number, 0, [call]))))
 
     def answer(self) -> Answered:
         """The next answer."""

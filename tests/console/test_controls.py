@@ -2,6 +2,9 @@
 
 What a button writes is found by pressing it as Owner, on every page, with each write held back. The
 table of routes says which roles may write that, and the interface refuses the others.
+
+A browser reads the console once for a role, and goes from page to page within it. It waits until
+the page has nothing under way, not for a time.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import Any, TypeAlias
 
 import attrs
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, Page
 from tests.browser import Watched
 from tests.console.places import ALONE
 from tests.server.deciding import Deciding, deciding, made
@@ -22,9 +25,62 @@ from tidegate.operators.permissions import Permission, Role, may, may_change_mem
 from tidegate.server.routing.routes import ROUTES
 
 ROLES = ("Viewer", "Analyst", "Admin", "Owner")
-HELD_BACK = {"status": 409, "content_type": "application/problem+json", "body": "{}"}
-LOOKS = re.compile(r"/(expressions/|traffic/|decisions/search|entities/find)")
-"""Calls that send a body and write nothing."""
+WATCH = """() => {
+  const state = (window.watched = { isHolding: false, held: [], calls: 0, timers: new Set() });
+  const { fetch, setTimeout, clearTimeout } = window;
+  const looks = new RegExp('/(expressions/|traffic/|decisions/search|entities/find)');
+  window.fetch = async (asked, ...rest) => {
+    const request = asked instanceof Request ? asked : new Request(asked, ...rest);
+    const path = new URL(request.url).pathname;
+    state.calls += 1;
+    try {
+      if (!state.isHolding || request.method === 'GET' || looks.test(path)) {
+        const answer = await fetch(request);
+        await answer.clone().arrayBuffer();
+        return answer;
+      }
+      state.held.push([request.method, path, (await request.text()) || null]);
+      const headers = { 'content-type': 'application/problem+json' };
+      return new Response('{}', { status: 409, headers });
+    } finally {
+      // What is made of the answer comes after this.
+      setTimeout(() => (state.calls -= 1));
+    }
+  };
+  window.setTimeout = (call, delay = 0, ...rest) => {
+    const timer = setTimeout((...given) => {
+      state.timers.delete(timer);
+      call(...given);
+    }, delay, ...rest);
+    if (delay <= 500) state.timers.add(timer);
+    return timer;
+  };
+  window.clearTimeout = (timer) => {
+    state.timers.delete(timer);
+    clearTimeout(timer);
+  };
+}"""
+"""Knows whether a page has something under way, and holds back what writes, if it is asked to.
+
+Calls that send a body and write nothing are not held back.
+"""
+SETTLED = """(isShown) => new Promise((resolve) => {
+  let quiet = 0;
+  const look = () => {
+    const { calls, timers } = window.watched;
+    const main = document.querySelector('main[aria-busy="false"]');
+    const isThere = main !== null && (main.querySelector('h1, .refused') !== null) === isShown;
+    quiet = isThere && calls === 0 && timers.size === 0 ? quiet + 1 : 0;
+    if (quiet === 2) resolve();
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
+"""Waits until a page has no call and no timer under way, and is drawn."""
+GO = """(path) => {
+  history.pushState(null, '', path);
+  dispatchEvent(new PopStateEvent('popstate'));
+}"""
 BUTTONS = """() => {
   for (const each of document.querySelectorAll('main details')) each.open = true;
   return [...document.querySelectorAll('main button')].map((button, at) => ({
@@ -92,7 +148,7 @@ def pages_of(shop: Deciding) -> list[str]:
 
     policy = first("policies", "policy_id")
     return [
-        *ALONE.values(),
+        *(path for name, path in ALONE.items() if name != "nowhere"),
         f"decisions/{first('decisions', 'decision_id')}",
         f"entities/{first('active-mitigations', 'entity_id')}",
         f"policies/{policy}",
@@ -107,22 +163,24 @@ def pages_of(shop: Deciding) -> list[str]:
 
 
 def entered(browser: Browser, shop: Deciding, role: str) -> Page:
-    """A page of an operator with a role; no answer to it may be a refusal of the role."""
+    """A page of an operator with a role, which tells whether something is under way in it."""
     base_url = shop.service.base_url
     context = browser.new_context(base_url=base_url)
     context.set_default_timeout(20_000)
+    context.add_init_script(f"({WATCH})()")
     page = Watched.of(context, base_url).page
     page.goto(f"/console/#access_token={shop.by(role).token}")
     page.get_by_role("heading", name="Overview").wait_for()
     return page
 
 
-def buttons(page: Page, address: str) -> list[dict[str, Any]]:
-    """The buttons of a page, once all that it asks for is there; those that copy are left out."""
-    page.goto("about:blank")
-    page.goto(address)
-    page.locator("main[aria-busy='false'] :is(h1, .refused, p)").first.wait_for()
-    page.wait_for_load_state("networkidle")
+def buttons(page: Page, home: str, path: str) -> list[dict[str, Any]]:
+    """The buttons of a page made anew, without reading the console again; those that copy are
+    left out."""
+    page.evaluate(GO, f"{home}/{ALONE['nowhere']}")
+    page.evaluate(SETTLED, False)
+    page.evaluate(GO, f"{home}/{path}")
+    page.evaluate(SETTLED, True)
     return [each for each in page.evaluate(BUTTONS) if not each["name"].startswith("Copy")]
 
 
@@ -147,30 +205,22 @@ def pressed(page: Page, found: dict[str, Any]) -> None:
 def writes(browser: Browser, decided: Deciding) -> Found:
     """What each button of each page writes, found by pressing it as Owner."""
     page = entered(browser, decided, "Owner")
-    slug = decided.get("")["slug"]
-    held: list[Write] = []
-
-    def hold_back(route: Route) -> None:
-        request = route.request
-        path = request.url.removeprefix(decided.service.base_url).split("?")[0]
-        if request.method == "GET" or LOOKS.search(path):
-            route.continue_()
-            return
-        held.append(Write(request.method, path, request.post_data))
-        route.fulfill(**HELD_BACK)
-
-    page.route("**/api/v1/**", hold_back)
+    page.evaluate("() => { window.watched.isHolding = true; }")
+    home = f"/console/{decided.get('')['slug']}"
     found: Found = {}
     for path in pages_of(decided):
-        for button in buttons(page, f"/console/{slug}/{path}"):
+        is_fresh = True
+        for button in buttons(page, home, path):
             key = (path, button["name"])
             if key in found:
                 continue
-            buttons(page, f"/console/{slug}/{path}")
-            held.clear()
+            if not is_fresh:
+                buttons(page, home, path)
+            is_fresh = False
             pressed(page, button)
-            page.locator("main[aria-busy='false']").wait_for()
-            found[key] = held[0] if held else None
+            page.evaluate(SETTLED, True)
+            held = page.evaluate("() => window.watched.held.splice(0)")
+            found[key] = Write(*held[0]) if held else None
     page.context.close()
     assert {path.split("/")[0] for (path, _), write in found.items() if write} == WRITING
     return found
@@ -185,9 +235,9 @@ def test_a_control_is_enabled_for_those_who_may(
     page = entered(browser, decided, role)
     refused: list[str] = []
     page.on("response", lambda each: refused.append(each.url) if each.status == 403 else None)
-    slug = decided.get("")["slug"]
+    home = f"/console/{decided.get('')['slug']}"
     for path in pages_of(decided):
-        shown = {each["name"]: each for each in buttons(page, f"/console/{slug}/{path}")}
+        shown = {each["name"]: each for each in buttons(page, home, path)}
         if page.locator("main .refused").count():
             assert shown == {}, path
             continue
