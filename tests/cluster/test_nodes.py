@@ -19,6 +19,7 @@ from tools.database_pair import NEEDED, programs
 from uuid_utils import uuid7
 
 from tidegate.operators.keys import load_keys
+from tidegate.server.framing import framed
 from tidegate.server.nodes.certificate import contexts
 from tidegate.server.nodes.messages import (
     Answered,
@@ -32,7 +33,6 @@ from tidegate.server.nodes.messages import (
     decode,
     decode_answered,
     encode,
-    framed,
 )
 from tidegate.setting_bounds import split_address
 
@@ -66,6 +66,13 @@ def control(made: Cluster, node: Node, path: str) -> httpx.Response:
         headers={"authorization": f"Bearer {made.demo.owner_token}"},
         timeout=30,
     )
+
+
+def has_followed(owner: Node) -> bool:
+    """Whether an owner had the states when it became one."""
+    told = [orjson.loads(line) for line in owner.log.read_bytes().splitlines()]
+    terms = [each for each in told if each["event"] == "this node is the owner"]
+    return bool(terms[-1]["followed"])
 
 
 def test_each_node_answers_every_call(made: Cluster) -> None:
@@ -105,6 +112,7 @@ def test_a_killed_owner_is_replaced_while_callers_go_on(made: Cluster) -> None:
     owner = made.owner()
     keyed = {**EVENT, "idempotency_key": "before the kill"}
     first = made.decide(owner, keyed)
+    made.wait_until_level()
     owner.kill()
     made.wait_until_ready()
     for node in made.nodes.values():
@@ -113,6 +121,7 @@ def test_a_killed_owner_is_replaced_while_callers_go_on(made: Cluster) -> None:
             assert again.content == first.content
             assert again.headers["idempotency-replayed"] == "true"
     assert made.owner() is not owner
+    assert has_followed(made.owner())
     owner.start()
     made.wait_until_ready()
     assert made.decide(owner, keyed).content == first.content
@@ -123,11 +132,13 @@ def test_a_stop_hands_over_and_callers_wait(made: Cluster) -> None:
     owner = made.owner()
     node = made.others()[0]
     assert owner.process is not None
+    made.wait_until_level()
     with calling(made, node, 4) as calls:
         owner.process.send_signal(signal.SIGTERM)
         assert owner.process.wait(60) == 0
         made.wait_until_ready()
     assert made.owner() is not owner
+    assert has_followed(made.owner())
     calls.require_hold()
     owner.start()
     made.wait_until_ready()
@@ -180,7 +191,7 @@ class Fellow:
         _, calling = contexts(load_keys(owner.directory / "keys").pepper)
         raw = socket.create_connection(split_address(found[0]), timeout=30)
         self._link = calling.wrap_socket(raw)
-        self._link.sendall(framed(Hello("fellow", run, link)))
+        self._link.sendall(framed(encode(Hello("fellow", run, link))))
         self._api_key = made.demo.api_key.encode()
         self._number = 0
 
@@ -199,7 +210,7 @@ class Fellow:
         asked = Asked("POST", target, headers, body, ("203.0.113.1", 1), "http")
         call = HandedOn(name, is_repeated, encode(asked))
         self._number += 1
-        self._link.sendall(framed(Batch("hot", self._number, 0, [call])))
+        self._link.sendall(framed(encode(Batch("hot", self._number, 0, [call]))))
 
     def answer(self) -> Answered:
         """The next answer."""

@@ -1,4 +1,4 @@
-"""What nodes say to each other on a link: lengths of four bytes, each before a message.
+"""What nodes say to each other on a link, a message in each frame.
 
 A gateway says hello once, then hands calls on in batches; an owner tells whether it takes calls,
 and what became of them.
@@ -10,9 +10,6 @@ from typing import TypeAlias
 
 import msgspec
 
-LENGTH_BYTES = 4
-MAX_MESSAGE_BYTES = 128 * 1024 * 1024
-"""A message of a fellow node is shorter: its calls and answers have bounds of their own."""
 MAX_BODY_BYTES = 32 * 1024 * 1024
 """The largest body of any route."""
 
@@ -118,9 +115,3 @@ encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(Message).decode
 decode_asked = msgspec.msgpack.Decoder(Asked).decode
 decode_answered = msgspec.msgpack.Decoder(Answered).decode
-
-
-def framed(message: Message) -> bytes:
-    """A message as it is sent."""
-    body = encode(message)
-    return len(body).to_bytes(LENGTH_BYTES) + body

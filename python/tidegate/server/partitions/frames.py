@@ -1,6 +1,6 @@
 """What server workers send each other over a Unix socket: frames, and who reads them.
 
-A frame is its length in four bytes and an array of MessagePack: a kind, and what belongs to it.
+A frame holds an array of MessagePack: a kind, and what belongs to it.
 Both ends are of one version, since one parent started them.
 
 ======== ============ ===================================================================
@@ -25,12 +25,14 @@ PONG     the gateway  nothing
 
 from __future__ import annotations
 
-import asyncio
 from abc import abstractmethod
 from enum import IntEnum
-from typing import Any, cast
+from typing import Any
 
 import msgspec
+
+from tidegate.server import framing
+from tidegate.server.framing import framed
 
 
 class Kind(IntEnum):
@@ -51,59 +53,25 @@ class Kind(IntEnum):
     PONG = 12
 
 
-_SIZE = 4
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 
 
 def frame(*content: Any) -> bytes:
     """A frame: its kind first."""
-    body = _encode(content)
-    return len(body).to_bytes(_SIZE, "little") + body
+    return framed(_encode(content))
 
 
-class FrameProtocol(asyncio.Protocol):
-    """One end of a connection."""
+class FrameProtocol(framing.FrameProtocol):
+    """One end of a connection between workers."""
 
-    transport: asyncio.Transport | None = None
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        """What has come of a frame that is not whole."""
-        self._held = 0
-        self._needed = 0
-        """Bytes after which it is whole, or at least its length is known."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transport is no subclass.
-        self.transport = cast("asyncio.Transport", transport)
-
-    def data_received(self, data: bytes) -> None:
-        if self._parts:
-            # A large frame comes in many pieces, which are put together once.
-            self._parts.append(data)
-            self._held += len(data)
-            if self._held < self._needed:
-                return
-            data = b"".join(self._parts)
-            self._parts = []
-        place, end, needed = 0, len(data), _SIZE
-        while end - place >= _SIZE:
-            size = int.from_bytes(data[place : place + _SIZE], "little")
-            needed = _SIZE + size
-            if end - place < needed:
-                break
-            content = _decode(memoryview(data)[place + _SIZE : place + needed])
-            place, needed = place + needed, _SIZE
-            self.taken(content[0], content)
-        if place < end:
-            self._parts = [data[place:]]
-            self._held, self._needed = end - place, needed
+    def received(self, body: memoryview) -> None:
+        content = _decode(body)
+        self.taken(content[0], content)
 
     def send(self, *content: Any) -> None:
         """Send a frame; where the connection is gone, nobody gets it."""
-        if self.transport is not None:
-            self.transport.write(frame(*content))
+        self.send_frame(_encode(content))
 
     @abstractmethod
     def taken(self, kind: int, content: list[Any]) -> None:

@@ -303,7 +303,7 @@ class _Connection(FrameProtocol):
         self._link.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        del exc
+        super().connection_lost(exc)
         self._link.lost(self)
 
     def taken(self, kind: int, content: list[Any]) -> None:

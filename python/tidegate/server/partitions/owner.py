@@ -104,8 +104,7 @@ class _Connection(FrameProtocol):
         self.send(Kind.HELLO)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        del exc
-        self.transport = None
+        super().connection_lost(exc)
         self._connections.discard(self)
         for messages in self._given.values():
             messages.put_nowait({"type": "http.disconnect"})
