@@ -4199,7 +4199,8 @@ export interface components {
      * @description A recorded decision, made again by the draft of the job.
      *
      *         ``reproduced`` says whether it came out as in the replay: as it is listed, or as it was
-     *         recorded where it is not among those that differ. If not, ``because`` has all known reasons, and the trace, if there is one, shows the decision that came out.
+     *         recorded where it is not among those that differ. If not, ``because`` has all known reasons,
+     *         and the trace, if there is one, shows the decision that came out.
      */
     ReplayExplanation: {
       /** Format: uuid */
