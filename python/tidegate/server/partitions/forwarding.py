@@ -20,7 +20,7 @@ import msgspec
 from uuid_utils import uuid7
 
 from tidegate.cluster.gateway import Bounds, Gateway
-from tidegate.cluster.messages import Answer, Answers, Refusal
+from tidegate.cluster.messages import Refusal
 from tidegate.cluster.rows import Placement, Rows
 from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log
@@ -40,7 +40,6 @@ HOLD_SECONDS = 5.0
 """How long a call waits where its partition has no owner."""
 BOUNDS = Bounds(time=10.0, hold=HOLD_SECONDS, ask_again=10.0, size=MOST_BYTES)
 SOON = {"retry-after": "1"}
-_NAME = "hot"
 _encode = msgspec.msgpack.Encoder().encode
 
 SendBlock = Callable[[int, bool, msgspec.Raw], None]
@@ -73,7 +72,7 @@ class Forwarding:
 
     def __init__(self, send: SendBlock) -> None:
         numbers = count(1)
-        self._gateway = Gateway(_NAME, lambda: str(next(numbers)), BOUNDS)
+        self._gateway = Gateway("hot", lambda: str(next(numbers)), BOUNDS)
         self._send_block = send
         self._placements: dict[int, Placement] = {}
         self._blocks: dict[str, _Block] = {}
@@ -190,8 +189,7 @@ class Forwarding:
     def _end(self, block: _Block) -> None:
         """No call of a block waits any more."""
         del self._blocks[block.id]
-        answers = Answers(_NAME, 0, 0, (Answer(block.id, b""),))
-        self._gateway.receive(answers, 0.0)
+        self._gateway.answered(block.id)
 
     def _refuse(self, block: _Block) -> None:
         found = [self._calls.pop(number, None) for number in block.numbers]
