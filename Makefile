@@ -10,7 +10,7 @@ RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml C
 CONSOLE := python/tidegate/console/assets/index.html
 CONSOLE_SOURCES := $(shell find console -path console/node_modules -prune -o -type f -print) tools/console.py
 
-.PHONY: run cluster cluster-test simulate console console-if-possible test rust-tests kill-test counts-test restart-test damage-test \
+.PHONY: run cluster cluster-test simulate console console-if-possible test rust-tests kill-test counts-test restart-test restore-test damage-test \
 	attack fuzz-api hostile-test newcomer-test check agree bench conformance sizes wheels docs clean
 
 run: .venv/built console-if-possible ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
@@ -55,6 +55,9 @@ restart-test: .venv/built  ## 50 takeovers under load; windows and keys go on, n
 
 cluster-test: .venv/built   ## 30 faults of three nodes and their database under load; nothing lost, nothing twice
 	$(BIN)/python -m tests.cluster --faults 30
+
+restore-test: .venv/built   ## PostgreSQL goes back to 20 random moments; the service goes on from each
+	$(BIN)/python -m tests.postgresql.restoring --moments 20
 
 hybrid-test: .venv/built   ## 100 schedules of faults between a daemon and its service
 	$(BIN)/python -m tests.hybrid.schedules --count 100

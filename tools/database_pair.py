@@ -51,6 +51,12 @@ def programs() -> Path | None:
     return max(found)[1] if found and max(found)[0] >= NEEDED else None
 
 
+def _program(name: str) -> Path:
+    place = programs()
+    assert place is not None
+    return place / name
+
+
 def free_port() -> int:
     """A port that nobody listens on now."""
     with socket.socket() as opened:
@@ -71,7 +77,8 @@ def _memory() -> Path | None:
     return memory if has_room else None
 
 
-def _run(*command: object) -> None:
+def run(*command: object) -> None:
+    """Run a program as the user that the database runs as."""
     subprocess.run(
         [str(each) for each in command],
         check=True,
@@ -96,12 +103,10 @@ class Server:
 
     def start(self, *settings: str) -> None:
         """Start it, and wait until it answers."""
-        place = programs()
-        assert place is not None
         with (self.directory.parent / f"{self.directory.name}.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [
-                    str(place / "postgres"),
+                    str(_program("postgres")),
                     "-D",
                     str(self.directory),
                     "-p",
@@ -144,6 +149,35 @@ class Server:
                 os.kill(int(each), signal.SIGKILL)
         self.process.wait(WAIT_SECONDS)
         self.process = None
+
+    def value(self, query: str, database: str = "postgres") -> object:
+        """The first value that a query finds; None without a row."""
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            row = connection.execute(query).fetchone()
+        return None if row is None else row[0]
+
+    def back_up(self, to: Path, *options: str) -> None:
+        """Make a base backup."""
+        run(
+            _program("pg_basebackup"),
+            *("-D", to, "-d", self.url(), "--checkpoint", "fast", "--no-sync", *options),
+        )
+
+    @contextmanager
+    def receiving(self, archive: Path) -> Iterator[None]:
+        """Keep the write-ahead log in a new directory as long as the block runs."""
+        run("mkdir", archive)
+        process = subprocess.Popen(
+            [_program("pg_receivewal"), "-D", archive, "-d", self.url(), "--no-loop"],
+            user=_owner(),
+            cwd="/",
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(WAIT_SECONDS)
 
     def execute(self, statement: str, database: str = "postgres") -> None:
         """Run a statement as the superuser."""
@@ -193,8 +227,6 @@ def pair(*, is_in_memory: bool = True) -> Iterator[Pair]:
     Args:
         is_in_memory: keep the data in memory where there is room; a measurement wants the disk.
     """
-    place = programs()
-    assert place is not None
     memory = _memory() if is_in_memory else None
     with tempfile.TemporaryDirectory(prefix="tidegate-postgresql-", dir=memory) as made:
         root = Path(made)
@@ -202,8 +234,8 @@ def pair(*, is_in_memory: bool = True) -> Iterator[Pair]:
             known = pwd.getpwnam(owner)
             os.chown(root, known.pw_uid, known.pw_gid)
         primary = Server(root / "primary", free_port())
-        _run(
-            place / "initdb",
+        run(
+            _program("initdb"),
             "-D",
             primary.directory,
             *("--username", "postgres", "--auth", "trust", "--no-sync"),
@@ -214,11 +246,7 @@ def pair(*, is_in_memory: bool = True) -> Iterator[Pair]:
         standby = Server(root / "standby", free_port())
         try:
             primary.start()
-            _run(
-                place / "pg_basebackup",
-                *("-D", standby.directory, "-d", primary.url(), "--checkpoint", "fast"),
-                *("--write-recovery-conf", "--no-sync"),
-            )
+            primary.back_up(standby.directory, "--write-recovery-conf")
             standby.start(f"cluster_name={STANDBY_NAME}")
             primary.execute(
                 f"ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 ({STANDBY_NAME})'"

@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-GROWTH_BYTES = 64 * 2**20
+GROWTH_BYTES = 32 * 2**20
 """Growth of a worker after which all its objects are searched for unused ones."""
 
 
