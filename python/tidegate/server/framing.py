@@ -27,7 +27,6 @@ class FrameProtocol(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.peer = ""
         """What the other end calls itself."""
-        self._is_aborted = False
         self._parts: list[bytes] = []
         """What has come of a frame that is not whole."""
         self._held = 0
@@ -41,12 +40,11 @@ class FrameProtocol(asyncio.Protocol):
 
     def send_frame(self, body: bytes) -> None:
         """Send a message; where the connection is gone, nobody gets it."""
-        if self.transport is not None and not self._is_aborted:
-            self.transport.write(len(body).to_bytes(_LENGTH_BYTES) + body)
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(framed(body))
 
     def abort(self) -> None:
         """End the connection at once: nothing more is received."""
-        self._is_aborted = True
         if self.transport is not None:
             self.transport.abort()
 
@@ -82,7 +80,7 @@ class FrameProtocol(asyncio.Protocol):
             log.error("what was sent is no message", peer=self.peer, reason=str(error))
             self.abort()
             return
-        if place < len(data) and not self._is_aborted:
+        if place < len(data) and self.is_open:
             self._parts = [data[place:]]
             self._held = len(data) - place
 
@@ -90,7 +88,7 @@ class FrameProtocol(asyncio.Protocol):
         """Give the whole frames; where the next one begins."""
         place, end = 0, len(data)
         view = memoryview(data)
-        while not self._is_aborted:
+        while self.is_open:
             body = place + _LENGTH_BYTES
             if body > end:
                 self._needed = _LENGTH_BYTES
