@@ -126,6 +126,15 @@ class Cluster:
             assert time.monotonic() < until, "\n".join(each.log.read_text() for each in waiting)
             time.sleep(0.05)
 
+    def wait_until_level(self) -> None:
+        """Return when a follower has all states, so that the next owner is ready for the log."""
+        until = time.monotonic() + READY_SECONDS
+        level = "SELECT is_level AND NOT is_moving FROM cluster_placements"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            while connection.execute(level).fetchone() != (True,):
+                assert time.monotonic() < until, "nobody follows the log"
+                time.sleep(0.02)
+
     def decide(self, node: Node, body: object, path: str = "runtime/mitigation") -> httpx.Response:
         """A hot call at a node."""
         return httpx.post(

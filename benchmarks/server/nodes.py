@@ -2,12 +2,13 @@
 
 Three nodes, a database pair, and one caller at each node that is not the owner, which asks again at
 once.  The pause of an event is the longest time between two answers at any of these nodes around
-it.  The same run compares a call at a gateway with one at the owner, in pairs.
+it.  The same run compares a call at a gateway with one at the owner, in pairs.  Each event begins
+when a follower has the states.  A hand-over is `tidegate cluster move`: the owner goes on as a
+gateway.
 """
 
 from __future__ import annotations
 
-import signal
 import statistics
 import tempfile
 import threading
@@ -20,7 +21,11 @@ import click
 import httpx2 as httpx
 from tools.cluster import EVENT, Cluster, Node, cluster
 
-SETTLE_SECONDS = 1.0
+from tidegate.cluster.directory import move
+from tidegate.stores.directory.claims import PARTITION
+from tidegate.stores.directory.cluster_rows import ClusterRows
+
+SETTLE_SECONDS = 0.5
 PAIRS = 300
 
 
@@ -60,28 +65,54 @@ def call(made: Cluster, node: Node, client: httpx.Client) -> bool:
 
 
 def change_owner(made: Cluster, *, is_killed: bool) -> tuple[float, int]:
-    """End the owner; the pause in seconds, and how many calls were refused."""
+    """Kill the owner or move the log; the pause in seconds, and how many calls were refused."""
+    made.wait_until_level()
     owner, others = made.owner(), made.others()
     callers = [Caller(made, node) for node in others]
     threads = [threading.Thread(target=each.run) for each in callers]
     for thread in threads:
         thread.start()
     time.sleep(SETTLE_SECONDS)
-    assert owner.process is not None
     if is_killed:
         owner.kill()
     else:
-        owner.process.send_signal(signal.SIGTERM)
-        owner.process.wait(60)
+        hand_over(made)
     made.wait_until_ready()
     time.sleep(SETTLE_SECONDS)
     for each in callers:
         each.is_over.set()
     for thread in threads:
         thread.join()
-    owner.start()
-    made.wait_until_ready()
+    if is_killed:
+        owner.start()
+        made.wait_until_ready()
     return max(each.pause() for each in callers), sum(each.refused for each in callers)
+
+
+def hand_over(made: Cluster) -> None:
+    """Move the log to the node that follows it, as the command does."""
+    rows = ClusterRows(made.url)
+    try:
+        found = rows.read()
+        follower = found.placements[PARTITION].follower
+        assert follower is not None
+        change = move(found, PARTITION, follower)
+        assert change is not None
+        assert rows.change(change) is not None
+        while rows.read().placements[PARTITION].owner != follower:
+            time.sleep(0.05)
+    finally:
+        rows.close()
+
+
+def described(pauses: list[float], refused: int) -> str:
+    """The pauses of all events, in words."""
+    ordered = sorted(pauses)
+    most = ordered[int(0.9 * (len(ordered) - 1))]
+    return (
+        f"{len(ordered)} times: paused {statistics.median(ordered):.2f} s at the median,"
+        f" {most:.2f} at p90, {ordered[-1]:.2f} at most; {refused} calls refused"
+    )
 
 
 def detour(made: Cluster) -> float:
@@ -98,18 +129,17 @@ def detour(made: Cluster) -> float:
 
 
 @click.command()
-@click.option("--times", default=10, show_default=True)
-def main(times: int) -> None:
-    """Kill and drain owners under load, and print the pauses."""
+@click.option("--moves", default=50, show_default=True)
+@click.option("--kills", default=20, show_default=True)
+def main(moves: int, kills: int) -> None:
+    """Move the log and kill owners under load, and print the pauses."""
     with tempfile.TemporaryDirectory() as directory, cluster(Path(directory)) as made:
         click.echo(f"a call at a gateway takes {detour(made):.2f} times one at the owner")
-        for is_killed, what in ((True, "killed"), (False, "handed over")):
+        for times, is_killed, what in ((moves, False, "handed over"), (kills, True, "killed")):
             found = [change_owner(made, is_killed=is_killed) for _ in range(times)]
-            pauses = [pause for pause, _ in found]
-            click.echo(
-                f"{what}, {times} times: paused {statistics.median(pauses):.2f} s at the median,"
-                f" {max(pauses):.2f} at most; {sum(refused for _, refused in found)} calls refused"
-            )
+            if found:
+                refused = sum(each for _, each in found)
+                click.echo(f"{what}, {described([pause for pause, _ in found], refused)}")
 
 
 if __name__ == "__main__":

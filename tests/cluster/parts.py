@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from tidegate.cluster.deciding import CallRefusedError, RecentAnswers
-from tidegate.cluster.follower import Follower
+from tidegate.cluster.follower import DecidingFollower, Follower
 from tidegate.cluster.messages import AppendRequest, Block, Call, Claim, Entry, ReadResult
 
 
@@ -73,7 +73,7 @@ class Blocks:
         return ReadResult(7, after, tuple(b for b in self.blocks if b.after >= after), self.end)
 
 
-def follower() -> Follower:
+def follower() -> DecidingFollower:
     """A follower of partition 7 that knows nothing."""
     return Follower(7, Counting(), RecentAnswers())
 

@@ -51,11 +51,26 @@ def test_a_node_is_drained_while_calls_go_on(made: Cluster) -> None:
     made.wait_until_ready()
 
 
-def test_a_node_that_is_not_there_cannot_be_drained(made: Cluster) -> None:
+def test_the_log_is_moved_to_a_node_while_calls_go_on(made: Cluster) -> None:
+    """Both nodes go on, the named one as the owner; a second time there is nothing to do."""
+    owner, (other,) = made.owner(), made.others()
+    arguments = ["cluster", "move", other.name, "--store-url", made.url]
+    with calling(made, owner, 2) as calls:
+        moved = CliRunner().invoke(tidegate, arguments)
+    assert moved.exit_code == 0, moved.output + str(moved.exception)
+    assert moved.output == f"{other.name} is the owner\n"
+    calls.require_hold()
+    assert made.owner() is other
+    assert owner.runs
+    assert CliRunner().invoke(tidegate, arguments).output == moved.output
+
+
+@pytest.mark.parametrize("command", ["drain", "move"])
+def test_a_node_that_is_not_there_is_refused(made: Cluster, command: str) -> None:
     """The message names those that are."""
-    drained = CliRunner().invoke(tidegate, ["cluster", "drain", "z", "--store-url", made.url])
-    assert drained.exit_code == 1
-    assert "there is no node named `z`; there are a, b" in str(drained.exception)
+    asked = CliRunner().invoke(tidegate, ["cluster", command, "z", "--store-url", made.url])
+    assert asked.exit_code == 1
+    assert "there is no node named `z`; there are a, b" in str(asked.exception)
 
 
 def test_a_second_process_of_one_name_is_refused(made: Cluster) -> None:

@@ -68,6 +68,13 @@ def control(made: Cluster, node: Node, path: str) -> httpx.Response:
     )
 
 
+def has_followed(owner: Node) -> bool:
+    """Whether an owner had the states when it became one."""
+    told = [orjson.loads(line) for line in owner.log.read_bytes().splitlines()]
+    terms = [each for each in told if each["event"] == "this node is the owner"]
+    return bool(terms[-1]["followed"])
+
+
 def test_each_node_answers_every_call(made: Cluster) -> None:
     """Hot calls, batches, proxies, the control plane and pages have the same answers anywhere."""
     keyed = {**EVENT, "idempotency_key": "everywhere"}
@@ -105,6 +112,7 @@ def test_a_killed_owner_is_replaced_while_callers_go_on(made: Cluster) -> None:
     owner = made.owner()
     keyed = {**EVENT, "idempotency_key": "before the kill"}
     first = made.decide(owner, keyed)
+    made.wait_until_level()
     owner.kill()
     made.wait_until_ready()
     for node in made.nodes.values():
@@ -113,6 +121,7 @@ def test_a_killed_owner_is_replaced_while_callers_go_on(made: Cluster) -> None:
             assert again.content == first.content
             assert again.headers["idempotency-replayed"] == "true"
     assert made.owner() is not owner
+    assert has_followed(made.owner())
     owner.start()
     made.wait_until_ready()
     assert made.decide(owner, keyed).content == first.content
@@ -123,11 +132,13 @@ def test_a_stop_hands_over_and_callers_wait(made: Cluster) -> None:
     owner = made.owner()
     node = made.others()[0]
     assert owner.process is not None
+    made.wait_until_level()
     with calling(made, node, 4) as calls:
         owner.process.send_signal(signal.SIGTERM)
         assert owner.process.wait(60) == 0
         made.wait_until_ready()
     assert made.owner() is not owner
+    assert has_followed(made.owner())
     calls.require_hold()
     owner.start()
     made.wait_until_ready()

@@ -6,7 +6,7 @@ import attrs
 import pytest
 from tests.cluster.parts import Blocks, Room, call, entry, follower
 
-from tidegate.cluster.follower import Follower
+from tidegate.cluster.follower import DecidingFollower
 from tidegate.cluster.messages import (
     Answer,
     Answers,
@@ -36,7 +36,7 @@ class Driven:
     owner: Owner
     log: Blocks
 
-    def own(self, term: int = 1, taken_over: Follower | None = None) -> None:
+    def own(self, term: int = 1, taken_over: DecidingFollower | None = None) -> None:
         """Own, claim, and read to the end."""
         (claim,) = self.owner.own(term, LEASE, 0.0, follower=taken_over)
         assert isinstance(claim, ClaimRequest)

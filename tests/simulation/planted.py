@@ -14,7 +14,7 @@ from tests.simulation.process import OWNER, READ_EVERY, Model, Process
 from tests.simulation.schedule import Kind
 
 from tidegate.cluster.deciding import RecentAnswers
-from tidegate.cluster.follower import Follower
+from tidegate.cluster.follower import DecidingFollower, Follower
 from tidegate.cluster.messages import (
     Answer,
     AppendRequest,
@@ -174,7 +174,7 @@ def _owned(kind: type[Owner]) -> type[Model]:
 class KeysNotCarried(Model):
     """Keys stay with the owner that saw them."""
 
-    def follower(self, process: Process, partition: int) -> Follower:
+    def follower(self, process: Process, partition: int) -> DecidingFollower:
         return ForgetfulFollower(partition, EngineDecider(), RecentAnswers(), 0, READ_EVERY)
 
 

@@ -9,7 +9,7 @@ from tests.simulation.deciding import EngineDecider, KeptLimits
 
 from tidegate.cluster.deciding import RecentAnswers
 from tidegate.cluster.directory import Directory
-from tidegate.cluster.follower import Follower
+from tidegate.cluster.follower import DecidingFollower, Follower
 from tidegate.cluster.gateway import Bounds, Gateway
 from tidegate.cluster.node import Node, Output, Parts
 from tidegate.cluster.owner import Owner, OwnerBounds
@@ -36,7 +36,7 @@ class Model:
         """An owner: partition, member, and the makers of followers and limits."""
         return Owner(*parts, OWNER)
 
-    def follower(self, process: Process, partition: int) -> Follower:
+    def follower(self, process: Process, partition: int) -> DecidingFollower:
         """The state of a process that has just started: nothing."""
         return Follower(partition, EngineDecider(), RecentAnswers(), 0, READ_EVERY)
 

@@ -219,6 +219,49 @@ def test_an_append_that_waited_behind_a_claim_takes_no_row(
     assert numbers(url) == [1]
 
 
+def claim_under(url: str, term: int) -> None:
+    """Begin an epoch under a term of the placement."""
+    with writing_engine(url).connect() as connection:
+        PostgresqlLog(0).claim(connection, "{}", term)
+
+
+def test_a_claim_under_an_earlier_term_is_refused(url: str) -> None:
+    """A claim that comes late fences nobody: the owner of the later term goes on."""
+    store = PostgresqlStore(url)
+    try:
+        store.claim(claim_database(url), 5)
+        with pytest.raises(FencedError):
+            claim_under(url, 4)
+        done(store.append([entry(1)]))
+        claim_under(url, 5)
+        with pytest.raises(FencedError):
+            done(store.append([entry(2)]))
+    finally:
+        store.close()
+    assert numbers(url) == [1]
+
+
+def test_a_claim_that_waited_behind_one_of_a_later_term_is_refused(url: str) -> None:
+    """A claim that began before the later one was committed is refused once it is."""
+    refused: list[FencedError] = []
+
+    def claim_late() -> None:
+        try:
+            claim_under(url, 4)
+        except FencedError as error:
+            refused.append(error)
+
+    late = threading.Thread(target=claim_late)
+    with connect(url) as connection, connection.transaction():
+        connection.execute("UPDATE partitions SET epoch = epoch + 1, term = 5")
+        late.start()
+        wait_for_locked(url)
+    late.join(WAIT_SECONDS)
+    assert len(refused) == 1
+    with connect(url) as connection:
+        assert connection.execute("SELECT term FROM partitions").fetchone() == (5,)
+
+
 def test_a_number_is_not_taken_twice(owner: PostgresqlStore, url: str) -> None:
     """Rows under a number that is there are refused, and nothing of them is kept."""
     with connect(url) as connection:

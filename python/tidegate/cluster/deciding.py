@@ -25,8 +25,16 @@ class CallRefusedError(Exception):
         self.detail = detail
 
 
-class Decider(Protocol):
+class Applying(Protocol):
     """The state of a partition's tenants: a fold over its log."""
+
+    def apply(self, entries: Sequence[Entry]) -> None:
+        """Change the state as the decisions of the entries did, in their order."""
+        ...
+
+
+class Decider(Applying, Protocol):
+    """A state that decides."""
 
     def decide(self, call: Call, received_at: int) -> Entry:
         """Decide on a call, and change the state by it.
@@ -38,10 +46,6 @@ class Decider(Protocol):
         Raises:
             CallRefusedError: the call gets no decision; the state is as before.
         """
-        ...
-
-    def apply(self, entries: Sequence[Entry]) -> None:
-        """Change the state as the decisions of the entries did, in their order."""
         ...
 
 
@@ -74,15 +78,19 @@ class Known:
     is_same: bool
 
 
-class Recorded(Protocol):
+class Remembering(Protocol):
+    """Learns of the entries that are durable."""
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Remember entries of the log, in its order."""
+        ...
+
+
+class Recorded(Remembering, Protocol):
     """The answers of entries that are durable."""
 
     def find(self, call: Call) -> Known | None:
         """The answer of a call by its decision id, or else by tenant and idempotency key."""
-        ...
-
-    def add(self, entries: Sequence[Entry]) -> None:
-        """Remember entries of the log, in its order."""
         ...
 
 

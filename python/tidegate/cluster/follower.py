@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from tidegate.cluster.deciding import Decider, Recorded
+from typing import Generic, TypeAlias, TypeVar
+
+from tidegate.cluster.deciding import Applying, Decider, Recorded, Remembering
 from tidegate.cluster.messages import Block, ReadRequest, ReadResult
 
 READ_AGAIN = 1.0
 """Seconds after which a read without a result is repeated."""
 
 
-class Follower:
+State = TypeVar("State", bound=Applying)
+Answers = TypeVar("Answers", bound=Remembering)
+
+
+class Follower(Generic[State, Answers]):
     """The state of a partition up to a number of its log.
 
     Args:
@@ -23,8 +29,8 @@ class Follower:
     def __init__(
         self,
         partition: int,
-        decider: Decider,
-        recorded: Recorded,
+        decider: State,
+        recorded: Answers,
         position: int = 0,
         read_every: float = 0.1,
     ) -> None:
@@ -97,3 +103,7 @@ class Follower:
         """
         self._read_at = now + READ_AGAIN
         return ReadRequest(self.partition, self.position)
+
+
+DecidingFollower: TypeAlias = Follower[Decider, Recorded]
+"""One whose state an owner decides by."""

@@ -13,7 +13,7 @@ import attrs
 
 from tidegate.cluster.deciding import Limits
 from tidegate.cluster.directory import Directory
-from tidegate.cluster.follower import Follower
+from tidegate.cluster.follower import DecidingFollower
 from tidegate.cluster.gateway import Gateway
 from tidegate.cluster.messages import (
     Answer,
@@ -44,7 +44,7 @@ Output: TypeAlias = Send | Answers | LogRequest | Change | ReadRows | Refusal | 
 ``Change`` and ``ReadRows`` go to the store of the directory; ``Answer`` and ``Refusal`` to the
 caller of their decision id."""
 NewOwner: TypeAlias = Callable[
-    [int, str, Callable[[], Follower], Callable[[], Limits]],
+    [int, str, Callable[[], DecidingFollower], Callable[[], Limits]],
     Owner,
 ]
 
@@ -64,7 +64,7 @@ class Parts:
 
     gateway: Gateway
     directory: Directory
-    new_follower: Callable[[int], Follower]
+    new_follower: Callable[[int], DecidingFollower]
     new_limits: Callable[[], Limits]
     new_owner: NewOwner = Owner
 
@@ -84,7 +84,7 @@ class Node:
         self.gateway = parts.gateway
         self.directory = parts.directory
         self.owners: dict[int, Owner] = {}
-        self.followers: dict[int, Follower] = {}
+        self.followers: dict[int, DecidingFollower] = {}
         self._parts = parts
 
     # --- what arrives -----------------------------------------------------------------------

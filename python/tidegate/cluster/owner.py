@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from tidegate.cluster.deciding import CallRefusedError, Limits, is_same
-from tidegate.cluster.follower import Follower
+from tidegate.cluster.follower import DecidingFollower
 from tidegate.cluster.messages import (
     Answer,
     Answers,
@@ -99,7 +99,7 @@ class Owner:
         self,
         partition: int,
         member: str,
-        new_follower: Callable[[], Follower],
+        new_follower: Callable[[], DecidingFollower],
         new_limits: Callable[[], Limits],
         bounds: OwnerBounds | None = None,
     ) -> None:
@@ -111,7 +111,7 @@ class Owner:
         self._bounds = bounds or OwnerBounds()
         self._term = -1
         self._lease_ends = 0.0
-        self._state: Follower | None = None
+        self._state: DecidingFollower | None = None
         self._limits = new_limits()
         self._epoch = 0
         self._claim_end = 0
@@ -134,7 +134,7 @@ class Owner:
         now: float,
         *,
         hands_over: bool = False,
-        follower: Follower | None = None,
+        follower: DecidingFollower | None = None,
     ) -> list[OwnerOutput]:
         """The member owns the partition, by rows that were just read.
 
@@ -226,7 +226,7 @@ class Owner:
         return self.phase in READABLE and now < self._lease_ends
 
     @property
-    def state(self) -> Follower | None:
+    def state(self) -> DecidingFollower | None:
         """The state; while it owns, ahead of ``position`` by what is being appended."""
         return self._state
 

@@ -19,7 +19,7 @@ from tidegate.challenge.turnstile import Turnstile
 from tidegate.operators.providers import read_providers
 from tidegate.server.challenges.parts import ChallengeParts
 from tidegate.server.definitions.changes import remove_pending
-from tidegate.server.directory.log_check import check_log
+from tidegate.server.directory.log_check import check_log, lost_in
 from tidegate.server.engines.compiling import compile_newest
 from tidegate.server.engines.control import LiveRuntime
 from tidegate.server.engines.engines import Runtimes
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
     from tidegate.policy.backend import Frozen
     from tidegate.server.engines.compiled import CompiledChange, CompiledSet
+    from tidegate.server.engines.following import Level
     from tidegate.server.hot.gap import Gap
     from tidegate.server.offload.jobs import Job
     from tidegate.server.partitions.gateway import Gateway
@@ -181,13 +182,27 @@ class Service:
         self._refreshing_keys = asyncio.Lock()
         self._saver = ThreadPoolExecutor(1, "tidegate-save", initializer=be_nice)
 
-    async def start(self) -> HotPath:
-        """Start everything from the content of the store."""
+    def prepare(self) -> None:
+        """Do what takes long and needs nothing of the store, if it was not done before."""
+        # The first who asked for it would have it made in a thread that holds the interpreter.
+        docs_page.prepare()
+        self.application.logins.prepare()
+
+    async def start(self, level: Level | None = None) -> HotPath:
+        """Start everything from the content of the store.
+
+        Args:
+            level: states that are those after the end of the log already.
+        """
         self._loop = asyncio.get_running_loop()
-        self.live.lost_decisions = await asyncio.to_thread(check_log, self.store)
+        # A reader that read the log just now has found what a look at it would.
+        look = lost_in if level is not None and level.is_sound else check_log
+        self.live.lost_decisions = await asyncio.to_thread(look, self.store)
+        # The others wait for the database, too.
+        ending = asyncio.create_task(asyncio.to_thread(self._end_interrupted_jobs))
         if self._has_own_crew:
             await self._crew.start()
-        await self.runtimes.load()
+        await self.runtimes.load(None if level is None else level.tenants)
         # An idempotency key that the last process did not index would be taken for a new one.
         await asyncio.to_thread(self.store.index_now)
         await self._refresh_keys()
@@ -201,11 +216,9 @@ class Service:
         )
         await self.feed.start()
         self._snapshot_seq = await asyncio.to_thread(self._oldest_snapshot)
-        await asyncio.to_thread(self._end_interrupted_jobs)
+        await ending
         self.store.changed()
-        # The first who asked for it would have it made in a thread that holds the interpreter.
-        await asyncio.to_thread(docs_page.prepare)
-        await asyncio.to_thread(self.application.logins.prepare)
+        await asyncio.to_thread(self.prepare)
         await asyncio.to_thread(self._warn_of_challenges)
         retention = Retention(self.store, self.save_states)
         await asyncio.to_thread(self.live.gather)
@@ -285,8 +298,13 @@ class Service:
         """Run something beside the requests, until the stop."""
         self._tasks.append(asyncio.create_task(work))
 
-    async def stop(self) -> None:
-        """Finish accepted calls, save the states, close."""
+    async def stop(self, *, saves: bool = True) -> None:
+        """Finish accepted calls, save the states, close.
+
+        Args:
+            saves: whether the states are saved; the next start is fast without, where another
+                process has them.
+        """
         self.live.is_ready = False
         for task in self._tasks:
             task.cancel()
@@ -298,8 +316,9 @@ class Service:
             self._note_uses()
             await self.lanes.close()
             await self.recorder.drain()
-            with suppress(Problem, StoreUnavailableError):
-                await self.save_states()
+            if saves:
+                with suppress(Problem, StoreUnavailableError):
+                    await self.save_states()
             await self.recorder.close()
         self._saver.shutdown(wait=False)
         if self._has_own_crew:

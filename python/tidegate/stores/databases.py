@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tidegate.stores.committing import CommittingStore
     from tidegate.stores.directory.claims import Claim
     from tidegate.stores.directory.lock import Holder, Lock
+    from tidegate.stores.postgresql import PostgresqlStore
 
 
 def migrate(url: str) -> None:
@@ -121,6 +122,30 @@ def open_store(
         return store
     kept: CommittingStore = module.SqliteStore(url, lock=lock, catalog=catalog, partition=partition)
     return kept
+
+
+def open_unclaimed(
+    url: str,
+    *,
+    catalog: Bounds = DEFAULT_BOUNDS,
+    standby: Standby = "required",
+    ended: Callable[[StoreUnavailableError], None] = lambda _: None,
+) -> PostgresqlStore:
+    """The store of a database of PostgreSQL, for a process that may become its owner.
+
+    Args:
+        url: of the database.
+        catalog: as of :func:`open_store`.
+        standby: as of :func:`open_store`.
+        ended: as of :func:`open_store`.
+
+    Raises:
+        StoreError: it cannot be opened.
+    """
+    store: PostgresqlStore = _postgresql("tidegate.stores.postgresql").PostgresqlStore(
+        url, catalog=catalog, standby=standby, ended=ended
+    )
+    return store
 
 
 def _module(url: str) -> Any:

@@ -109,7 +109,29 @@ class PostgresqlStore(CommittingStore):
         self._end = error
         self._tell_ended(error)
 
+    def claim(self, lock: Claim, term: int) -> int:
+        """Become the owner under a term of the log's placement; once the store is open.
+
+        Args:
+            lock: as of the constructor.
+            term: of the placement.
+
+        Returns:
+            The number of the last decision: nobody appends after it but this store.
+
+        Raises:
+            FencedError: another process has claimed under a later term.
+            StoreUnavailableError: the database cannot be reached.
+        """
+        self._queue.command(lambda: self._take(lock, term)).result()
+        return self._committed_seq
+
     # The functions below run on the writing thread, or before it starts.
+
+    def _take(self, lock: Claim, term: int) -> None:
+        with translated():
+            self._begin_epoch(lock, term)
+        self._lock = lock
 
     def _open(self) -> None:
         """Open the writing connection, and learn where the log ends."""
@@ -132,10 +154,10 @@ class PostgresqlStore(CommittingStore):
         self._committed_seq = last_seq(writer)
         self._seen_changes = self._changes = counter(writer, CHANGES)
 
-    def _begin_epoch(self, lock: Claim) -> None:
+    def _begin_epoch(self, lock: Claim, term: int | None = None) -> None:
         """Begin an epoch of this process: it waits for what the one before has under way."""
         writer = self._connection()
-        self.log.claim(writer, lock.description())
+        self.log.claim(writer, lock.description(), term)
         # The one before may have appended since this store was opened.
         self._read_position(writer)
         writer.rollback()

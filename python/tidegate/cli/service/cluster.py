@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.service.settings import SettingsCommand, settings_options, unusable
+from tidegate.cluster import directory
 from tidegate.cluster.rows import Drain
 from tidegate.errors import TidegateError
 from tidegate.server.directory.database import database_of
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 1.5
 """Longer than the time between two renewals of a lease."""
+PARTITION = 0
+"""The one that there is."""
 POLL_SECONDS = 0.1
 HAND_OVER_SECONDS = 60.0
 
@@ -36,7 +39,7 @@ class ClusterError(TidegateError):
 
 @click.group()
 def cluster() -> None:
-    """Look at the nodes that share a database of PostgreSQL, and take one out."""
+    """Look at the nodes that share a database of PostgreSQL, choose the owner, take one out."""
 
 
 @cluster.command(cls=SettingsCommand)
@@ -78,10 +81,31 @@ def drain(settings: Settings, name: str) -> None:
         _need_successor(found, name)
         if rows.change(Drain(name, is_draining=True)) is None:
             raise ClusterError(f"there is no node named `{name}`")
-        _wait(rows, lambda found: found.placements[0].owner != name, "hand over")
+        _wait(rows, lambda found: found.placements[PARTITION].owner != name, "hand over")
         console.print(f"{name} is not the owner (any more)", markup=False)
         _wait(rows, lambda found: not found.members[name].is_connected, "stop")
         console.print(f"{name} has stopped", markup=False)
+
+
+@cluster.command(cls=SettingsCommand)
+@click.argument("name")
+@settings_options
+def move(settings: Settings, name: str) -> None:
+    """Make a node the owner; the one before goes on as a gateway.
+
+    The node reads the states first, and then the log is handed over.  Callers are not refused
+    meanwhile.
+    """
+    with _rows(settings) as rows:
+        found = rows.read()
+        _need_live(found, name)
+        if found.members[name].is_draining:
+            raise ClusterError(f"{name} is about to stop")
+        while (change := directory.move(rows.read(), PARTITION, name)) is not None:
+            if rows.change(change) is not None:
+                break
+        _wait(rows, lambda found: found.placements[PARTITION].owner == name, "become the owner")
+        console.print(f"{name} is the owner", markup=False)
 
 
 @contextmanager
@@ -137,12 +161,16 @@ def _print(nodes: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
-def _need_successor(rows: Rows, name: str) -> None:
+def _need_live(rows: Rows, name: str) -> None:
     if name not in rows.members:
         names = ", ".join(sorted(rows.members)) or "none"
         raise ClusterError(f"there is no node named `{name}`; there are {names}")
     if not rows.members[name].is_connected:
         raise ClusterError(f"{name} has stopped already")
+
+
+def _need_successor(rows: Rows, name: str) -> None:
+    _need_live(rows, name)
     others = [
         each
         for each in rows.members.values()

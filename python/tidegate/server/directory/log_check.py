@@ -57,6 +57,15 @@ def check_log(store: Store) -> int:
     for gap in found:
         store.write(partial(gaps.add, gap=gap)).result()
         _report(store, gap)
+    return lost_in(store)
+
+
+def lost_in(store: Store) -> int:
+    """How many entries of the log are known to be lost, all together.
+
+    Raises:
+        StoreUnavailableError: the database cannot be read.
+    """
     with store.read() as connection:
         return gaps.total(connection)
 

@@ -7,7 +7,7 @@ and compiled by a worker process; a set that does not compile leaves the one bef
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
@@ -98,24 +98,40 @@ class Runtimes:
         """Every active tenant."""
         return list(self._tenants.values())
 
-    async def load(self) -> None:
+    async def load(self, level: Mapping[UUID, Tenant] | None = None) -> None:
         """Bring every tenant up from the store: definitions, newest snapshot, log after it.
 
         Not while decisions are made: their effects would be counted twice.
+
+        Args:
+            level: tenants whose states are those after the end of the log; who is among them by
+                the newest definitions is taken as it is.
         """
         loaded = {}
         self._unloaded.clear()
         for tenant_id, revision in (await asyncio.to_thread(self._revisions)).items():
-            try:
-                tenant = await self._made(tenant_id, revision, partial(self._rebuilt, tenant_id))
-            except WorkerError as error:  # it is tried again with the next look at the store
-                log.error("definitions are not compiled", tenant=str(tenant_id), error=str(error))
-                tenant = None
+            tenant = None if level is None else level.get(tenant_id)
+            if tenant is None or tenant.read_at != revision:
+                tenant = await self.restored(tenant_id, revision, partial(self._rebuilt, tenant_id))
             if tenant is None:
                 self._unloaded.add(tenant_id)
             else:
                 loaded[tenant_id] = tenant
         self._tenants = loaded
+
+    async def restored(self, tenant_id: UUID, revision: Revision, make: Make) -> Tenant | None:
+        """A tenant as at a start; None when its definitions cannot be used now, which is logged.
+
+        Args:
+            tenant_id: the tenant.
+            revision: of its definitions.
+            make: makes its engine, with its state.
+        """
+        try:
+            return await self._made(tenant_id, revision, make)
+        except WorkerError as error:  # it is tried again with the next look at the store
+            log.error("definitions are not compiled", tenant=str(tenant_id), error=str(error))
+            return None
 
     async def refresh(self) -> None:
         """Take over definitions that have changed since they were read."""
@@ -272,8 +288,18 @@ def rebuilt(
     made: CompiledSet,
     redactor: Redactor,
     proof_keys: ProofKeys | None = None,
+    damaged: Callable[[], object] = lambda: None,
 ) -> BundledEngine:
-    """An engine in the state after the last decision in the log."""
+    """An engine in the state after the last decision in the log.
+
+    Args:
+        connection: a connection of the store.
+        tenant_id: whose.
+        made: its definitions.
+        redactor: of the tenant.
+        proof_keys: of the tenant.
+        damaged: called when decisions are passed over, because the log is damaged.
+    """
     engine, after = _new(made, redactor, proof_keys), 0
     for snapshot in snapshots.newest(connection, tenant_id):
         try:
@@ -283,15 +309,18 @@ def rebuilt(
             continue
         after = snapshot.seq
         break
-    engine.apply_effects(_effects(connection, tenant_id, after))
+    engine.apply_effects(_effects(connection, tenant_id, after, damaged))
     return engine
 
 
-def _effects(connection: Connection, tenant_id: UUID, after: int) -> Iterator[bytes]:
+def _effects(
+    connection: Connection, tenant_id: UUID, after: int, damaged: Callable[[], object]
+) -> Iterator[bytes]:
     """The effects of each decision after a number, in order, without lost ones, which were reported
     before."""
 
     def pass_over(error: DamagedLogError) -> None:
+        damaged()
         log.error("a state lacks what damaged decisions did to it", reason=str(error))
 
     lines = decision_log.scan(connection, after=after, tenant_id=tenant_id, passed=pass_over)

@@ -12,6 +12,7 @@ from tidegate.server.logging import log
 from tidegate.server.nodes.application import NodeApplication
 from tidegate.server.nodes.certificate import contexts
 from tidegate.server.nodes.desk import Desk
+from tidegate.server.nodes.following import Following
 from tidegate.server.nodes.forwarding import Forwarding
 from tidegate.server.nodes.links import Link
 from tidegate.server.nodes.membership import Membership
@@ -91,6 +92,7 @@ class _Node:
         self._membership: Membership
         self._server: _NodeServer
         self._base_url = ""
+        self._following: Following | None = None
         self._term: Term | None = None
         self._owning: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[None] | None = None
@@ -132,6 +134,8 @@ class _Node:
             if self._owning is not None:
                 self._end_term()
                 await asyncio.gather(self._owning, return_exceptions=True)
+            if self._following is not None:
+                await self._following.close()
             for task in tasks:
                 task.cancel()
             ended, *_ = await asyncio.gather(*tasks, return_exceptions=True)
@@ -170,17 +174,37 @@ class _Node:
         number = duties.owns.get(PARTITION)
         term = self._term
         if term is not None and (number != term.number or PARTITION in duties.hands_over):
+            term.is_handed_over = number == term.number
             term.over.set()
         if number is not None and self._owning is None and not self._is_released:
-            self._owning = asyncio.create_task(self._own(number))
-        if PARTITION in duties.follows:
-            # Whoever takes over reads the log then: there is nothing to catch up with before.
-            level = directory.level(PARTITION)
-            if level is not None:
-                self._spawn(self._membership.change(level))
+            following, self._following = self._following or self._new_following(), None
+            self._owning = asyncio.create_task(self._own(number, following))
+        self._keep_following(PARTITION in duties.follows)
         me = directory.rows.members.get(self._name)
         if me is not None and me.is_draining and self._stopping is None:
             self._begin_stop()
+
+    def _keep_following(self, is_follower: bool) -> None:
+        """Follow the log while the directory wants that, and say when the states are level."""
+        following = self._following
+        if is_follower and following is None and self._owning is None and not self._is_stopping():
+            self._following = following = self._new_following()
+            following.begin()
+        elif not is_follower and following is not None:
+            self._following = None
+            self._spawn(following.close())
+        if is_follower and following is not None and following.is_level:
+            level = self._membership.directory.level(PARTITION)
+            if level is not None:
+                self._spawn(self._membership.change(level))
+
+    def _new_following(self) -> Following:
+        return Following(
+            self._settings, self._keys, self._base_url, self._crew, self._membership.wake
+        )
+
+    def _is_stopping(self) -> bool:
+        return self._stopping is not None
 
     def _spawn(self, work: Any) -> None:
         async def watched() -> None:
@@ -195,27 +219,22 @@ class _Node:
     def _is_owner(self, number: int) -> bool:
         return self._membership.directory.duties().owns.get(PARTITION) == number
 
-    async def _own(self, number: int) -> None:
+    async def _own(self, number: int, following: Following) -> None:
         """Be the owner for one term."""
         started = time.monotonic()
-        term = Term(
-            self._settings,
-            self._keys,
-            self._base_url,
-            self._crew,
-            number,
-            lambda: self._is_owner(number),
-        )
+        was_level = following.is_level
+        term = Term(self._settings, following, number, lambda: self._is_owner(number))
         self._term = term
         try:
             opened = await term.open()
             if opened is not None and not term.over.is_set():
-                hot, application, service = opened
-                Protocol.reception = service.application.reception
-                self._desk.open(application, lambda: term.has_ended() or not self._is_leased())
-                Protocol.hot = hot
+                Protocol.reception = opened.service.application.reception
+                self._desk.open(
+                    opened.application, lambda: term.has_ended() or not self._is_leased()
+                )
+                Protocol.hot = opened.hot
                 seconds = round(time.monotonic() - started, 3)
-                log.info("this node is the owner", term=number, seconds=seconds)
+                log.info("this node is the owner", term=number, seconds=seconds, followed=was_level)
                 await term.over.wait()
         except StoreError as error:
             log.error("this node cannot become the owner", error=str(error))

@@ -8,6 +8,7 @@ this.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -40,16 +41,20 @@ class PartitionLog(Protocol):
     epoch: int | None
     """The epoch of this process; None before its claim."""
 
-    def claim(self, writer: Connection, owner: str) -> int:
+    def claim(self, writer: Connection, owner: str, term: int | None = None) -> int:
         """Begin the next epoch, in a transaction of its own: it waits for an append in flight.
 
         Args:
             writer: not in a transaction.
             owner: who claims, for those that read it.
+            term: of the placement that it claims under; None where nobody places the log.
 
         Returns:
             The number of the last decision.  Nothing that an earlier epoch had taken is after it,
             and nothing of one is taken any more.
+
+        Raises:
+            FencedError: the log was claimed under a later term; the epoch is as before.
         """
 
     def append(self, writer: Connection, after: int, rows: Sequence[Sequence[Any]]) -> None:
@@ -107,10 +112,9 @@ def drop(connection: Connection, first_seqs: Sequence[int], last_seq_of_them: in
     set_counter(connection, PRUNED_SEQ, newest)
 
 
-class _Log:
+class _Log(ABC):
     """What both forms share: their statements differ."""
 
-    _BEGIN: str
     _OWNED: str
     _INSERT: str
     _ROW: str
@@ -119,11 +123,17 @@ class _Log:
         self.partition = partition
         self.epoch: int | None = None
 
-    def claim(self, writer: Connection, owner: str) -> int:
+    @abstractmethod
+    def _begin(self, writer: Connection, owner: str, term: int | None) -> int | None:
+        """The next epoch; None when there is one of a later term."""
+
+    def claim(self, writer: Connection, owner: str, term: int | None = None) -> int:
         """See :meth:`PartitionLog.claim`."""
         # The statement is a transaction of its own; from then on nobody else adds to the log.
-        row = driver_connection(writer).execute(self._BEGIN, (owner, self.partition)).fetchone()
-        (self.epoch,) = row
+        epoch = self._begin(writer, owner, term)
+        if epoch is None:
+            raise FencedError(TAKEN_OVER)
+        self.epoch = epoch
         end = last_seq(writer)
         writer.rollback()
         return end
@@ -161,13 +171,20 @@ class SqliteLog(_Log):
         f" WHERE EXISTS ({_OWNED}) AND ({_END}) <= ?"
     )
 
+    def _begin(self, writer: Connection, owner: str, term: int | None) -> int | None:
+        assert term is None, "nobody places the log of a file"
+        row = driver_connection(writer).execute(self._BEGIN, (owner, self.partition)).fetchone()
+        return int(row[0])
+
 
 class PostgresqlLog(_Log):
     """The log in a database of PostgreSQL, where a claim waits for the row's lock."""
 
+    # A claim that waited for the row sees the term of the claim that it waited for.
     _BEGIN = (
-        "UPDATE partitions SET epoch = epoch + 1, owner = %s WHERE partition_id = %s"
-        " RETURNING epoch"
+        "UPDATE partitions SET epoch = epoch + 1, owner = %(owner)s,"
+        " term = coalesce(%(term)s::int8, term) WHERE partition_id = %(partition)s"
+        " AND term <= coalesce(%(term)s::int8, term) RETURNING epoch"
     )
     _OWNED = "SELECT 1 FROM partitions WHERE partition_id = %s AND epoch = %s FOR SHARE"
     _ROW = (
@@ -179,3 +196,8 @@ class PostgresqlLog(_Log):
         " partitions AS owned WHERE owned.partition_id = %s AND owned.epoch = %s"
         f" AND ({_END}) <= %s FOR SHARE OF owned"
     )
+
+    def _begin(self, writer: Connection, owner: str, term: int | None) -> int | None:
+        values = {"owner": owner, "term": term, "partition": self.partition}
+        row = driver_connection(writer).execute(self._BEGIN, values).fetchone()
+        return None if row is None else int(row[0])

@@ -134,9 +134,7 @@ def claim_for_node(url: str, name: str, is_wanted: Callable[[], bool]) -> Claim 
         while is_wanted():
             lock = "SELECT pg_try_advisory_lock(%s, %s)"
             if connection.execute(lock, (LOCKS, OWNER_LOCK)).fetchone() == (True,):
-                claim = Claim(url, connection)
-                claim.describe()
-                return claim
+                return Claim(url, connection)
             connection.execute(_END_HOLDER, (LOCKS, OWNER_LOCK, session_name("") + "%"))
             time.sleep(_RETRY_SECONDS)
     except psycopg.Error as error:

@@ -112,6 +112,7 @@ partitions = Table(
     Column("partition_id", Integer, primary_key=True, autoincrement=False),
     Column("epoch", BigInteger, nullable=False),
     Column("owner", Text),
+    Column("term", BigInteger, nullable=False, server_default="0"),
     comment="who may append to the log; a claim begins the next epoch, see claims.py",
 )
 

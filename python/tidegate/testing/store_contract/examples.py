@@ -57,6 +57,7 @@ def entry(
     errors: tuple[str, ...] = (),
     idempotency: tuple[bytes, bytes] | None = None,
     event: dict[str, Any] | None = None,
+    effects: bytes = b"[]",
 ) -> LogBlock:
     """A decision for the log; ``number`` is in its id, its answer and its default time."""
     received = START_NS + number if received_at_ns is None else received_at_ns
@@ -78,7 +79,7 @@ def entry(
             duration_us=12,
             answer=b'{"number":%d}' % number,
             record=orjson.dumps({"action": {"type": action}, "reason": reason}),
-            effects=b"[]",
+            effects=effects,
             event=orjson.dumps({"request": {"path": path}} if event is None else event),
         ),
         index=lines.encode_index(

@@ -1,0 +1,244 @@
+"""This node as the follower of the log: all that an owner needs, open and level with the log.
+
+``cluster/follower.py`` says what is read of the log, and when; this drives it.  A node that is to
+be the owner and follows nothing begins to follow then: there is one way to an owner's state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tidegate.cluster.follower import Follower
+from tidegate.server.asgi import HotApplication
+from tidegate.server.engines.following import Level, States, UnfollowableError
+from tidegate.server.logging import log
+from tidegate.server.process import behind, settle_interpreter
+from tidegate.server.service import Service
+from tidegate.stores.base import DamagedLogError, StoreError, StoreUnavailableError
+from tidegate.stores.databases import open_unclaimed
+from tidegate.stores.directory.claims import PARTITION
+from tidegate.stores.index.catalog import Bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tidegate.cluster.messages import Entry, ReadRequest
+    from tidegate.config import Settings
+    from tidegate.operators.keys import Keys
+    from tidegate.server.hot.hot_path import HotPath
+    from tidegate.server.workers.crew import Crew
+    from tidegate.stores.directory.claims import Claim
+    from tidegate.stores.postgresql import PostgresqlStore
+
+MEBIBYTE = 2**20
+RETRY_SECONDS = 1.0
+
+
+@attrs.frozen
+class Opened:
+    """What an owner answers with.
+
+    Attributes:
+        hot: the hot path.
+        application: everything.
+        service: both belong to it.
+        claim: the lock of the database, to be released after the service's stop.
+    """
+
+    hot: HotPath
+    application: HotApplication
+    service: Service
+    claim: Claim
+
+
+class Following:
+    """A service that is ready but for the claim.
+
+    Args:
+        settings: of the process.
+        keys: the key material that all nodes share.
+        base_url: the address that callers reach the service by.
+        crew: the worker processes of the node.
+        level: called when the states are level with the log, on the event loop.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        keys: Keys,
+        base_url: str,
+        crew: Crew,
+        level: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._settings = settings
+        self._keys = keys
+        self._base_url = base_url
+        self._crew = crew
+        self._tell_level = level
+        self._store: PostgresqlStore | None = None
+        self._service: Service | None = None
+        self._control_plane: Any = None
+        self._follower: Follower[States, _InLog] | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._over = asyncio.Event()
+        self._ended: Callable[[StoreUnavailableError], None] = lambda _: None
+
+    @property
+    def is_level(self) -> bool:
+        """Whether the states are level with the log, as far as it was read last."""
+        follower = self._follower
+        return follower is not None and follower.is_level and follower.decider.is_whole
+
+    def begin(self) -> None:
+        """Follow, until :meth:`take` or :meth:`close`."""
+        self._running = asyncio.create_task(self._run())
+
+    async def take(
+        self, claim: Callable[[], Claim | None], term: int, ended: Callable[[Any], None]
+    ) -> Opened | None:
+        """Claim the log, read its end and start the service; once only, after which it is over.
+
+        Args:
+            claim: takes the lock of the database, on a thread; None when it is not wanted any more.
+            term: of the placement.
+            ended: called, on a thread of the store, when this process is the owner no more.
+
+        Raises:
+            FencedError: another process has claimed under a later term.
+            StoreError: the log cannot be claimed or read.
+        """
+        claiming = asyncio.create_task(asyncio.to_thread(claim))
+        try:
+            await self._stop_following()
+            if self._follower is None:
+                await self._drop()
+                await self._open()
+            service, store = self._service, self._store
+            assert service is not None
+            assert store is not None
+            claimed = await claiming
+        except BaseException:
+            await _give_back(claiming)
+            raise
+        if claimed is None:
+            return None
+        self._ended = ended
+        try:
+            end = await asyncio.to_thread(store.claim, claimed, term)
+            level = await self._read_to(end)
+            hot = await service.start(level)
+            application = HotApplication(hot, service.with_sync(self._control_plane))
+            return Opened(hot, application, service, claimed)
+        except BaseException:
+            await asyncio.to_thread(claimed.release)
+            raise
+
+    async def close(self) -> None:
+        """End it, and close the store."""
+        await self._stop_following()
+        await self._drop()
+
+    async def _stop_following(self) -> None:
+        self._over.set()
+        if self._running is not None:
+            await self._running
+            self._running = None
+
+    async def _run(self) -> None:
+        """Follow the log until it is over, whatever fails on the way."""
+        while not self._over.is_set():
+            try:
+                follower = self._follower or await self._open()
+                wait = await self._step(follower) - time.monotonic()
+            except StoreError as error:
+                log.warning("the log cannot be followed now", reason=str(error))
+                await self._drop()
+                wait = RETRY_SECONDS
+            except Exception:
+                log.exception("the log is not followed; it is tried again")
+                await self._drop()
+                wait = RETRY_SECONDS
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(wait, 0.0)):
+                    await self._over.wait()
+
+    async def _open(self) -> Follower[States, _InLog]:
+        """Open the store and read all states."""
+        settings = self._settings
+        catalog = settings.catalog
+        self._store = store = await asyncio.to_thread(
+            open_unclaimed,
+            settings.store.url,
+            catalog=Bounds(names=catalog.names, bytes=catalog.memory_mib * MEBIBYTE),
+            standby=settings.store.standby,
+            ended=lambda error: self._ended(error),
+        )
+        self._service = service = Service(
+            settings, store, self._keys, self._base_url, crew=self._crew
+        )
+        await asyncio.to_thread(service.prepare)
+        self._control_plane = await asyncio.to_thread(behind, settings, service)
+        states = States(service.runtimes, store)
+        position = await asyncio.to_thread(states.begin)
+        await states.restore()
+        settle_interpreter()
+        self._follower = follower = Follower(PARTITION, states, _InLog(), position)
+        return follower
+
+    async def _step(self, follower: Follower[States, _InLog]) -> float:
+        """Read what is due, and restore what has to be; when something is due again."""
+        was_level = self.is_level
+        request = follower.tick(time.monotonic())
+        while request is not None and not self._over.is_set():
+            request = await asyncio.to_thread(_applied, follower, request)
+        await follower.decider.restore()
+        if self.is_level and not was_level:
+            self._tell_level()
+        return follower.next_at()
+
+    async def _read_to(self, end: int) -> Level:
+        """The states after the last decision of the log, to which nobody else adds."""
+        follower = self._follower
+        assert follower is not None
+        try:
+            while follower.position < end:
+                request = follower.read(time.monotonic())
+                await asyncio.to_thread(_applied, follower, request)
+        except (DamagedLogError, UnfollowableError, ValueError) as error:
+            log.error("the states are made anew", reason=str(error))
+            return Level({}, 0, is_sound=False)
+        return follower.decider.level()
+
+    async def _drop(self) -> None:
+        self._follower = None
+        service, self._service = self._service, None
+        store, self._store = self._store, None
+        if service is not None:
+            with suppress(StoreUnavailableError):
+                await service.stop()
+        elif store is not None:
+            await asyncio.to_thread(store.close)
+
+
+def _applied(follower: Follower[States, _InLog], request: ReadRequest) -> ReadRequest | None:
+    """Read and apply; the next read where there is more."""
+    return follower.receive(follower.decider.read(request), time.monotonic())
+
+
+class _InLog:
+    """Answers are found in the log and its index, which all nodes share: nothing is remembered."""
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """See :class:`~tidegate.cluster.deciding.Remembering`."""
+
+
+async def _give_back(claiming: asyncio.Task[Claim | None]) -> None:
+    with suppress(StoreError):
+        claimed = await claiming
+        if claimed is not None:
+            await asyncio.to_thread(claimed.release)
