@@ -54,6 +54,11 @@ class Node:
 
     def start(self) -> None:
         """Start it, and wait until it accepts connections."""
+        self.begin()
+        self.wait_until_started()
+
+    def begin(self) -> None:
+        """Start its process."""
         command = [sys.executable, "-m", "tidegate", "serve", "--json"]
         command += ["--server-port", self.base_url.rpartition(":")[2] or "0"]
         command += ["--store-directory", str(self.directory), "--node-name", self.name]
@@ -68,18 +73,18 @@ class Node:
                     **os.environ,
                     "TIDEGATE_STORE_URL": self.url,
                     "TIDEGATE_STORE_STANDBY": self.standby,
+                    # All nodes share the processors of this machine.
+                    "TIDEGATE_WORKERS_PROCESSES": "1",
                 },
             )
+
+    def wait_until_started(self) -> None:
+        """Return when it accepts connections."""
+        assert self.process is not None
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.log.read_text()[-2000:]
         self.base_url = orjson.loads(line)["base_url"]
-
-    def stop(self) -> None:
-        """Stop it as an operator does."""
-        if self.process is not None and self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            self.process.wait(READY_SECONDS)
 
     def kill(self) -> None:
         """End it as a crash does."""
@@ -103,6 +108,14 @@ class Cluster:
     url: str
     nodes: dict[str, Node]
     demo: Demo
+
+    def stop(self) -> None:
+        """Stop all nodes, at once: none of them has to take over from another."""
+        running = [each.process for each in self.nodes.values() if each.process is not None]
+        for process in running:
+            process.send_signal(signal.SIGTERM)
+        for process in running:
+            process.wait(READY_SECONDS)
 
     def owner(self) -> Node:
         """The node that the directory has the log at."""
@@ -178,7 +191,9 @@ def cluster(directory: Path, names: str = "abc", standby: str = "required") -> I
         made = Cluster(databases, url, nodes, Demo("", "", "", "", ""))
         try:
             for node in nodes.values():
-                node.start()
+                node.begin()
+            for node in nodes.values():
+                node.wait_until_started()
             made.wait_until_ready()
             made.demo = make_demo(nodes[names[-1]].base_url, token)
             yield made
@@ -252,8 +267,7 @@ def _watch(made: Cluster) -> None:
                     print(f"node {node.name} is process {node.process.pid} now", flush=True)
             time.sleep(WATCH_SECONDS)
     finally:
-        for node in made.nodes.values():
-            node.stop()
+        made.stop()
 
 
 if __name__ == "__main__":

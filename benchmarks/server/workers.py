@@ -3,7 +3,7 @@
 Two tenants send batches, so that the load itself costs little; both forms decide the same events by
 the same definitions, durable when answered.  Rounds alternate, and each pair gives a ratio.  Where
 other work keeps the machine busy, the processor time of a decision says what two free cores would
-give at most.
+give at most.  What handing on a call costs is measured alone (``hop.py``).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tests.faults.target import UNLIMITED, Target
 from tests.faults.traffic import Traffic, definitions
 
 from benchmarks.machine import describe
+from benchmarks.server import hop
 from tidegate.stores.directory.lock import lock_path, read_holder
 from tidegate.stores.directory.partitions import partitions_of
 
@@ -123,6 +124,7 @@ def _without_key(event: bytes) -> bytes:
 @click.option("--json", "as_json", is_flag=True)
 def main(seconds: float, rounds: int, as_json: bool) -> None:
     """Measure decisions a second of one and two workers."""
+    hops = hop.measured(48_000, rounds)
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         one, two = (Side.make(place / str(count), count) for count in (1, 2))
@@ -146,6 +148,8 @@ def main(seconds: float, rounds: int, as_json: bool) -> None:
         "ratios": ratios,
         "goal": GOAL,
         "processor_us": [statistics.median(each) for each in zip(*costs, strict=True)],
+        "hop_us": hops,
+        "hop_bound_us": hop.BOUND_US,
         "at_most": statistics.median(2 * first / second for first, second in costs),
     }
     if as_json:
@@ -158,6 +162,10 @@ def main(seconds: float, rounds: int, as_json: bool) -> None:
     click.echo(
         f"processor time of a decision {first:.1f} and {second:.1f} µs:"
         f" on two free cores {report['at_most']:.2f} times at most"
+    )
+    click.echo(
+        f"handing on a call, {hop.AT_ONCE} a batch: {hops[0]:.2f} µs at the gateway and"
+        f" {hops[1]:.2f} at the owner (bound {hop.BOUND_US})"
     )
     click.echo(f"ratio {report['ratio']:.2f} (goal {GOAL}); pairs {shown}")
 

@@ -241,7 +241,6 @@ def run(directory: Path, count: int, seed: int, *, promotes: bool = True) -> Rep
             await _again(made, load.answers, draw)
 
         asyncio.run(work())
-        for node in made.nodes.values():
-            node.stop()
+        made.stop()
         check_log(made.url, load.answers)
     return Report(kinds, load)

@@ -14,7 +14,7 @@ import signal
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -44,6 +44,22 @@ REPLAYED = 150
 SNAPSHOT_EVERY = 1_000
 """The least there is: saving the states is then always near."""
 READY_SECONDS = 2.0
+REVOKED_SECONDS = 120.0
+
+
+@attrs.frozen
+class Kind:
+    """What happens in a cycle.
+
+    Attributes:
+        is_stop: the server is stopped with SIGTERM, and not killed.
+        is_written: definitions are written meanwhile.
+        awaits_revocation: the moment is counted from when the first pass was revoked.
+    """
+
+    is_stop: bool
+    is_written: bool
+    awaits_revocation: bool = False
 
 
 @attrs.define
@@ -79,28 +95,32 @@ class Run:
         checker = Checker(UUID(target.tenant_id), target.document)
         return cls(target, checker, seed, directory / "acknowledged.jsonl")
 
-    def cycle(self, number: int) -> None:
+    def cycle(self, number: int, kind: Kind | None = None) -> None:
         """Load, kill, start, compare.
+
+        Args:
+            number: of the cycle, from 0.
+            kind: what happens; it is drawn by default.
 
         Raises:
             AssertionError: a promise is broken.
         """
         draw = random.Random(self.seed * 1_000_003 + number)
         moment = draw.uniform(EARLIEST, LATEST)
-        is_stop = draw.random() < STOP_SHARE
-        is_written = draw.random() < WRITER_SHARE
+        drawn = Kind(draw.random() < STOP_SHARE, draw.random() < WRITER_SHARE)
+        kind = kind or drawn
         self.notebook.unlink(missing_ok=True)
         self.visits.clear()
-        outcome = asyncio.run(self._load(draw.getrandbits(40), moment, is_stop, is_written))
+        outcome = asyncio.run(self._load(draw.getrandbits(40), moment, kind))
         acknowledged = read_notebook(self.notebook)
         assert len(acknowledged) == len(outcome.acknowledged)
         assert not outcome.refused, outcome.refused
         self.acknowledged += len(acknowledged)
-        self.stops += is_stop
+        self.stops += kind.is_stop
         self.ready.append(self.target.start())
         replayed = draw.sample(acknowledged, min(len(acknowledged), REPLAYED // 3))
         replayed += acknowledged[-2 * REPLAYED // 3 :]
-        again = asyncio.run(self._again(outcome.unknown, replayed, is_stop))
+        again = asyncio.run(self._again(outcome.unknown, replayed, kind.is_stop))
         solved, revoked = visitors.check(self.target, self.visits)
         self.solved += solved
         self.revoked += revoked
@@ -111,22 +131,26 @@ class Run:
         """End the server."""
         self.target.end(signal.SIGKILL)
 
-    async def _load(self, seed: int, moment: float, is_stop: bool, is_written: bool) -> Outcome:
+    async def _load(self, seed: int, moment: float, kind: Kind) -> Outcome:
         """Send events until the server is gone."""
         notebook = Notebook(self.notebook)
         calls = _calls(Traffic(seed, self.target.proof_keys))
         loading = asyncio.create_task(
             send(self.target.base_url, self.target.api_key, calls, notebook.add)
         )
-        writing = asyncio.create_task(asyncio.to_thread(self._write, is_written))
+        writing = asyncio.create_task(asyncio.to_thread(self._write, kind.is_written))
         visiting = [
             asyncio.create_task(asyncio.to_thread(visitors.visit, self.target, self.visits))
             for _ in range(visitors.VISITORS)
         ]
+        latest = time.monotonic() + REVOKED_SECONDS
+        while kind.awaits_revocation and not any(each.is_revoked for each in self.visits):
+            assert time.monotonic() < latest, "no pass was revoked"
+            await asyncio.sleep(0.01)
         await asyncio.sleep(moment)
-        end = signal.SIGTERM if is_stop else signal.SIGKILL
+        end = signal.SIGTERM if kind.is_stop else signal.SIGKILL
         code = await asyncio.to_thread(self.target.end, end)
-        assert code == (0 if is_stop else -signal.SIGKILL), f"the server ended with {code}"
+        assert code == (0 if kind.is_stop else -signal.SIGKILL), f"the server ended with {code}"
         outcome = await loading
         await asyncio.gather(writing, *visiting)
         notebook.close()
@@ -180,8 +204,13 @@ def _calls(traffic: Traffic) -> Iterator[Call]:
         yield Call(*traffic.next())
 
 
-def run(cycles: int, seed: int) -> Run:
+def run(cycles: int, seed: int, kinds: Sequence[Kind | None] = (None,)) -> Run:
     """Run cycles in a temporary directory, one line each.
+
+    Args:
+        cycles: how many.
+        seed: draws moments, events and what is not given.
+        kinds: of the cycles; they are repeated.
 
     Raises:
         AssertionError: a promise is broken; the message names the seed and the cycle.
@@ -191,7 +220,7 @@ def run(cycles: int, seed: int) -> Run:
         click.echo(f"seed {seed}: {cycles} cycles, {CONNECTIONS} connections")
         try:
             for number in range(cycles):
-                made.cycle(number)
+                made.cycle(number, kinds[number % len(kinds)])
                 click.echo(
                     f"  {number + 1}: {made.acknowledged} acknowledged,"
                     f" {made.checker.seq} in the log, ready after {made.ready[-1]:.2f} s"
@@ -204,11 +233,12 @@ def run(cycles: int, seed: int) -> Run:
     return made
 
 
-def _say(made: kill_workers.Run) -> None:
+def _say(made: kill_workers.Run, again: int) -> None:
     total = sum(each.total for each in made.residents)
     click.echo(
         f"{total} acknowledged, {made.kills} workers killed, {made.restarts} times with their"
-        " parent: none lost, none twice, none changed, and no other partition refused"
+        " parent: none lost, none twice, none changed, and no other partition refused;"
+        f" {again} calls in flight at a death were asked of the next owner"
     )
     click.echo(
         f"all answered again after {statistics.median(made.away):.2f} s, at most"
@@ -224,7 +254,7 @@ def main(cycles: int, seed: int | None, workers: int) -> None:
     """Kill the server again and again, and compare."""
     seed = time.time_ns() % 1_000_000 if seed is None else seed
     if workers > 1:
-        _say(kill_workers.run(cycles, seed, workers))
+        _say(*kill_workers.run(cycles, seed, workers))
         return
     made = run(cycles, seed)
     slowest = max(made.ready)

@@ -1,18 +1,20 @@
 """Server workers killed under load: any of them, several, all of them, or all with their parent.
 
 Each partition has one tenant, and each tenant its own load and its own comparison with an engine
-that never stopped.  While a worker is away, the tenants of the others must not be refused.
+that never stopped.  While a worker is away, the tenants of the others must not be refused,
+and neither must its own where the next owner came in time: it is asked what was in flight.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -23,6 +25,7 @@ from tests.faults.load import Acknowledged, Call, Connection, send
 from tests.faults.target import UNLIMITED, Target
 from tests.faults.traffic import Traffic, definitions
 
+from tidegate.server.partitions.forwarding import HOLD_SECONDS
 from tidegate.stores.directory.lock import lock_path, read_holder
 
 CONNECTIONS = 6
@@ -32,9 +35,12 @@ EARLIEST, LATEST = 0.1, 1.0
 AFTER_SECONDS = 0.5
 """How long the load goes on once all answer again."""
 REPLAYED = 60
+TAKEN = "calls that another owner left are taken"
 WAIT_SECONDS = 180.0
 """Four workers that start together on two cores that others use have taken fifty seconds."""
 SNAPSHOT_EVERY = 1_000
+KINDS = ("one", "one", "some", "all", "parent")
+"""What dies in a cycle: a worker, several, all of them, or all with their parent."""
 
 
 @attrs.define
@@ -91,14 +97,18 @@ class Run:
             residents.append(Resident(number, made, key, checker))
         return cls(target, seed, residents)
 
-    def cycle(self, number: int) -> None:
+    def cycle(self, number: int, kinds: Sequence[str]) -> None:
         """Load, kill, wait for the others and the replaced, compare.
+
+        Args:
+            number: of the cycle, from 0.
+            kinds: one of which dies.
 
         Raises:
             AssertionError: a promise is broken.
         """
         draw = random.Random(self.seed * 1_000_003 + number)
-        asyncio.run(self._load(draw))
+        asyncio.run(self._load(draw, draw.choice(kinds)))
         for each in self.residents:
             asyncio.run(self._again(each, draw))
             each.total += len(each.acknowledged)
@@ -116,7 +126,12 @@ class Run:
         assert found is not None
         return found
 
-    async def _load(self, draw: random.Random) -> None:
+    def asked_again(self) -> int:
+        """Calls in flight at a death that the next owner was asked, as the owners logged it."""
+        lines = [json.loads(each) for each in self.target.log.read_text().splitlines()]
+        return sum(each["calls"] for each in lines if each["event"] == TAKEN)
+
+    async def _load(self, draw: random.Random, kind: str) -> None:
         ending = asyncio.Event()
         loads = []
         for each in self.residents:
@@ -125,7 +140,6 @@ class Run:
             loads += [asyncio.create_task(one) for one in sending]
         await asyncio.sleep(draw.uniform(EARLIEST, LATEST))
         count = len(self.residents)
-        kind = draw.choice(("one", "one", "some", "all", "parent"))
         victims = range(count)
         if kind in ("one", "some"):
             victims = draw.sample(victims, 1 if kind == "one" else draw.randint(1, count - 1))
@@ -151,7 +165,8 @@ class Run:
             await asyncio.gather(*loads)
         for each in self.residents:
             assert all(status == 503 for status, _ in each.refused), each.refused[-1]
-            if each.partition not in victims:
+            # A connection that its own worker had is lost; on any other one a call is answered.
+            if each.partition not in victims or self.away[-1] < HOLD_SECONDS:
                 assert not each.refused, f"partition {each.partition}: {each.refused[-1]}"
 
     async def _send(self, to: Resident, calls: Iterator[Call], ending: asyncio.Event) -> None:
@@ -220,8 +235,19 @@ def _gone(processes: list[int]) -> None:
         time.sleep(0.01)
 
 
-def run(cycles: int, seed: int, workers: int) -> Run:
+def run(
+    cycles: int, seed: int, workers: int, kinds: Sequence[Sequence[str]] = (KINDS,)
+) -> tuple[Run, int]:
     """Run cycles in a temporary directory, one line each.
+
+    Args:
+        cycles: how many.
+        seed: draws moments, events and what dies.
+        workers: of the server.
+        kinds: of which one dies, for each cycle; they are repeated.
+
+    Returns:
+        The run, and how many calls the next owner was asked again.
 
     Raises:
         AssertionError: a promise is broken; the message names the seed and the cycle.
@@ -231,7 +257,7 @@ def run(cycles: int, seed: int, workers: int) -> Run:
         made = Run.make(Path(directory), seed, workers)
         try:
             for number in range(cycles):
-                made.cycle(number)
+                made.cycle(number, kinds[number % len(kinds)])
                 totals = [each.total for each in made.residents]
                 click.echo(
                     f"  {number + 1}: {totals} acknowledged, {made.kills} killed,"
@@ -241,4 +267,4 @@ def run(cycles: int, seed: int, workers: int) -> Run:
             raise AssertionError(f"seed {seed}, cycle {number + 1}: {error}") from error
         finally:
             made.close()
-    return made
+        return made, made.asked_again()

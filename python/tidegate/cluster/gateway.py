@@ -149,6 +149,8 @@ class Gateway:
             One batch for each partition, more only where a batch would be too large.
         """
         ready, self._ready = self._ready, []
+        if not ready:
+            return []
         groups: defaultdict[tuple[str, int], list[_Held]] = defaultdict(list)
         for held in ready:
             if held.call.decision_id not in self._held:
@@ -197,6 +199,12 @@ class Gateway:
         if flight is not None and not flight.ids:
             self._flights.pop(answers.number, None)
         return ended
+
+    def answered(self, decision_id: str) -> None:
+        """End a call whose caller has the answer already."""
+        held = self._held.get(decision_id)
+        if held is not None:
+            self._end(held)
 
     def lost(self, member: str, now: float) -> None:
         """The connection to a member ended: whatever it was asked is asked again."""
@@ -273,8 +281,8 @@ class Gateway:
         self._number += 1
         for held in group:
             held.flight = self._number
-        calls = tuple(held.call for held in group)
-        ids = dict.fromkeys(call.decision_id for call in calls)
+        calls = tuple([held.call for held in group])
+        ids = dict.fromkeys([call.decision_id for call in calls])
         self._flights[self._number] = _Flight(member, now, ids)
         return Send(member, Batch(self.name, self._number, partition, calls))
 

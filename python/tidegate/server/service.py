@@ -198,28 +198,30 @@ class Service:
         # A reader that read the log just now has found what a look at it would.
         look = lost_in if level is not None and level.is_sound else check_log
         self.live.lost_decisions = await asyncio.to_thread(look, self.store)
-        # The others wait for the database, too.
-        ending = asyncio.create_task(asyncio.to_thread(self._end_interrupted_jobs))
         if self._has_own_crew:
             await self._crew.start()
         await self.runtimes.load(None if level is None else level.tenants)
-        # An idempotency key that the last process did not index would be taken for a new one.
-        await asyncio.to_thread(self.store.index_now)
-        await self._refresh_keys()
+        # Together, because each of them waits for the database.
+        seq, self._snapshot_seq, *_ = await asyncio.gather(
+            asyncio.to_thread(self._last_seq),
+            asyncio.to_thread(self._oldest_snapshot),
+            # An idempotency key that the last process did not index would be taken for a new one.
+            asyncio.to_thread(self.store.index_now),
+            asyncio.to_thread(self._end_interrupted_jobs),
+            asyncio.to_thread(self._warn_of_challenges),
+            self._refresh_keys(),
+        )
         is_relaxed = self.settings.store.durability == "relaxed"
         self.recorder = Recorder(
             self.store,
-            await asyncio.to_thread(self._last_seq),
+            seq,
             self._rebuild,
             self._record_gaps if is_relaxed else None,
             self._committed,
         )
         await self.feed.start()
-        self._snapshot_seq = await asyncio.to_thread(self._oldest_snapshot)
-        await ending
         self.store.changed()
         await asyncio.to_thread(self.prepare)
-        await asyncio.to_thread(self._warn_of_challenges)
         retention = Retention(self.store, self.save_states)
         await asyncio.to_thread(self.live.gather)
         for work in (

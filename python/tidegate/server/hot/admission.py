@@ -58,7 +58,7 @@ class Admission:
         texts = [value for name, value in headers if name == KEY_HEADER]
         if len(texts) > 1:
             raise Problem("malformed-request", "`x-service-api-key` is there twice")
-        return self._key(texts[0] if texts else None)
+        return self.key_of(texts[0] if texts else None)
 
     def count(self, key: ApiKey) -> None:
         """Count one event against the limit of its key.
@@ -86,7 +86,7 @@ class Admission:
         Raises:
             Problem: 401 or 429.
         """
-        key = self._key(text)
+        key = self.key_of(text)
         self.count(key)
         return key
 
@@ -110,7 +110,7 @@ class Admission:
     def _admit_alike(self, credential: bytes | None, calls: Sequence[HotCall]) -> Sequence[HotCall]:
         """Admit calls with the same credential; returns the refused ones."""
         try:
-            key = self._key(credential)
+            key = self.key_of(credential)
         except Problem as problem:
             refuse(calls, problem)
             return calls
@@ -122,7 +122,7 @@ class Admission:
             refuse(calls[room:], self._over(key, now))
         return calls[room:]
 
-    def _key(self, text: bytes | None) -> ApiKey:
+    def key_of(self, text: bytes | None) -> ApiKey:
         now = self.clock()
         key = None if text is None else self.keys.find(text, now)
         if key is None:

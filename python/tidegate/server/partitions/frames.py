@@ -6,9 +6,10 @@ Both ends are of one version, since one parent started them.
 ======== ============ ===================================================================
 kind     goes to      content
 ======== ============ ===================================================================
-HELLO    the gateway  nothing: the owner takes calls from now on
-CALLS    the owner    number of the first, and for each call: endpoint, credential, request
-                      id, body; the calls of one turn
+HELLO    the gateway  which run of the owner takes calls from now on
+CALLS    the owner    whether an owner before this one was asked; number of the first, and for
+                      each call: endpoint, credential, request id, body, decision id; the calls
+                      of one turn
 DECIDED  the gateway  numbers of calls, and the answer of the decision of each
 ANSWERED the gateway  number of a call, and its answer: status, headers, body, media type
 REQUEST  the owner    number, and the ASGI scope of a request

@@ -22,12 +22,15 @@ from tidegate.server.hot.admission import KEY_HEADER
 from tidegate.server.hot.key_ring import prefix_of
 from tidegate.server.http.problems import Problem
 from tidegate.server.http.request import path_as_written
-from tidegate.server.partitions.link import Link
+from tidegate.server.partitions.forwarding import Forwarding
+from tidegate.server.partitions.link import TICK_SECONDS, Link
 from tidegate.server.partitions.pages import send_pages
 from tidegate.stores.objects import tenants
 from tidegate.stores.rows.tables import challenge_sessions
 
 if TYPE_CHECKING:
+    import msgspec
+
     from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.http.answer import Header
     from tidegate.server.http.exchange import Receive, Scope, Send
@@ -57,13 +60,29 @@ class Gateway:
         self.number = number
         self.count = len(paths)
         self._store = store
-        self.links = {each: Link(path, each) for each, path in enumerate(paths) if each != number}
+        self._forwarding = Forwarding(self._send_calls)
+        self.links = {
+            each: Link(path, each, self._forwarding)
+            for each, path in enumerate(paths)
+            if each != number
+        }
         self._by_prefix: dict[bytes, Link] = {}
         self._placements: Mapping[UUID, int] = {}
 
     async def run(self) -> None:
         """Keep the connections to the owners, for as long as the service runs."""
-        await asyncio.gather(*(each.run() for each in self.links.values()))
+        await asyncio.gather(self._tick(), *(each.run() for each in self.links.values()))
+
+    async def _tick(self) -> None:
+        try:
+            while True:
+                await asyncio.sleep(TICK_SECONDS)
+                self._forwarding.tick()
+        finally:
+            self._forwarding.close()
+
+    def _send_calls(self, partition: int, is_repeated: bool, columns: msgspec.Raw) -> None:
+        self.links[partition].send_calls(is_repeated, columns)
 
     async def replace(self, keys: Iterable[ApiKey]) -> None:
         """Know these keys, and where tenants live."""
@@ -99,7 +118,7 @@ class Gateway:
             else:
                 away[link] = [call]
         for link, of_link in away.items():
-            link.add(of_link)
+            self._forwarding.add(link.partition, of_link)
         return own
 
     def credential_elsewhere(self, headers: Sequence[Header]) -> bytes | None:

@@ -1,14 +1,14 @@
 """A gateway's connection to the owner of another partition.
 
-Calls wait while there is no owner, for a few seconds.  What was sent when the connection ended is
-refused: nobody knows whether it was decided, as when one process dies.
+Hot calls go through ``forwarding.py``, which asks the next owner where one dies.  Other requests
+wait while there is no owner, for a few seconds.  One that was sent when the connection ended is
+refused: nobody knows what became of it, as when one process dies.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,25 +18,24 @@ from tidegate.server.hot.hot_path import problem_answer
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.exchange import respond
 from tidegate.server.http.headers import given_request_id
-from tidegate.server.http.problems import Problem
 from tidegate.server.http.request import path_as_written
 from tidegate.server.logging import log
+from tidegate.server.partitions.forwarding import MOST_BYTES, away
 from tidegate.server.partitions.frames import FrameProtocol, Kind, frame
-from tidegate.server.turns.call import refuse
 
 if TYPE_CHECKING:
+    import msgspec
+
     from tidegate.server.http.exchange import Receive, Scope, Send
+    from tidegate.server.partitions.forwarding import Forwarding
     from tidegate.server.turns.call import HotCall
 
-MOST_CALLS = 20_000
-"""Calls that may be under way at one owner; more are refused."""
-MOST_BYTES = 64 * 1024 * 1024
-"""Bytes that an owner has not taken yet, or that wait for one; beyond it calls are refused."""
+MOST_REQUESTS = 4_096
+"""Requests that may be under way at one owner; more are refused."""
 SILENT_SECONDS = 5.0
 """An owner of which nothing is heard for so long is not waited for."""
 TICK_SECONDS = 0.5
 RETRY_SECONDS = 0.05
-_SOON = {"retry-after": "1"}
 _SCOPE = (
     "type",
     "http_version",
@@ -50,10 +49,6 @@ _SCOPE = (
     "client",
     "server",
 )
-
-
-def _gone() -> Problem:
-    return Problem("overloaded", "the owner of the tenant's partition is away", headers=_SOON)
 
 
 @attrs.define(eq=False)
@@ -72,55 +67,36 @@ class Link:
     Args:
         path: of the owner's Unix socket.
         partition: its number.
+        forwarding: the hot calls of this worker.
     """
 
-    def __init__(self, path: str, partition: int) -> None:
+    def __init__(self, path: str, partition: int, forwarding: Forwarding) -> None:
         self.partition = partition
+        self._forwarding = forwarding
         self._path = path
         self._open: _Connection | None = None
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._number = 0
-        self._calls: dict[int, HotCall] = {}
         self._requests: dict[int, _Request] = {}
         self._asked: dict[int, asyncio.Future[Any]] = {}
         self._heard = time.monotonic()
-        self.forwarded = 0
-        """Calls and requests that were handed to the owner."""
 
     # What the gateway does
 
-    def add(self, calls: Sequence[HotCall]) -> None:
-        """Hand over hot calls of one turn; each gets its answer."""
-        if self._is_full(len(calls)):
-            refuse(calls, _gone())
-            return
-        self._note_use()
-        first = self._number + 1
-        self._number += len(calls)
-        self._calls.update(zip(range(first, self._number + 1), calls, strict=True))
-        self.forwarded += len(calls)
-        self._send(
-            frame(
-                Kind.CALLS,
-                first,
-                [call.endpoint.path for call in calls],
-                [call.credential for call in calls],
-                [call.request_id for call in calls],
-                [call.body for call in calls],
-            )
-        )
+    def send_calls(self, is_repeated: bool, columns: msgspec.Raw) -> None:
+        """Hand over hot calls, as :mod:`~tidegate.server.partitions.frames` has them."""
+        self._send(frame(Kind.CALLS, is_repeated, columns))
 
     async def forward(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Have the owner answer a request."""
-        if self._is_full(1):
+        if self._is_full():
             await respond(send, _refusal(scope))
             return
         self._note_use()
         self._number += 1
         number = self._number
         request = self._requests[number] = _Request(receive, send)
-        self.forwarded += 1
         self._send(frame(Kind.REQUEST, number, {name: scope.get(name) for name in _SCOPE}))
         try:
             await self._serve(number, request, scope)
@@ -169,8 +145,8 @@ class Link:
     # How the connection is kept
 
     async def _look(self) -> None:
-        """Give up an owner that is silent while something is wanted of it."""
-        if not (self._calls or self._requests or self._asked):
+        """Give up an owner that is silent, or away while something is wanted of it."""
+        if not (self.is_up or self._requests or self._asked):
             return
         if time.monotonic() - self._heard > SILENT_SECONDS:
             log.warning("the owner of a partition does not answer", partition=self.partition)
@@ -181,11 +157,11 @@ class Link:
             self._send(frame(Kind.PING))
 
     def _note_use(self) -> None:
-        if not (self._calls or self._requests or self._asked):
+        if not (self.is_up or self._requests or self._asked):
             self._heard = time.monotonic()
 
-    def _is_full(self, more: int) -> bool:
-        if len(self._calls) + len(self._requests) + more > MOST_CALLS:
+    def _is_full(self) -> bool:
+        if len(self._requests) >= MOST_REQUESTS:
             return True
         held = self._waiting_bytes
         if self._open is not None and self._open.transport is not None:
@@ -204,8 +180,14 @@ class Link:
         """There is a connection, of which the owner does not know yet."""
         self._open = connection
 
-    def greeted(self) -> None:
-        """The owner takes calls."""
+    def greeted(self, run: str) -> None:
+        """The owner takes calls.
+
+        Args:
+            run: names its process.
+        """
+        self._heard = time.monotonic()
+        self._forwarding.place(self.partition, run)
         waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
         if waiting:
             self._send(b"".join(waiting))
@@ -216,34 +198,25 @@ class Link:
             return
         self._open = None
         if connection.is_greeted:
+            self._forwarding.place(self.partition, None)
             self._fail()
 
     def _fail(self) -> None:
-        """Refuse everything that is under way."""
+        """Refuse all requests that are under way."""
         self._waiting, self._waiting_bytes = [], 0
-        calls, self._calls = list(self._calls.values()), {}
-        if calls:
-            refuse(calls, _gone())
         for request in list(self._requests.values()):
             request.messages.put_nowait((Kind.ENDED, None))
         for reply in list(self._asked.values()):
             if not reply.done():
-                reply.set_exception(_gone())
+                reply.set_exception(away())
 
     def taken(self, kind: int, content: list[Any]) -> None:
         """Take what the owner sends."""
         self._heard = time.monotonic()
         if kind == Kind.DECIDED:
-            calls = self._calls
-            for number, body in zip(content[1], content[2], strict=True):
-                call = calls.pop(number, None)
-                if call is not None:
-                    try:
-                        call.decided(body)
-                    except Exception:
-                        log.exception("an answer could not be given")
+            self._forwarding.decided(content[1], content[2])
         elif kind == Kind.ANSWERED:
-            call = self._calls.pop(content[1], None)
+            call = self._forwarding.pop(content[1])
             if call is not None:
                 status, headers, body, media_type = content[2:]
                 given = tuple((name, value) for name, value in headers)
@@ -309,7 +282,7 @@ class _Connection(FrameProtocol):
     def taken(self, kind: int, content: list[Any]) -> None:
         if kind == Kind.HELLO:
             self.is_greeted = True
-            self._link.greeted()
+            self._link.greeted(content[1])
         self._link.taken(kind, content)
 
 
@@ -322,4 +295,4 @@ def _pass_on(call: HotCall, made: Answer) -> None:
 
 def _refusal(scope: Scope) -> Answer:
     request_id = given_request_id(scope["headers"]) or str(uuid7())
-    return problem_answer(_gone(), path_as_written(scope), request_id)
+    return problem_answer(away(), path_as_written(scope), request_id)

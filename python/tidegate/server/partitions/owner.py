@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from uuid_utils import uuid7
 
 from tidegate.server.hot.hot_path import ENDPOINTS, HotPath, finished
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.headers import REQUEST_ID_HEADER
+from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log
 from tidegate.server.partitions.frames import FrameProtocol, Kind
-from tidegate.server.turns.call import HotCall
+from tidegate.server.turns.call import HotCall, answer, refuse
 
 if TYPE_CHECKING:
     import socket
 
+    from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.http.answer import Outcome
 
 
@@ -35,6 +40,8 @@ class Owner:
         self.hot = hot
         self.application = application
         self.asked = asked
+        self.run = str(uuid7())
+        """Names this process: a gateway asks again at another one only."""
         self._server: asyncio.Server | None = None
         self._connections: set[_Connection] = set()
 
@@ -59,10 +66,16 @@ class _ForwardedCall(HotCall):
     __slots__ = ("_connection", "_number")
 
     def __init__(
-        self, connection: _Connection, number: int, path: str, credential: bytes, body: bytes
+        self,
+        connection: _Connection,
+        number: int,
+        path: str,
+        credential: bytes,
+        body: bytes,
+        decision_id: bytes,
     ) -> None:
         self.endpoint = ENDPOINTS[path]
-        self.decision_id = None
+        self.decision_id = decision_id
         self.credential = credential
         self.body = body
         self.started = time.perf_counter_ns()
@@ -96,12 +109,12 @@ class _Connection(FrameProtocol):
         self._loop = asyncio.get_running_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._given: dict[int, asyncio.Queue[Any]] = {}
-        self._asking: set[asyncio.Task[None]] = set()
+        self._beside: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._connections.add(self)
-        self.send(Kind.HELLO)
+        self.send(Kind.HELLO, self.owner.run)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -119,13 +132,7 @@ class _Connection(FrameProtocol):
 
     def taken(self, kind: int, content: list[Any]) -> None:
         if kind == Kind.CALLS:
-            number, *columns = content[1:]
-            add = self.owner.hot.queue.add
-            for path, credential, request_id, body in zip(*columns, strict=True):
-                call = _ForwardedCall(self, number, path, credential, body)
-                call.request_id = request_id
-                number += 1
-                add(call)
+            self._take(content[1], content[2])
         elif kind == Kind.REQUEST:
             self._begin(content[1], content[2])
         elif kind == Kind.GIVEN:
@@ -133,11 +140,54 @@ class _Connection(FrameProtocol):
             if messages is not None:
                 messages.put_nowait(content[2])
         elif kind == Kind.ASKED:
-            task = self._loop.create_task(self._reply(content[1], content[2]))
-            self._asking.add(task)
-            task.add_done_callback(self._asking.discard)
+            self._keep(self._reply(content[1], content[2]))
         elif kind == Kind.PING:
             self.send(Kind.PONG)
+
+    def _take(self, is_repeated: bool, of_turn: list[Any]) -> None:
+        number, *columns = of_turn
+        add = self.owner.hot.queue.add
+        repeated: list[_ForwardedCall] = []
+        for path, credential, request_id, body, decision_id in zip(*columns, strict=True):
+            call = _ForwardedCall(self, number, path, credential, body, decision_id)
+            call.request_id = request_id
+            number += 1
+            if is_repeated:
+                repeated.append(call)
+            else:
+                add(call)
+        if repeated:
+            self._keep(self._take_again(repeated))
+
+    async def _take_again(self, calls: list[_ForwardedCall]) -> None:
+        """Answer what was decided before, and have the others decided."""
+        hot = self.owner.hot
+        known: dict[bytes, Answer] = {}
+        by_key: dict[ApiKey, list[_ForwardedCall]] = {}
+        for call in calls:
+            # Whose key counts no more is refused by the queue.
+            with suppress(Problem):
+                call.key = hot.admission.key_of(call.credential)
+                by_key.setdefault(call.key, []).append(call)
+        try:
+            for key, of_key in by_key.items():
+                ids = [call.decision_id for call in of_key if call.decision_id is not None]
+                known.update(await hot.recorded(key, ids))
+        except Exception as error:
+            refuse(calls, error)
+            return
+        log.info("calls that another owner left are taken", calls=len(calls), decided=len(known))
+        for call in calls:
+            found = known.get(call.decision_id or b"")
+            if found is None:
+                hot.queue.add(call)
+            else:
+                answer(call, found)
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
 
     def decided(self, number: int, body: bytes) -> None:
         """Send the answer of a decision, with the others of this turn."""

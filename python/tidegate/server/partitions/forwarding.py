@@ -1,0 +1,196 @@
+"""Hot calls that the owners of other partitions decide.
+
+``cluster/gateway.py`` says what is asked, when, and when it is asked again; this drives it with the
+links of a worker.  What it knows as one call is a block: the calls of one turn for one partition.
+So its work is shared by all of them, while each has its own id and gets its answer when it comes.
+
+A block is asked again at the next owner only, which has the partition's lock and with it all that
+the one before had written.  An owner that lives may still decide what it was sent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import count, repeat
+from typing import TYPE_CHECKING
+
+import attrs
+import msgspec
+from uuid_utils import uuid7
+
+from tidegate.cluster.gateway import Bounds, Gateway
+from tidegate.cluster.messages import Refusal
+from tidegate.cluster.rows import Placement, Rows
+from tidegate.server.http.problems import Problem
+from tidegate.server.logging import log
+from tidegate.server.turns.call import refuse
+
+if TYPE_CHECKING:
+    from tidegate.cluster.messages import Send
+    from tidegate.server.turns.call import HotCall
+
+MOST_CALLS = 20_000
+"""Calls without an outcome; more are refused."""
+MOST_BYTES = 64 * 1024 * 1024
+"""Bytes of their blocks."""
+BLOCK_CALLS = 256
+"""With the largest bodies these are a quarter of what a frame may have."""
+HOLD_SECONDS = 5.0
+"""How long a call waits where its partition has no owner."""
+BOUNDS = Bounds(time=10.0, hold=HOLD_SECONDS, ask_again=10.0, size=MOST_BYTES)
+SOON = {"retry-after": "1"}
+_encode = msgspec.msgpack.Encoder().encode
+
+SendBlock = Callable[[int, bool, msgspec.Raw], None]
+"""Sends calls to the owner of a partition: whether another was asked before, and the columns."""
+
+
+def away() -> Problem:
+    """The refusal of what no owner answers."""
+    return Problem("overloaded", "the owner of the tenant's partition is away", headers=SOON)
+
+
+@attrs.define(eq=False)
+class _Block:
+    """Calls that were handed over together."""
+
+    numbers: range
+    missing: int
+    """Calls without an outcome."""
+    id: str = ""
+    sent_to: str | None = None
+    """The owner that was asked last."""
+
+
+class Forwarding:
+    """The hot calls of this worker that others decide; for the event loop's thread only.
+
+    Args:
+        send: sends calls to an owner that :meth:`place` named.
+    """
+
+    def __init__(self, send: SendBlock) -> None:
+        numbers = count(1)
+        self._gateway = Gateway("hot", lambda: str(next(numbers)), BOUNDS)
+        self._send_block = send
+        self._placements: dict[int, Placement] = {}
+        self._blocks: dict[str, _Block] = {}
+        self._calls: dict[int, tuple[HotCall, _Block]] = {}
+        self._number = 0
+
+    def place(self, partition: int, owner: str | None) -> None:
+        """Know the owner of a partition.
+
+        Args:
+            partition: which.
+            owner: names its process; None while there is none.
+        """
+        before = self._placements.get(partition)
+        self._placements[partition] = Placement(partition, owner)
+        tenants = {str(each): each for each in self._placements}
+        self._gateway.place(Rows(placements=dict(self._placements), tenants=tenants))
+        now = time.monotonic()
+        if before is not None and before.owner is not None:
+            self._gateway.lost(before.owner, now)
+        self._turn(now)
+
+    def add(self, partition: int, calls: Sequence[HotCall]) -> None:
+        """Have calls of one turn decided; each gets its answer.
+
+        Args:
+            partition: of all of them.
+            calls: in order.
+        """
+        now = time.monotonic()
+        for first in range(0, len(calls), BLOCK_CALLS):
+            self._hold(partition, calls[first : first + BLOCK_CALLS], now)
+        self._turn(now)
+
+    def _hold(self, partition: int, calls: Sequence[HotCall], now: float) -> None:
+        if len(self._calls) + len(calls) > MOST_CALLS:
+            refuse(calls, away())
+            return
+        first = self._number + 1
+        columns = _encode(
+            (
+                first,
+                [call.endpoint.path for call in calls],
+                [call.credential for call in calls],
+                [call.request_id for call in calls],
+                [call.body for call in calls],
+                [uuid7().bytes for _ in calls],
+            )
+        )
+        held = self._gateway.call(str(partition), None, columns, now)
+        if isinstance(held, Refusal):
+            refuse(calls, away())
+            return
+        self._number += len(calls)
+        block = _Block(range(first, self._number + 1), len(calls), held.decision_id)
+        self._blocks[held.decision_id] = block
+        self._calls.update(zip(block.numbers, zip(calls, repeat(block), strict=False), strict=True))
+
+    def decided(self, numbers: Sequence[int], bodies: Sequence[bytes]) -> None:
+        """Give calls the answers of their decisions."""
+        calls = self._calls
+        for number, body in zip(numbers, bodies, strict=True):
+            found = calls.pop(number, None)
+            if found is None:
+                continue
+            call, block = found
+            try:
+                call.decided(body)
+            except Exception:
+                log.exception("an answer could not be given")
+            block.missing -= 1
+            if not block.missing:
+                self._end(block)
+
+    def pop(self, number: int) -> HotCall | None:
+        """The call that has an outcome now; None when it had one."""
+        found = self._calls.pop(number, None)
+        if found is None:
+            return None
+        call, block = found
+        block.missing -= 1
+        if not block.missing:
+            self._end(block)
+        return call
+
+    def tick(self) -> None:
+        """Refuse what is past its time."""
+        now = time.monotonic()
+        for refusal in self._gateway.tick(now):
+            self._refuse(self._blocks.pop(refusal.decision_id))
+        self._turn(now)
+
+    def close(self) -> None:
+        """Refuse everything."""
+        for block in list(self._blocks.values()):
+            self._end(block)
+            self._refuse(block)
+
+    def _turn(self, now: float) -> None:
+        for send in self._gateway.turn(now):
+            self._send(send)
+
+    def _send(self, send: Send) -> None:
+        for call in send.batch.calls:
+            block = self._blocks[call.decision_id]
+            if block.sent_to == send.member:
+                # The connection ended, and not the owner: nobody knows what it decides.
+                self._end(block)
+                self._refuse(block)
+                continue
+            is_repeated, block.sent_to = block.sent_to is not None, send.member
+            self._send_block(send.batch.partition, is_repeated, msgspec.Raw(call.body))
+
+    def _end(self, block: _Block) -> None:
+        """No call of a block waits any more."""
+        del self._blocks[block.id]
+        self._gateway.answered(block.id)
+
+    def _refuse(self, block: _Block) -> None:
+        found = [self._calls.pop(number, None) for number in block.numbers]
+        refuse([each[0] for each in found if each is not None], away())
