@@ -148,8 +148,9 @@ def records(demo: Demo) -> None:
     ids = {"replay_job_id": job["replay_job_id"]}
     while demo.call("read-replay-job", **ids)["status"] in ("queued", "running"):
         time.sleep(0.1)
-    for name in ("list-replay-differences", "cancel-replay-job"):
-        demo.call(name, **ids)
+    differs = demo.call("list-replay-differences", **ids)[0]["decision_id"]
+    demo.call("explain-replay-difference", **ids, decision_id=differs)
+    demo.call("cancel-replay-job", **ids)
     demo.call("summarise-replay-differences", query={"by": "path"}, **ids)
     demo.call("list-replay-jobs")
     kinds = demo.call("list-entity-definitions")

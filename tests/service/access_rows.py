@@ -125,6 +125,7 @@ BODIES: dict[str, Any] = {
     "read-replay-job": None,
     "cancel-replay-job": None,
     "list-replay-differences": None,
+    "explain-replay-difference": None,
     "list-audit": None,
     "show-challenge": None,
     "solve-challenge": {"solution": "none"},

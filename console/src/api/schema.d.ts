@@ -1046,7 +1046,7 @@ export interface paths {
     };
     /**
      * What is most likely not meant in the saved definitions
-     * @description The warnings that a write of each object answers, but for those that are tried with recorded decisions. Objects without any are left out. The role must allow to read definitions, results and the field catalog.
+     * @description The warnings that a write of each object answers. Those about challenges come from recorded requests: who may read these has them. Objects without any are left out. The role must allow to read definitions, results and the field catalog.
      */
     get: operations["list-findings"];
     put?: never;
@@ -1413,6 +1413,26 @@ export interface paths {
      * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["list-replay-differences"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/replay-jobs/{replay_job_id}/differences/{decision_id}/explain": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Why the draft of a replay job decides as it does: the value of every node
+     * @description The draft runs again over the entries of the log before the decision, from where the job began, 20,000 at most. Where it comes to another decision than the job did, `because` says why. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    get: operations["explain-replay-difference"];
     put?: never;
     post?: never;
     delete?: never;
@@ -4175,6 +4195,31 @@ export interface components {
       replayed: components["schemas"]["ReplayedDecision"];
     };
     /**
+     * ReplayExplanation
+     * @description A recorded decision, made again by the draft of the job.
+     *
+     *         ``reproduced`` says whether it came out as in the replay: as it is listed, or as it was
+     *         recorded where it is not among those that differ. If not, ``because`` has all known reasons,
+     *         and the trace, if there is one, shows the decision that came out.
+     */
+    ReplayExplanation: {
+      /** Format: uuid */
+      decision_id: string;
+      /** Format: uuid */
+      tenant_id: string;
+      /** Format: uuid */
+      replay_job_id: string;
+      reproduced: boolean;
+      because: string[];
+      /** @description entries of the log that the draft ran over before the decision */
+      earlier_entries: number;
+      recorded: Record<string, never>;
+      decision: Record<string, never> | null;
+      trace: components["schemas"]["Trace"] | null;
+      /** @description the trace in words */
+      text: string | null;
+    };
+    /**
      * ReplayJob
      * @description A draft that is run over recorded events, in event time.
      *
@@ -4829,7 +4874,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "item_id": "019a4300-0000-7000-8000-00000000003f",
+           *       "item_id": "019a4300-0000-7000-8000-000000000043",
            *       "lookup_entity_id": "019a4300-0000-7000-8000-000000000012",
            *       "active_mitigation": null
            *     }
@@ -5018,14 +5063,14 @@ export interface operations {
            * @example [
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-000000000040",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000041",
+           *         "item_id": "019a4300-0000-7000-8000-000000000044",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000045",
            *         "active_mitigation": null
            *       },
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-000000000042",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000043",
+           *         "item_id": "019a4300-0000-7000-8000-000000000046",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000047",
            *         "active_mitigation": null
            *       }
            *     ]
@@ -7359,7 +7404,7 @@ export interface operations {
            *         "pending": true,
            *         "role": "Analyst",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "user_id": "019a4300-0000-7000-8000-000000000024",
+           *         "user_id": "019a4300-0000-7000-8000-00000000002b",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -7513,7 +7558,7 @@ export interface operations {
            *       "pending": true,
            *       "role": "Analyst",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "user_id": "019a4300-0000-7000-8000-000000000024",
+           *       "user_id": "019a4300-0000-7000-8000-00000000002b",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -7811,7 +7856,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *         "can_sync": false,
            *         "expires_at": null,
            *         "last_used_at": null,
@@ -7828,7 +7873,7 @@ export interface operations {
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       },
            *       {
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000016",
+           *         "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *         "can_sync": true,
            *         "expires_at": null,
            *         "last_used_at": null,
@@ -8790,7 +8835,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "action_id": "019a4300-0000-7000-8000-000000000013",
+           *         "action_id": "019a4300-0000-7000-8000-000000000016",
            *         "description": "Somebody sends credentials.",
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\"",
@@ -8803,7 +8848,7 @@ export interface operations {
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       },
            *       {
-           *         "action_id": "019a4300-0000-7000-8000-000000000014",
+           *         "action_id": "019a4300-0000-7000-8000-000000000017",
            *         "description": "",
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
@@ -10279,7 +10324,7 @@ export interface operations {
            *       {
            *         "description": "One client program, whatever address it uses.",
            *         "enabled": true,
-           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
+           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
            *         "key_fields": [
            *           "fields[\"ja4\"]"
            *         ],
@@ -13262,7 +13307,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "policy_id": "019a4300-0000-7000-8000-000000000020",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000023",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "name": "Known crawlers pass",
            *         "slug": "known-crawlers-pass",
@@ -14561,7 +14606,7 @@ export interface operations {
            *         "description": "",
            *         "entry_count": 2,
            *         "kind": "ip",
-           *         "list_id": "019a4300-0000-7000-8000-000000000022",
+           *         "list_id": "019a4300-0000-7000-8000-000000000029",
            *         "name": "Crawler networks",
            *         "slug": "crawler-networks",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -14573,7 +14618,7 @@ export interface operations {
            *         "description": "",
            *         "entry_count": 5,
            *         "kind": "string",
-           *         "list_id": "019a4300-0000-7000-8000-000000000023",
+           *         "list_id": "019a4300-0000-7000-8000-00000000002a",
            *         "name": "Countries served",
            *         "slug": "countries-served",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -16171,7 +16216,7 @@ export interface operations {
            *       },
            *       {
            *         "name": "Known crawlers pass",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000020",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000023",
            *         "priority": 20,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
@@ -16381,7 +16426,7 @@ export interface operations {
            *       },
            *       "lists": [
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-000000000022",
+           *           "list_id": "019a4300-0000-7000-8000-000000000029",
            *           "name": "Crawler networks",
            *           "slug": "crawler-networks",
            *           "kind": "ip",
@@ -16391,7 +16436,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-000000000023",
+           *           "list_id": "019a4300-0000-7000-8000-00000000002a",
            *           "name": "Countries served",
            *           "slug": "countries-served",
            *           "kind": "string",
@@ -16417,20 +16462,20 @@ export interface operations {
            *       ],
            *       "actions": [
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000013",
+           *           "action_id": "019a4300-0000-7000-8000-000000000016",
            *           "name": "Login attempt",
            *           "slug": "login_attempt",
            *           "description": "Somebody sends credentials.",
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000014",
+           *           "action_id": "019a4300-0000-7000-8000-000000000017",
            *           "name": "Failed login",
            *           "slug": "failed_login",
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002a",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002f",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16449,13 +16494,13 @@ export interface operations {
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002b",
+           *           "action_id": "019a4300-0000-7000-8000-000000000030",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002c",
+           *           "action_id": "019a4300-0000-7000-8000-000000000031",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -16479,7 +16524,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
            *           "name": "Fingerprint",
            *           "slug": "fingerprint",
            *           "description": "One client program, whatever address it uses.",
@@ -16489,7 +16534,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -16536,7 +16581,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-00000000002e",
+           *           "mitigation_id": "019a4300-0000-7000-8000-000000000033",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -16556,7 +16601,7 @@ export interface operations {
            *       ],
            *       "policies": [
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000020",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000023",
            *           "name": "Known crawlers pass",
            *           "slug": "known-crawlers-pass",
            *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -16603,7 +16648,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002f",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000025",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 40,
@@ -16637,7 +16682,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000027",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -16660,7 +16705,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000030",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -16864,7 +16909,7 @@ export interface operations {
          *       },
          *       "lists": [
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-000000000022",
+         *           "list_id": "019a4300-0000-7000-8000-000000000029",
          *           "name": "Crawler networks",
          *           "slug": "crawler-networks",
          *           "kind": "ip",
@@ -16874,7 +16919,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-000000000023",
+         *           "list_id": "019a4300-0000-7000-8000-00000000002a",
          *           "name": "Countries served",
          *           "slug": "countries-served",
          *           "kind": "string",
@@ -16900,20 +16945,20 @@ export interface operations {
          *       ],
          *       "actions": [
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000013",
+         *           "action_id": "019a4300-0000-7000-8000-000000000016",
          *           "name": "Login attempt",
          *           "slug": "login_attempt",
          *           "description": "Somebody sends credentials.",
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000014",
+         *           "action_id": "019a4300-0000-7000-8000-000000000017",
          *           "name": "Failed login",
          *           "slug": "failed_login",
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002a",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002f",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16932,13 +16977,13 @@ export interface operations {
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002b",
+         *           "action_id": "019a4300-0000-7000-8000-000000000030",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002c",
+         *           "action_id": "019a4300-0000-7000-8000-000000000031",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -16962,7 +17007,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
          *           "name": "Fingerprint",
          *           "slug": "fingerprint",
          *           "description": "One client program, whatever address it uses.",
@@ -16972,7 +17017,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002d",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -17019,7 +17064,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-00000000002e",
+         *           "mitigation_id": "019a4300-0000-7000-8000-000000000033",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -17039,7 +17084,7 @@ export interface operations {
          *       ],
          *       "policies": [
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000020",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000023",
          *           "name": "Known crawlers pass",
          *           "slug": "known-crawlers-pass",
          *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -17086,7 +17131,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002f",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000025",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 40,
@@ -17120,7 +17165,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000027",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -17143,7 +17188,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000030",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -17346,10 +17391,7 @@ export interface operations {
   "list-findings": {
     parameters: {
       query?: never;
-      header?: {
-        /** @description answered with 304 when the object is still the same */
-        "If-None-Match"?: string;
-      };
+      header?: never;
       path: {
         tenant_id: string;
       };
@@ -17362,8 +17404,6 @@ export interface operations {
         headers: {
           /** @description under which the logs know the request */
           "X-Request-Id"?: string;
-          /** @description the revision of the object */
-          ETag?: string;
           [name: string]: unknown;
         };
         content: {
@@ -17384,18 +17424,31 @@ export interface operations {
            *             "pointer": "/expression"
            *           }
            *         ]
+           *       },
+           *       {
+           *         "id": "019a4300-0000-7000-8000-000000000025",
+           *         "kind": "policy",
+           *         "name": "Credential stuffing",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "warnings": [
+           *           {
+           *             "code": "challenge-not-reachable",
+           *             "detail": "visitors cannot be sent to the address of the service: `localhost` is reached from this machine or network alone",
+           *             "hint": "set `server.public_url` to the https address that visitors' browsers reach",
+           *             "pointer": ""
+           *           },
+           *           {
+           *             "code": "challenge-cannot-be-answered",
+           *             "detail": "of 59 recent requests that the policy would challenge, 59 are of callers that cannot answer: other methods than GET, such as `POST /account/login` (decision 019a4300-0000-7000-8000-000000000026), `POST /account/login` (decision 019a4300-0000-7000-8000-000000000027), `POST /account/login` (decision 019a4300-0000-7000-8000-000000000028)",
+           *             "hint": "leave them out with the policy's expression, or use Monitor until it is known who they are",
+           *             "pointer": "/clauses"
+           *           }
+           *         ]
            *       }
            *     ]
            */
           "application/json": components["schemas"]["DefinitionFindings"][];
         };
-      };
-      /** @description The caller has the present revision. */
-      304: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
       };
       /** @description `malformed-request`: the request cannot be read */
       400: {
@@ -17528,24 +17581,24 @@ export interface operations {
            * @example [
            *       {
            *         "action": "block",
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
-           *         "decision_id": "019a4300-0000-7000-8000-00000000001e",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000021",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-00000000001f"
+           *           "019a4300-0000-7000-8000-000000000022"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-000000000020"
+           *             "policy_id": "019a4300-0000-7000-8000-000000000023"
            *           }
            *         ],
            *         "method": "GET",
            *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:55.000Z",
            *         "path": "/products/5",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000020",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000023",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -17553,24 +17606,24 @@ export interface operations {
            *       },
            *       {
            *         "action": "block",
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
-           *         "decision_id": "019a4300-0000-7000-8000-000000000021",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000024",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-00000000001f"
+           *           "019a4300-0000-7000-8000-000000000022"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-000000000020"
+           *             "policy_id": "019a4300-0000-7000-8000-000000000023"
            *           }
            *         ],
            *         "method": "GET",
            *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:48.000Z",
            *         "path": "/products/4",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000020",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000023",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -17719,7 +17772,7 @@ export interface operations {
            *         "reason": "policy",
            *         "decision_id": "019a4300-0000-7000-8000-000000000011"
            *       },
-           *       "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *       "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *       "budget_ended_at": [],
            *       "clause": "repeated probes",
            *       "daemon": null,
@@ -19262,19 +19315,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Scraping",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000027",
-           *         "slug": "scraping",
+           *         "name": "Scanners",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *         "slug": "scanners",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "allow": 0,
-           *         "block": 0,
+           *         "block": 42,
            *         "by_others": 0,
            *         "challenge": 0,
            *         "errors": 0,
-           *         "last_match_at": null,
+           *         "last_match_at": "2026-11-02T09:02:57.500Z",
            *         "monitor": 0,
-           *         "total": 0
+           *         "total": 42
            *       }
            *     ]
            */
@@ -19402,12 +19455,12 @@ export interface operations {
            *       "recent_decisions": [
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000031",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000036",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000032"
+           *             "019a4300-0000-7000-8000-000000000037"
            *           ],
            *           "fired": [
            *             {
@@ -19427,12 +19480,12 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000033",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000038",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000034"
+           *             "019a4300-0000-7000-8000-000000000039"
            *           ],
            *           "fired": [
            *             {
@@ -19452,12 +19505,12 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000035",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000036"
+           *             "019a4300-0000-7000-8000-000000000013"
            *           ],
            *           "fired": [
            *             {
@@ -19477,12 +19530,12 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000037",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000032"
+           *             "019a4300-0000-7000-8000-000000000037"
            *           ],
            *           "fired": [
            *             {
@@ -19502,12 +19555,12 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000038",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000034"
+           *             "019a4300-0000-7000-8000-000000000039"
            *           ],
            *           "fired": [
            *             {
@@ -19527,12 +19580,12 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000039",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003d",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000036"
+           *             "019a4300-0000-7000-8000-000000000013"
            *           ],
            *           "fired": [
            *             {
@@ -19552,12 +19605,12 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003e",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000032"
+           *             "019a4300-0000-7000-8000-000000000037"
            *           ],
            *           "fired": [
            *             {
@@ -19577,12 +19630,12 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003f",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000034"
+           *             "019a4300-0000-7000-8000-000000000039"
            *           ],
            *           "fired": [
            *             {
@@ -19602,12 +19655,12 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000040",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000036"
+           *             "019a4300-0000-7000-8000-000000000013"
            *           ],
            *           "fired": [
            *             {
@@ -19627,12 +19680,12 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003d",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000041",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000032"
+           *             "019a4300-0000-7000-8000-000000000037"
            *           ],
            *           "fired": [
            *             {
@@ -23139,7 +23192,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000028",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000015",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -23157,7 +23210,7 @@ export interface operations {
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000029",
+           *         "decision_id": "019a4300-0000-7000-8000-00000000002e",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -23271,6 +23324,1490 @@ export interface operations {
       };
     };
   };
+  "explain-replay-difference": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+        replay_job_id: string;
+        decision_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "because": [],
+           *       "decision": {
+           *         "action": {
+           *           "type": "block",
+           *           "block": {
+           *             "status_code": 403,
+           *             "body": "Request refused.",
+           *             "headers": {
+           *               "cache-control": "no-store"
+           *             }
+           *           }
+           *         },
+           *         "reason": "policy",
+           *         "policy": "scanners",
+           *         "clause": "repeated probes",
+           *         "mitigation": "refuse",
+           *         "entities": [
+           *           {
+           *             "definition": "address",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "key": [
+           *               "198.51.100.210"
+           *             ]
+           *           },
+           *           {
+           *             "definition": "program",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
+           *             "key": [
+           *               "US",
+           *               "curl/8.11.0"
+           *             ]
+           *           }
+           *         ],
+           *         "matched_actions": [
+           *           "secret_probe"
+           *         ],
+           *         "fired": [
+           *           {
+           *             "policy": "scanners",
+           *             "clause": "repeated probes",
+           *             "mitigation": "refuse",
+           *             "mode": "Block",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "window": {
+           *               "value": 2,
+           *               "threshold": 2
+           *             },
+           *             "active": false
+           *           }
+           *         ],
+           *         "errors": {}
+           *       },
+           *       "decision_id": "019a4300-0000-7000-8000-000000000015",
+           *       "earlier_entries": 23,
+           *       "recorded": {
+           *         "action": {
+           *           "type": "allow"
+           *         },
+           *         "reason": "no-match",
+           *         "policy": null,
+           *         "clause": null,
+           *         "mitigation": null,
+           *         "entities": [
+           *           {
+           *             "definition": "address",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "key": [
+           *               "198.51.100.210"
+           *             ]
+           *           }
+           *         ],
+           *         "matched_actions": [
+           *           "secret_probe"
+           *         ],
+           *         "fired": [],
+           *         "errors": {}
+           *       },
+           *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
+           *       "reproduced": true,
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210\" (1 events before) 019a4300-0000-7000-8000-000000000013\n      request.client_ip = \"198.51.100.210\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "trace": {
+           *         "actions": [
+           *           {
+           *             "expression": {
+           *               "cost": 4,
+           *               "error": null,
+           *               "excerpt": "request.method == \"POST\" && request.path == \"/account/login\"\n^^^^^^^^^^^^^^^^^^^^^^^^",
+           *               "message": null,
+           *               "place": "actions.login_attempt.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.method == \"POST\" && request.path == \"/account/login\"",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 24,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.method == \"POST\"",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 14,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.method",
+           *                   "type": "string",
+           *                   "value": "\"GET\""
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 24,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
+           *                   "text": "\"POST\"",
+           *                   "type": "string",
+           *                   "value": "\"POST\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path == \"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 40,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 44,
+           *                   "text": "\"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "request.method == \"POST\" && request.path == \"/account/login\"",
+           *               "value": "false"
+           *             },
+           *             "matched": false,
+           *             "slug": "login_attempt"
+           *           },
+           *           {
+           *             "expression": {
+           *               "cost": 4,
+           *               "error": null,
+           *               "excerpt": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n^^^^^^^^^^^^^^^^^^^^^^^^",
+           *               "message": null,
+           *               "place": "actions.failed_login.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 89,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 24,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.method == \"POST\"",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 14,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.method",
+           *                   "type": "string",
+           *                   "value": "\"GET\""
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 24,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
+           *                   "text": "\"POST\"",
+           *                   "type": "string",
+           *                   "value": "\"POST\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path == \"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 40,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 28,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 44,
+           *                   "text": "\"/account/login\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 89,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields[\"status\"] == \"401\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 80,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields[\"status\"]",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 70,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 64,
+           *                   "text": "fields",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 79,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 71,
+           *                   "text": "\"status\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 89,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 84,
+           *                   "text": "\"401\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
+           *               "value": "false"
+           *             },
+           *             "matched": false,
+           *             "slug": "failed_login"
+           *           },
+           *           {
+           *             "expression": {
+           *               "cost": 7,
+           *               "error": null,
+           *               "excerpt": "request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+           *               "message": null,
+           *               "place": "actions.product_view.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 64,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.method == \"GET\" && request.path.startsWith(\"/products/\")",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 23,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.method == \"GET\"",
+           *                   "type": "bool",
+           *                   "value": "true"
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 14,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.method",
+           *                   "type": "string",
+           *                   "value": "\"GET\""
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 23,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 18,
+           *                   "text": "\"GET\"",
+           *                   "type": "string",
+           *                   "value": "\"GET\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 64,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 27,
+           *                   "text": "request.path.startsWith(\"/products/\")",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 39,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 27,
+           *                   "text": "request.path",
+           *                   "type": "string",
+           *                   "value": "\"/.env\""
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 63,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 51,
+           *                   "text": "\"/products/\"",
+           *                   "type": "string",
+           *                   "value": "\"/products/\""
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "request.method == \"GET\" && request.path.startsWith(\"/products/\")",
+           *               "value": "false"
+           *             },
+           *             "matched": false,
+           *             "slug": "product_view"
+           *           },
+           *           {
+           *             "expression": {
+           *               "cost": 4,
+           *               "error": null,
+           *               "excerpt": null,
+           *               "message": null,
+           *               "place": "actions.secret_probe.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 131,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba…",
+           *                   "type": "bool",
+           *                   "value": "true"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 77,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"])",
+           *                   "type": "bool",
+           *                   "value": "true"
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 12,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.path",
+           *                   "type": "string",
+           *                   "value": "\"/.env\""
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 76,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 25,
+           *                   "text": "[\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]",
+           *                   "type": "list",
+           *                   "value": "[\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 131,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 81,
+           *                   "text": "request.path.endsWithAny([\".sql\", \".bak\", \".pem\"])",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 93,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 81,
+           *                   "text": "request.path",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 130,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 106,
+           *                   "text": "[\".sql\", \".bak\", \".pem\"]",
+           *                   "type": null,
+           *                   "value": null
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".bak\", \".pem\"])",
+           *               "value": "true"
+           *             },
+           *             "matched": true,
+           *             "slug": "secret_probe"
+           *           },
+           *           {
+           *             "expression": {
+           *               "cost": 2,
+           *               "error": null,
+           *               "excerpt": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+           *               "message": null,
+           *               "place": "actions.injection_attempt.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 159,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower() .matchesAny([\"union\\\\s+(all\\\\s+)?sele…",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 20,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.query_params",
+           *                   "type": "map",
+           *                   "value": "\"hmac:0123456789abcdef\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 158,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2).lower() .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./…",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 81,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2).lower()",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 73,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name].urlDecode(2)",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 60,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params[name]",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 5,
+           *                   "end": 54,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 34,
+           *                   "text": "request.query_params",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 5,
+           *                   "end": 59,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 55,
+           *                   "text": "name",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 72,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 71,
+           *                   "text": "2",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 157,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 96,
+           *                   "text": "[\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]",
+           *                   "type": null,
+           *                   "value": null
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))",
+           *               "value": "false"
+           *             },
+           *             "matched": false,
+           *             "slug": "injection_attempt"
+           *           },
+           *           {
+           *             "expression": {
+           *               "cost": 5,
+           *               "error": null,
+           *               "excerpt": "request.user_agent.lower().contains(\"examplebot\")\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+           *               "message": null,
+           *               "place": "actions.claims_to_be_a_crawler.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 49,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.user_agent.lower().contains(\"examplebot\")",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 26,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.user_agent.lower()",
+           *                   "type": "string",
+           *                   "value": "\"curl/8.11.0\""
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 18,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.user_agent",
+           *                   "type": "string",
+           *                   "value": "\"curl/8.11.0\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 48,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 36,
+           *                   "text": "\"examplebot\"",
+           *                   "type": "string",
+           *                   "value": "\"examplebot\""
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "request.user_agent.lower().contains(\"examplebot\")",
+           *               "value": "false"
+           *             },
+           *             "matched": false,
+           *             "slug": "claims_to_be_a_crawler"
+           *           },
+           *           {
+           *             "expression": {
+           *               "cost": 4,
+           *               "error": null,
+           *               "excerpt": "request.path == \"/checkout\" && request.method == \"POST\"\n^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+           *               "message": null,
+           *               "place": "actions.checkout.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 55,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.path == \"/checkout\" && request.method == \"POST\"",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 27,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.path == \"/checkout\"",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 12,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.path",
+           *                   "type": "string",
+           *                   "value": "\"/.env\""
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 27,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 16,
+           *                   "text": "\"/checkout\"",
+           *                   "type": "string",
+           *                   "value": "\"/checkout\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 55,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 31,
+           *                   "text": "request.method == \"POST\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 45,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 31,
+           *                   "text": "request.method",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 55,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "\"POST\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "request.path == \"/checkout\" && request.method == \"POST\"",
+           *               "value": "false"
+           *             },
+           *             "matched": false,
+           *             "slug": "checkout"
+           *           },
+           *           {
+           *             "expression": {
+           *               "cost": 3,
+           *               "error": null,
+           *               "excerpt": "request.path == \"/account/new\"\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+           *               "message": null,
+           *               "place": "actions.sign_up.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 30,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.path == \"/account/new\"",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 12,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.path",
+           *                   "type": "string",
+           *                   "value": "\"/.env\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 30,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 16,
+           *                   "text": "\"/account/new\"",
+           *                   "type": "string",
+           *                   "value": "\"/account/new\""
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "request.path == \"/account/new\"",
+           *               "value": "false"
+           *             },
+           *             "matched": false,
+           *             "slug": "sign_up"
+           *           }
+           *         ],
+           *         "entities": [
+           *           {
+           *             "applies": false,
+           *             "because": "the match expression is false",
+           *             "entity_id": null,
+           *             "event_count": null,
+           *             "expressions": [
+           *               {
+           *                 "cost": 5,
+           *                 "error": null,
+           *                 "excerpt": "fields[\"account_id\"] != \"\"\n^^^^^^^^^^^^^^^^^^^^^^^^^^",
+           *                 "message": null,
+           *                 "place": "entities.account.match_expression",
+           *                 "steps": [
+           *                   {
+           *                     "depth": 0,
+           *                     "end": 26,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
+           *                     "text": "fields[\"account_id\"] != \"\"",
+           *                     "type": "bool",
+           *                     "value": "false"
+           *                   },
+           *                   {
+           *                     "depth": 1,
+           *                     "end": 20,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
+           *                     "text": "fields[\"account_id\"]",
+           *                     "type": "string",
+           *                     "value": "\"\""
+           *                   },
+           *                   {
+           *                     "depth": 2,
+           *                     "end": 6,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
+           *                     "text": "fields",
+           *                     "type": "map",
+           *                     "value": "\"hmac:0123456789abcdef\""
+           *                   },
+           *                   {
+           *                     "depth": 2,
+           *                     "end": 19,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
+           *                     "text": "\"account_id\"",
+           *                     "type": "string",
+           *                     "value": "\"account_id\""
+           *                   },
+           *                   {
+           *                     "depth": 1,
+           *                     "end": 26,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 24,
+           *                     "text": "\"\"",
+           *                     "type": "string",
+           *                     "value": "\"\""
+           *                   }
+           *                 ],
+           *                 "steps_left_out": 0,
+           *                 "text": "fields[\"account_id\"] != \"\"",
+           *                 "value": "false"
+           *               }
+           *             ],
+           *             "first_seen_at": null,
+           *             "key": null,
+           *             "last_seen_at": null,
+           *             "slug": "account"
+           *           },
+           *           {
+           *             "applies": true,
+           *             "because": null,
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "event_count": 1,
+           *             "expressions": [
+           *               {
+           *                 "cost": 1,
+           *                 "error": null,
+           *                 "excerpt": null,
+           *                 "message": null,
+           *                 "place": "entities.address.key_fields[0]",
+           *                 "steps": [
+           *                   {
+           *                     "depth": 0,
+           *                     "end": 17,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
+           *                     "text": "request.client_ip",
+           *                     "type": "string",
+           *                     "value": "\"198.51.100.210\""
+           *                   }
+           *                 ],
+           *                 "steps_left_out": 0,
+           *                 "text": "request.client_ip",
+           *                 "value": "\"198.51.100.210\""
+           *               }
+           *             ],
+           *             "first_seen_at": "2026-11-02T09:01:00.000Z",
+           *             "key": [
+           *               "198.51.100.210"
+           *             ],
+           *             "last_seen_at": "2026-11-02T09:01:00.000Z",
+           *             "slug": "address"
+           *           },
+           *           {
+           *             "applies": false,
+           *             "because": "`fields[\"ja4\"]` is empty",
+           *             "entity_id": null,
+           *             "event_count": null,
+           *             "expressions": [
+           *               {
+           *                 "cost": 3,
+           *                 "error": null,
+           *                 "excerpt": null,
+           *                 "message": null,
+           *                 "place": "entities.fingerprint.key_fields[0]",
+           *                 "steps": [
+           *                   {
+           *                     "depth": 0,
+           *                     "end": 13,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
+           *                     "text": "fields[\"ja4\"]",
+           *                     "type": "string",
+           *                     "value": "\"\""
+           *                   },
+           *                   {
+           *                     "depth": 1,
+           *                     "end": 6,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
+           *                     "text": "fields",
+           *                     "type": "map",
+           *                     "value": "\"hmac:0123456789abcdef\""
+           *                   },
+           *                   {
+           *                     "depth": 1,
+           *                     "end": 12,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
+           *                     "text": "\"ja4\"",
+           *                     "type": "string",
+           *                     "value": "\"ja4\""
+           *                   }
+           *                 ],
+           *                 "steps_left_out": 0,
+           *                 "text": "fields[\"ja4\"]",
+           *                 "value": "\"\""
+           *               }
+           *             ],
+           *             "first_seen_at": null,
+           *             "key": null,
+           *             "last_seen_at": null,
+           *             "slug": "fingerprint"
+           *           },
+           *           {
+           *             "applies": true,
+           *             "because": null,
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
+           *             "event_count": 3,
+           *             "expressions": [
+           *               {
+           *                 "cost": 3,
+           *                 "error": null,
+           *                 "excerpt": null,
+           *                 "message": null,
+           *                 "place": "entities.program.key_fields[0]",
+           *                 "steps": [
+           *                   {
+           *                     "depth": 0,
+           *                     "end": 17,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
+           *                     "text": "fields[\"country\"]",
+           *                     "type": "string",
+           *                     "value": "\"US\""
+           *                   },
+           *                   {
+           *                     "depth": 1,
+           *                     "end": 6,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
+           *                     "text": "fields",
+           *                     "type": "map",
+           *                     "value": "\"hmac:0123456789abcdef\""
+           *                   },
+           *                   {
+           *                     "depth": 1,
+           *                     "end": 16,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 7,
+           *                     "text": "\"country\"",
+           *                     "type": "string",
+           *                     "value": "\"country\""
+           *                   }
+           *                 ],
+           *                 "steps_left_out": 0,
+           *                 "text": "fields[\"country\"]",
+           *                 "value": "\"US\""
+           *               },
+           *               {
+           *                 "cost": 1,
+           *                 "error": null,
+           *                 "excerpt": null,
+           *                 "message": null,
+           *                 "place": "entities.program.key_fields[1]",
+           *                 "steps": [
+           *                   {
+           *                     "depth": 0,
+           *                     "end": 18,
+           *                     "error": null,
+           *                     "reached": true,
+           *                     "start": 0,
+           *                     "text": "request.user_agent",
+           *                     "type": "string",
+           *                     "value": "\"curl/8.11.0\""
+           *                   }
+           *                 ],
+           *                 "steps_left_out": 0,
+           *                 "text": "request.user_agent",
+           *                 "value": "\"curl/8.11.0\""
+           *               }
+           *             ],
+           *             "first_seen_at": "2026-11-02T09:01:00.000Z",
+           *             "key": [
+           *               "US",
+           *               "curl/8.11.0"
+           *             ],
+           *             "last_seen_at": "2026-11-02T09:01:05.000Z",
+           *             "slug": "program"
+           *           }
+           *         ],
+           *         "policies": [
+           *           {
+           *             "clauses": [
+           *               {
+           *                 "active": false,
+           *                 "active_until": null,
+           *                 "because": "not matched: action `sign_up`",
+           *                 "condition": null,
+           *                 "final": false,
+           *                 "fired": false,
+           *                 "mitigation": "slow-down",
+           *                 "mode": "Block",
+           *                 "name": "many",
+           *                 "window": {
+           *                   "duration_seconds": 300,
+           *                   "field": null,
+           *                   "measure": "count",
+           *                   "threshold": 10,
+           *                   "value": null
+           *                 }
+           *               }
+           *             ],
+           *             "in_scope": true,
+           *             "scope": null,
+           *             "slug": "sign-ups"
+           *           },
+           *           {
+           *             "clauses": [
+           *               {
+           *                 "active": false,
+           *                 "active_until": null,
+           *                 "because": "the policy is not in scope",
+           *                 "condition": null,
+           *                 "final": true,
+           *                 "fired": false,
+           *                 "mitigation": null,
+           *                 "mode": "Monitor",
+           *                 "name": "from its own networks",
+           *                 "window": null
+           *               },
+           *               {
+           *                 "active": false,
+           *                 "active_until": null,
+           *                 "because": "the policy is not in scope",
+           *                 "condition": null,
+           *                 "final": false,
+           *                 "fired": false,
+           *                 "mitigation": "refuse",
+           *                 "mode": "Block",
+           *                 "name": "from elsewhere",
+           *                 "window": null
+           *               }
+           *             ],
+           *             "in_scope": false,
+           *             "scope": {
+           *               "cost": 1,
+           *               "error": null,
+           *               "excerpt": "actions.claims_to_be_a_crawler\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+           *               "message": null,
+           *               "place": "policies.known-crawlers-pass.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 30,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "actions.claims_to_be_a_crawler",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "actions.claims_to_be_a_crawler",
+           *               "value": "false"
+           *             },
+           *             "slug": "known-crawlers-pass"
+           *           },
+           *           {
+           *             "clauses": [
+           *               {
+           *                 "active": false,
+           *                 "active_until": null,
+           *                 "because": "everything it asks for holds, and its window is reached: 2 of 2 events in 60 s",
+           *                 "condition": null,
+           *                 "final": false,
+           *                 "fired": true,
+           *                 "mitigation": "refuse",
+           *                 "mode": "Block",
+           *                 "name": "repeated probes",
+           *                 "window": {
+           *                   "duration_seconds": 60,
+           *                   "field": null,
+           *                   "measure": "count",
+           *                   "threshold": 2,
+           *                   "value": 2
+           *                 }
+           *               },
+           *               {
+           *                 "active": false,
+           *                 "active_until": null,
+           *                 "because": "not matched: action `injection_attempt`",
+           *                 "condition": null,
+           *                 "final": false,
+           *                 "fired": false,
+           *                 "mitigation": "refuse-once",
+           *                 "mode": "Block",
+           *                 "name": "injection",
+           *                 "window": null
+           *               }
+           *             ],
+           *             "in_scope": true,
+           *             "scope": null,
+           *             "slug": "scanners"
+           *           },
+           *           {
+           *             "clauses": [
+           *               {
+           *                 "active": false,
+           *                 "active_until": null,
+           *                 "because": "not matched: action `failed_login`",
+           *                 "condition": null,
+           *                 "final": false,
+           *                 "fired": false,
+           *                 "mitigation": "refuse",
+           *                 "mode": "Block",
+           *                 "name": "one address",
+           *                 "window": {
+           *                   "duration_seconds": 60,
+           *                   "field": null,
+           *                   "measure": "count",
+           *                   "threshold": 5,
+           *                   "value": null
+           *                 }
+           *               },
+           *               {
+           *                 "active": false,
+           *                 "active_until": null,
+           *                 "because": "not matched: action `failed_login`",
+           *                 "condition": null,
+           *                 "final": false,
+           *                 "fired": false,
+           *                 "mitigation": "prove-you-are-human",
+           *                 "mode": "Challenge",
+           *                 "name": "one program, many addresses",
+           *                 "window": {
+           *                   "duration_seconds": 300,
+           *                   "field": null,
+           *                   "measure": "distinct",
+           *                   "threshold": 20,
+           *                   "value": null
+           *                 }
+           *               }
+           *             ],
+           *             "in_scope": true,
+           *             "scope": null,
+           *             "slug": "credential-stuffing"
+           *           },
+           *           {
+           *             "clauses": [
+           *               {
+           *                 "active": false,
+           *                 "active_until": null,
+           *                 "because": "not matched: action `product_view`",
+           *                 "condition": null,
+           *                 "final": false,
+           *                 "fired": false,
+           *                 "mitigation": "prove-you-are-human",
+           *                 "mode": "Challenge",
+           *                 "name": "many products",
+           *                 "window": {
+           *                   "duration_seconds": 60,
+           *                   "field": null,
+           *                   "measure": "distinct",
+           *                   "threshold": 25,
+           *                   "value": null
+           *                 }
+           *               }
+           *             ],
+           *             "in_scope": true,
+           *             "scope": {
+           *               "cost": 8,
+           *               "error": null,
+           *               "excerpt": null,
+           *               "message": null,
+           *               "place": "policies.scraping.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 97,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "!fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\")",
+           *                   "type": "bool",
+           *                   "value": "true"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 45,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "!fields[\"country\"].inList(\"countries-served\")",
+           *                   "type": "bool",
+           *                   "value": "true"
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 45,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
+           *                   "text": "fields[\"country\"].inList(\"countries-served\")",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 18,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
+           *                   "text": "fields[\"country\"]",
+           *                   "type": "string",
+           *                   "value": "\"US\""
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 7,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 1,
+           *                   "text": "fields",
+           *                   "type": "map",
+           *                   "value": "\"hmac:0123456789abcdef\""
+           *                 },
+           *                 {
+           *                   "depth": 4,
+           *                   "end": 17,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 8,
+           *                   "text": "\"country\"",
+           *                   "type": "string",
+           *                   "value": "\"country\""
+           *                 },
+           *                 {
+           *                   "depth": 3,
+           *                   "end": 44,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 26,
+           *                   "text": "\"countries-served\"",
+           *                   "type": "string",
+           *                   "value": "\"countries-served\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 97,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "request.user_agent.startsWith(\"python-requests\")",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 67,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 49,
+           *                   "text": "request.user_agent",
+           *                   "type": null,
+           *                   "value": null
+           *                 },
+           *                 {
+           *                   "depth": 2,
+           *                   "end": 96,
+           *                   "error": null,
+           *                   "reached": false,
+           *                   "start": 79,
+           *                   "text": "\"python-requests\"",
+           *                   "type": null,
+           *                   "value": null
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "!fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\")",
+           *               "value": "true"
+           *             },
+           *             "slug": "scraping"
+           *           },
+           *           {
+           *             "clauses": [
+           *               {
+           *                 "active": false,
+           *                 "active_until": null,
+           *                 "because": "the policy is not in scope",
+           *                 "condition": null,
+           *                 "final": false,
+           *                 "fired": false,
+           *                 "mitigation": "prove-you-are-human",
+           *                 "mode": "Challenge",
+           *                 "name": "high score",
+           *                 "window": null
+           *               }
+           *             ],
+           *             "in_scope": false,
+           *             "scope": {
+           *               "cost": 1,
+           *               "error": null,
+           *               "excerpt": "actions.checkout\n^^^^^^^^^^^^^^^^",
+           *               "message": null,
+           *               "place": "policies.risky-checkout.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 16,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "actions.checkout",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "actions.checkout",
+           *               "value": "false"
+           *             },
+           *             "slug": "risky-checkout"
+           *           }
+           *         ],
+           *         "time": "2026-11-02T09:01:07.500Z"
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["ReplayExplanation"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
   "list-audit": {
     parameters: {
       query?: {
@@ -23320,7 +24857,7 @@ export interface operations {
            *           "updated_at": "2026-11-02T09:15:00.000Z"
            *         },
            *         "at": "2026-11-02T09:15:00.000Z",
-           *         "audit_id": "019a4300-0000-7000-8000-000000000017",
+           *         "audit_id": "019a4300-0000-7000-8000-00000000001a",
            *         "before": {
            *           "action_id": "019a4300-0000-7000-8000-000000000005",
            *           "description": "",
@@ -23337,7 +24874,7 @@ export interface operations {
            *         "kind": "action",
            *         "missing_references": [],
            *         "object_id": "019a4300-0000-7000-8000-000000000005",
-           *         "request_id": "019a4300-0000-7000-8000-000000000018",
+           *         "request_id": "019a4300-0000-7000-8000-00000000001b",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
@@ -23358,12 +24895,12 @@ export interface operations {
            *           "updated_at": "2026-11-02T09:15:00.000Z"
            *         },
            *         "at": "2026-11-02T09:15:00.000Z",
-           *         "audit_id": "019a4300-0000-7000-8000-000000000019",
+           *         "audit_id": "019a4300-0000-7000-8000-00000000001c",
            *         "before": null,
            *         "kind": "action",
            *         "missing_references": [],
            *         "object_id": "019a4300-0000-7000-8000-000000000005",
-           *         "request_id": "019a4300-0000-7000-8000-00000000001a",
+           *         "request_id": "019a4300-0000-7000-8000-00000000001d",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
            *     ]
@@ -23520,7 +25057,7 @@ export interface operations {
            *       "samples": [
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "203.0.113.9",
            *           "decision_id": "019a4300-0000-7000-8000-000000000011",
@@ -24002,11 +25539,11 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "4dISbGBBCDQkHje1o8ijhlsiMDFhMjE3YTgtYmJjNy03NzlkLWI2OGItM2JlYjZiNTQwMTA5Il0",
+           *       "cursor": "6X-_b-9ASC353Gv4kSbLVVsiMDFhMjE4OGQtOTU3YS03MGVmLWEzYTItMmQzYjQxNWFjNzU4Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "203.0.113.9",
            *           "decision_id": "019a4300-0000-7000-8000-000000000011",
@@ -24031,10 +25568,10 @@ export interface operations {
            *         },
            *         {
            *           "action": "allow",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": null,
            *           "client_ip": "203.0.113.9",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003e",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000042",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000012"
            *           ],
@@ -24198,8 +25735,8 @@ export interface operations {
            *           "block": 0,
            *           "challenge": 21,
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
-           *           "entity_id": "019a4300-0000-7000-8000-00000000001c",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
+           *           "entity_id": "019a4300-0000-7000-8000-00000000001f",
            *           "events": 59,
            *           "key": [
            *             "t13d0101h1_stuffer"
@@ -24210,8 +25747,8 @@ export interface operations {
            *           "block": 0,
            *           "challenge": 0,
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
-           *           "entity_id": "019a4300-0000-7000-8000-00000000001d",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000020",
            *           "events": 36,
            *           "key": [
            *             "t13d0003h2_shopper"
@@ -24669,7 +26206,7 @@ export interface operations {
            *       "beside": [
            *         {
            *           "definition": "account",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
            *           "median": 1,
            *           "p99": 1,
            *           "reverse_median": 1,
@@ -24677,7 +26214,7 @@ export interface operations {
            *         },
            *         {
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001b",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
            *           "median": 1,
            *           "p99": 1,
            *           "reverse_median": 2,
@@ -24753,7 +26290,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.003456115307641595,
+           *       "newcomers_an_hour": 0.003431411721179131,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -24898,7 +26435,7 @@ export interface operations {
            *       "groups": [
            *         {
            *           "count": 2,
-           *           "example": "019a4300-0000-7000-8000-000000000044",
+           *           "example": "019a4300-0000-7000-8000-000000000048",
            *           "label": "/old/site.bak",
            *           "milder": 0,
            *           "stricter": 2,
@@ -24906,7 +26443,7 @@ export interface operations {
            *         },
            *         {
            *           "count": 1,
-           *           "example": "019a4300-0000-7000-8000-000000000028",
+           *           "example": "019a4300-0000-7000-8000-000000000015",
            *           "label": "/.env",
            *           "milder": 0,
            *           "stricter": 1,
@@ -26615,10 +28152,10 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "challenge_id": "019a4300-0000-7000-8000-000000000025",
+           *         "challenge_id": "019a4300-0000-7000-8000-00000000002c",
            *         "expires_at": "2026-11-02T09:15:00.000Z",
            *         "issued_at": "2026-11-02T09:15:00.000Z",
-           *         "pass_id": "019a4300-0000-7000-8000-000000000026",
+           *         "pass_id": "019a4300-0000-7000-8000-00000000002d",
            *         "provider": "wait",
            *         "status": "alive",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
@@ -27009,7 +28546,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.124453227,
+           *           "seconds_to_solve": 1.127463551,
            *           "solved": 1
            *         }
            *       ],

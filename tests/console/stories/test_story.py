@@ -147,6 +147,17 @@ def test_filters_become_an_action_and_a_policy_that_stops(operator: Watched, tol
         .get_by_role("cell")
         .nth(1)
     ).to_contain_text("allow")
+    # Both sides are explained, each by the definitions that decided.
+    for summary, equal in (
+        ("Why it was recorded so", "Recorded and reproduced: equal"),
+        ("Why the draft decides so", "Replayed and reproduced: equal"),
+    ):
+        side_by_side = page.get_by_role("region", name="Side by side")
+        reasons = side_by_side.get_by_role("group").filter(has_text=summary).first
+        reasons.locator("summary").first.click()
+        expect(reasons.get_by_text(equal)).to_be_visible()
+        is_draft = summary.startswith("Why the draft")
+        expect(reasons.get_by_role("heading", name="stop-purges")).to_have_count(int(is_draft))
 
     page.goto(policy)
     page.get_by_label("Status").select_option("active")

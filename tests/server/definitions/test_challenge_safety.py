@@ -131,6 +131,27 @@ def test_a_simulation_shows_the_same(busy: Deciding) -> None:
     assert "webhooks" in said(answer)
 
 
+def test_what_is_saved_has_the_warnings_of_its_challenges(busy: Deciding) -> None:
+    """The findings of an active policy and of a draft are those of their writes; a Viewer, who may
+    not read requests, has none of them; what is retired has none."""
+    owner = busy.by("Owner")
+    saved = [
+        made(owner.post(f"{busy.path}/policies", policy(busy, name=name, status=status)))
+        for name, status in (("Now", "active"), ("Later", "draft"))
+    ]
+    found = {each["id"]: each for each in busy.get("definitions/findings", role="Analyst")}
+    for each in saved:
+        assert "health checks" in said(each)
+        about = found[each["policy_id"]]
+        assert (about["kind"], about["name"]) == ("policy", each["name"])
+        assert about["warnings"] == each["warnings"]
+    for each in busy.get("definitions/findings", role="Viewer"):
+        assert said(each) == ""
+    made(owner.patch(f"{busy.path}/policies/{saved[0]['policy_id']}", {"status": "retired"}))
+    left = {each["id"] for each in busy.get("definitions/findings") if said(each)}
+    assert left == {saved[1]["policy_id"]}
+
+
 def test_the_log_of_nothing_warns_of_nothing(shop: Deciding) -> None:
     """A tenant without events gets no warning."""
     assert "warnings" not in made(shop.by("Owner").post(f"{shop.path}/policies", policy(shop)))

@@ -19,6 +19,8 @@ from tidegate.operators.keys import KEY_BYTES, Keys
 from tidegate.server.engines.comparison import Outcomes
 from tidegate.server.engines.replay import Draft, Replays, bounded, warm_up_ns
 from tidegate.server.http.ids import new_id
+from tidegate.server.records.decisions import find
+from tidegate.server.records.replayed import made_again
 from tidegate.server.routing.context import Application
 from tidegate.stores import LogBlock, SqliteStore, migrate
 from tidegate.stores.decision_log import lines, log, replay_jobs
@@ -142,6 +144,30 @@ def test_a_draft_shows_what_it_decides_otherwise(
     assert group["label"].startswith("a")
 
 
+def test_what_a_draft_decides_is_explained(shop: Deciding, busy: list[dict[str, Any]]) -> None:
+    """The replayed side has the trace of the draft, over the state that the draft made."""
+    job = replay(shop, definitions=stricter(2))
+    place = f"replay-jobs/{job['replay_job_id']}/differences"
+    differs = f"{place}/{busy[1]['decision_id']}/explain"
+    found = shop.get(differs, role="Analyst")
+    assert (found["reproduced"], found["because"], found["earlier_entries"]) == (True, [], 1)
+    assert (found["recorded"]["action"]["type"], found["decision"]["action"]["type"]) == (
+        "allow",
+        "block",
+    )
+    (policy,) = found["trace"]["policies"]
+    (clause,) = policy["clauses"]
+    assert (clause["fired"], clause["window"]["threshold"], clause["window"]["value"]) == (
+        True,
+        2,
+        2,
+    )
+    same = shop.get(f"{place}/{busy[0]['decision_id']}/explain")
+    assert (same["reproduced"], same["decision"]["action"]["type"]) == (True, "allow")
+    missing = shop.by("Analyst").get(f"{shop.path}/{place}/{uuid4()}/explain")
+    assert missing.status_code == 404
+
+
 def test_one_policy_can_be_changed(shop: Deciding, busy: list[dict[str, Any]]) -> None:
     """The rest stays as it is saved; the pages of what differs join."""
     assert busy
@@ -239,6 +265,27 @@ def test_an_interrupted_job_says_so(tmp_path_factory: pytest.TempPathFactory) ->
         found = shop.get(f"replay-jobs/{job.job_id}")
     assert found["status"] == "failed"
     assert "stopped" in found["error"]
+
+
+def test_a_job_that_kept_no_draft_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A job of an earlier version: there is no trace, and the reason is said."""
+    directory = tmp_path_factory.mktemp("earlier")
+    with deciding(directory) as service:
+        shop = service.tenant()
+        decision_id = UUID(shop.decide("/login")["decision_id"])
+    store = SqliteStore(f"sqlite:///{directory / 'tidegate.db'}")
+    job = waiting(UUID(shop.tenant_id))
+    done(store.write(lambda c: replay_jobs.create(c, job)))
+    name = (job.tenant_id, job.job_id)
+    done(store.write(lambda c: replay_jobs.start(c, *name, START_NS)))
+    found = replay_jobs.Difference(ordinal=0, decision_id=decision_id, recorded={}, replayed={})
+    done(store.write(lambda c: replay_jobs.advance(c, *name, 1, [found], START_NS)))
+    store.close()
+    with deciding(directory) as again:
+        shop.service = again
+        answer = shop.get(f"replay-jobs/{job.job_id}/differences/{decision_id}/explain")
+    assert (answer["reproduced"], answer["trace"]) == (False, None)
+    assert answer["because"] == ["the draft of an older job is not kept: run it again"]
 
 
 # --- the worker by itself ----------------------------------------------------------------------
@@ -344,6 +391,32 @@ def test_events_before_the_period_warm_the_windows(store: SqliteStore) -> None:
     assert job.result["events"] == 1
     assert job.result["replayed"] == {"allow": 0, "challenge": 0, "block": 1}
     assert job.result["different"] == 0
+
+
+@pytest.mark.parametrize(
+    ("most", "ran", "action", "because"),
+    [
+        (2, 2, "block", []),
+        (
+            1,
+            1,
+            "allow",
+            ["the draft ran over 1 entries before the decision; the replay began earlier"],
+        ),
+    ],
+)
+def test_a_decision_is_made_again_over_so_many_entries(
+    store: SqliteStore, most: int, ran: int, action: str, because: list[str]
+) -> None:
+    """The third login is blocked again; with one entry before it, it is not, and the reason is
+    said."""
+    (*_, third) = record(store, (0, LOGIN), (1, LOGIN), (2, LOGIN))
+    draft = drafted(DOCUMENT, START_NS, START_NS + 3 * SECOND_NS)
+    with store.read() as connection:
+        found, logged = find(connection, TENANT, UUID(third))
+        explanation, *rest = made_again(connection, draft, None, found.seq, logged, most)
+    assert explanation is not None
+    assert (explanation.decision.action.type, rest) == (action, [ran, because])
 
 
 def test_late_events_of_a_period_are_replayed_with_what_warms_their_windows(

@@ -6,19 +6,20 @@ import { marked } from "../../parts/foreign";
 import { text } from "../../text/en";
 
 const words = text.decision;
-type Explanation = Schemas["DecisionExplanation"];
+type Explanation = Pick<Schemas["DecisionExplanation"], "reproduced" | "because" | "trace">;
 type Clause = Schemas["ClauseExplanation"];
 type Action = Schemas["ActionExplanation"];
 
-export function Why({ explanation }: { explanation: Explanation }) {
+export function Why(props: { explanation: Explanation; isDraft?: boolean }) {
+  const { explanation, isDraft = false } = props;
   const { trace } = explanation;
   return (
     <>
       {explanation.reproduced ? (
-        <p class="quiet">✓ {words.recorded}</p>
+        <p class="quiet">✓ {isDraft ? text.replay.reproduced : words.recorded}</p>
       ) : (
         <div class="problem" role="alert">
-          <strong>{words.differs}</strong>
+          <strong>{isDraft ? text.replay.notReproduced : words.differs}</strong>
           <ul>
             {explanation.because.map((each) => (
               <li>{marked(each)}</li>

@@ -11,7 +11,7 @@ import { Badge } from "../../parts/badge";
 import { marked } from "../../parts/foreign";
 import { Table } from "../../parts/table";
 import { text } from "../../text/en";
-import { Explained } from "../decision/explained";
+import { Explained, ExplainedDraft } from "../decision/explained";
 
 const words = text.replay;
 type Outcome = Schemas["ReplayedDecision"];
@@ -56,7 +56,12 @@ export function SideBySide(props: { replay_job_id: string; decision_id: string }
           difference ? <Both difference={difference} /> : <p>{words.none}</p>
         }
       </Answered>
-      <Recorded key={decision_id} decision_id={decision_id} />
+      <Reasons key={`recorded-${decision_id}`} summary={words.whyRecorded}>
+        {() => <Explained id={decision_id} />}
+      </Reasons>
+      <Reasons key={`replayed-${decision_id}`} summary={words.whyReplayed}>
+        {() => <ExplainedDraft replay_job_id={replay_job_id} decision_id={decision_id} />}
+      </Reasons>
       <Event decision_id={decision_id} />
     </section>
   );
@@ -100,8 +105,8 @@ const MEMBERS: readonly Member[] = [
   [text.policy.mitigation, "mitigation", (of) => marked(of.mitigation ?? words.nothing)],
 ];
 
-/** What every policy and clause said when the decision was recorded. */
-function Recorded({ decision_id }: { decision_id: string }) {
+/** What every policy and clause said, asked for when it is opened. */
+function Reasons(props: { summary: string; children: () => ComponentChildren }) {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <details
@@ -109,8 +114,8 @@ function Recorded({ decision_id }: { decision_id: string }) {
         setIsOpen(event.currentTarget.open);
       }}
     >
-      <summary>{words.whyRecorded}</summary>
-      {isOpen && <Explained id={decision_id} />}
+      <summary>{props.summary}</summary>
+      {isOpen && props.children()}
     </details>
   );
 }

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from tidegate.operators.permissions import Permission, may
+from tidegate.policy.document import read_document
 from tidegate.server import wire
+from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import load_present
 from tidegate.server.http.call import Answer
-from tidegate.server.wire.kinds import to_warning
+from tidegate.server.wire.kinds import POLICY, to_warning
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
+    from tidegate.policy.definitions.findings import Finding
+    from tidegate.server.engines.definition_set import DefinitionSet
     from tidegate.server.http.call import Call
+    from tidegate.server.wire.kinds import DefinitionKind
+    from tidegate.stores.objects.definitions import Definition
 
 
 def list_(call: Call) -> Answer:
     """The objects about which there are warnings, in the order of the document.
 
-    They are those of a write, but for what is tried with recorded decisions: whether clients could
-    answer the challenges of a policy.
+    They are those of a write. Warnings about challenges name recorded requests: a caller has them
+    who may read these.
     """
     present = load_present(call)
+    about: dict[UUID, tuple[DefinitionKind, Definition, list[Finding]]] = {}
+    for kind, each, found in present.findings():
+        about[each.object_id] = (kind, each, [*found])
+    if call.role is not None and may(call.role, Permission.READ_RECORDS):
+        for each, warnings in _challenges(call, present):
+            about.setdefault(each.object_id, (POLICY, each, []))[2].extend(warnings)
+    places = {
+        each.object_id: place
+        for place, each in enumerate(each for many in present.objects.values() for each in many)
+    }
     return Answer(
         body=[
             wire.DefinitionFindings(
@@ -29,7 +49,19 @@ def list_(call: Call) -> Answer:
                 name=each.name,
                 warnings=tuple(map(to_warning, found)),
             )
-            for kind, each, found in present.findings()
-        ],
-        revision=present.revision,
+            for kind, each, found in sorted(about.values(), key=lambda of: places[of[1].object_id])
+        ]
     )
+
+
+def _challenges(call: Call, present: DefinitionSet) -> list[tuple[Definition, list[Finding]]]:
+    """Policies that are in force or drafts, with the warnings about their challenges."""
+    source = read_document(present.to_read(), present.compilation).compiled.source
+    tried = {
+        each.policy_id for each in source.policies if each.enabled and each.status != "retired"
+    }
+    found = defaultdict[str, list["Finding"]](list)
+    for policy_id, warning in challenge_warnings(call, source, tried):
+        found[policy_id].append(warning)
+    saved = {str(each.object_id): each for each in present.objects[POLICY.section]}
+    return [(saved[policy_id], warnings) for policy_id, warnings in found.items()]

@@ -45,7 +45,7 @@ class Outcomes:
     ) -> None:
         """Count a decision, and keep it when it differs."""
         self._events += 1
-        before, after = _shown(recorded), _shown(replayed)
+        before, after = shown(recorded), shown(replayed)
         self._recorded[before["action"]] += 1
         self._replayed[after["action"]] += 1
         for name, record in (("recorded", recorded), ("replayed", replayed)):
@@ -83,7 +83,8 @@ class Outcomes:
         }
 
 
-def _shown(record: Mapping[str, Any]) -> dict[str, Any]:
+def shown(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a difference keeps of the record of a decision."""
     return {
         "action": record["action"]["type"],
         "reason": record["reason"],

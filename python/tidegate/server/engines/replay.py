@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import threading
 import time
+import zlib
+from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.policy.definitions.model import Definitions
+    from tidegate.policy.shown_proof import ShownProof
     from tidegate.server.offload.jobs import Job
     from tidegate.server.routing.context import Application, Records
     from tidegate.stores.decision_log.lines import LogLine
@@ -69,6 +72,29 @@ class Draft:
     to_ns: int
     clock: decisions.Clock
     """The time of a decision that the period means."""
+
+    @classmethod
+    def of(cls, job: ReplayJob) -> Draft | None:
+        """The draft of a job; None of one of a version that did not keep it."""
+        request = job.request
+        if "draft" not in request:
+            return None
+        return cls(
+            tenant_id=job.tenant_id,
+            document=zlib.decompress(b64decode(request["draft"])),
+            from_ns=request["since_ns"],
+            to_ns=request["until_ns"],
+            clock=request["time"],
+        )
+
+    def kept(self) -> dict[str, Any]:
+        """The members of the request of a job from which :meth:`of` makes the draft again."""
+        return {
+            "since_ns": self.from_ns,
+            "until_ns": self.to_ns,
+            "time": self.clock,
+            "draft": b64encode(zlib.compress(self.document)).decode(),
+        }
 
     def counts(self, at_ns: int) -> bool:
         """Whether a decision of this time, by the clock of the period, is in it."""
@@ -183,10 +209,7 @@ def run(job_id: UUID, draft: Draft, application: Application) -> None:
     for batch in _batches(application.store, draft, warm_up_ns(engine.definitions)):
         started = time.monotonic()
         for line in batch:
-            if line.is_decision:
-                decide(engine, line, draft, outcomes)
-            else:
-                engine.apply_effects([revocations(line.effects())])
+            run_line(engine, line, draft, outcomes)
         progress += len(batch)
         note(
             replay_jobs.advance,
@@ -261,15 +284,27 @@ def _batches(store: Records, draft: Draft, before_ns: int) -> Iterator[Sequence[
             yield batch
 
 
+def run_line(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> None:
+    """Run an entry of the log: a decision, or what an operator ended."""
+    if line.is_decision:
+        decide(engine, line, draft, outcomes)
+    else:
+        engine.apply_effects([revocations(line.effects())])
+
+
+def shown_proofs(record: bytes) -> list[ShownProof]:
+    """The proofs of a recorded decision. Whether a pass is revoked, the state of the draft is to
+    say."""
+    return [proof.as_read() for proof in EngineDecision.from_record(record).proofs]
+
+
 def decide(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> None:
     """Decide on a recorded event again, and compare if it is of the period.
 
     A refused event has only the time of its receipt.
     """
     logged = line.decision()
-    # Whether a pass is revoked, the state of the draft is to say.
-    shown = EngineDecision.from_record(logged.record).proofs
-    proofs = [proof.as_read() for proof in shown]
+    proofs = shown_proofs(logged.record)
     try:
         served = engine.serve(
             logged.event, logged.received_at_ns, str(logged.decision_id), proofs=proofs

@@ -61,9 +61,7 @@ def create(call: Call) -> Answer:
         result=Outcomes(0).result(evictions=0) if is_empty else None,
         finished_at_ns=call.now if is_empty else None,
         request={
-            "since_ns": from_ns,
-            "until_ns": to_ns,
-            "time": body.time,
+            **draft.kept(),
             "policy_id": None if body.policy_id is None else str(body.policy_id),
             "total": sum(each.count for each in parts),
         },

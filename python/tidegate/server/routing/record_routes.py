@@ -15,6 +15,7 @@ from tidegate.server.records import (
     entities,
     explain,
     replay_jobs,
+    replayed,
     results,
     simulate,
     status,
@@ -271,6 +272,21 @@ RECORD_ROUTES: tuple[Route, ...] = (
         handler=replay_jobs.list_differences,
         query=wire.DifferencesQuery,
         answer=list[wire.ReplayDifference],
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_JOB}/differences/{{decision_id}}/explain",
+        name="explain-replay-difference",
+        summary="Why the draft of a replay job decides as it does: the value of every node",
+        description=(
+            "The draft runs again over the entries of the log before the decision, from where the"
+            f" job began, {replayed.MAX_RUN:,} at most. Where it comes to another decision than the"
+            " job did, `because` says why."
+        ),
+        handler=replayed.explain,
+        work=Work.EXPLAIN,
+        answer=wire.ReplayExplanation,
         **_RECORDS,
     ),
     Route(

@@ -467,15 +467,14 @@ _DEFINITIONS: tuple[Route, ...] = (
         name="list-findings",
         summary="What is most likely not meant in the saved definitions",
         description=(
-            "The warnings that a write of each object answers, but for those that are tried with"
-            " recorded decisions. Objects without any are left out."
+            "The warnings that a write of each object answers. Those about challenges come from"
+            " recorded requests: who may read these has them. Objects without any are left out."
         ),
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=findings.list_,
         work=Work.COMPILE,
         answer=list[wire.DefinitionFindings],
-        conditional=True,
     ),
     Route(
         method="PUT",

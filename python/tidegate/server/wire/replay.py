@@ -128,6 +128,29 @@ class ReplayDifference:
 
 
 @attrs.frozen(kw_only=True)
+class ReplayExplanation:
+    """A recorded decision, made again by the draft of the job.
+
+    ``reproduced`` says whether it came out as in the replay: as it is listed, or as it was
+    recorded where it is not among those that differ. If not, ``because`` has all known reasons,
+    and the trace, if there is one, shows the decision that came out.
+    """
+
+    decision_id: UUID
+    tenant_id: UUID
+    replay_job_id: UUID
+    reproduced: bool
+    because: tuple[str, ...]
+    earlier_entries: Annotated[
+        int, Meta(description="entries of the log that the draft ran over before the decision")
+    ]
+    recorded: dict[str, Any]
+    decision: dict[str, Any] | None
+    trace: Trace | None
+    text: Annotated[str | None, Meta(description="the trace in words")]
+
+
+@attrs.frozen(kw_only=True)
 class DifferencesQuery(Paging):
     decision_id: Annotated[UUID | None, Meta(description="only this decision")] = None
 
