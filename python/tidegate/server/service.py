@@ -14,10 +14,10 @@ from uuid import UUID
 
 import attrs
 
-from tidegate.challenge.public_url import unreachable
 from tidegate.challenge.turnstile import Turnstile
 from tidegate.operators.providers import read_providers
 from tidegate.server.challenges.parts import ChallengeParts
+from tidegate.server.challenges.reachability import warn_of_unreachable
 from tidegate.server.definitions.changes import remove_pending
 from tidegate.server.directory.log_check import check_log, lost_in
 from tidegate.server.engines.compiling import compile_newest
@@ -58,7 +58,7 @@ from tidegate.stores.decision_log import decisions, replay_jobs, snapshots
 from tidegate.stores.decision_log import log as decision_log
 from tidegate.stores.index import idempotency
 from tidegate.stores.niceness import be_nice
-from tidegate.stores.objects import api_keys, definitions, pending
+from tidegate.stores.objects import api_keys, pending
 from tidegate.stores.rows.bulk import STEP_ROWS
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class Service:
             # An idempotency key that the last process did not index would be taken for a new one.
             asyncio.to_thread(self.store.index_now),
             asyncio.to_thread(self._end_interrupted_jobs),
-            asyncio.to_thread(self._warn_of_challenges),
+            asyncio.to_thread(warn_of_unreachable, self.store, self.base_url),
             self._refresh_keys(),
         )
         is_relaxed = self.settings.store.durability == "relaxed"
@@ -267,24 +267,6 @@ class Service:
         publisher = Publisher(self.store, destination, lambda: self.recorder.committed)
         self.watch(publisher.run())
         return publisher
-
-    def _warn_of_challenges(self) -> None:
-        """Say when there are challenges, and no address that visitors could be sent to."""
-        reason = unreachable(self.base_url)
-        if reason is None:
-            return
-        with self.store.read() as connection:
-            challenging = {
-                tenant_id
-                for tenant_id, body in definitions.bodies(connection, "mitigation")
-                if body.get("mode") == "Challenge" and body.get("enabled", True)
-            }
-        if challenging:
-            log.warning(
-                "challenges lead visitors nowhere: set server.public_url",
-                reason=reason,
-                tenants=len(challenging),
-            )
 
     def _secrets_of(self, tenant_id: UUID) -> Secrets:
         """The secrets of a tenant for its daemons."""

@@ -143,7 +143,8 @@ def _tried(call: Call, definitions: Definitions) -> Iterator[tuple[str, Finding]
     matched: dict[str, int] = defaultdict(int)
     samples: dict[tuple[str, str], list[str]] = defaultdict(list)
     try:
-        engine = Engine(definitions, redaction_key=call.app.keys.redaction, events="any")
+        key = call.app.keys.redaction_of(call.tenant_id)
+        engine = Engine(definitions, redaction_key=key, events="any")
         recent = _recent(call, [*ids.values()])
     except (DefinitionsError, DamagedLogError):
         return  # what is wrong with them is said elsewhere
