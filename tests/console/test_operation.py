@@ -30,6 +30,33 @@ def test_a_mitigation_is_lifted_and_audited(owner: Watched, service: Service) ->
     owner.require_silence()
 
 
+def test_a_change_of_an_expression_is_audited_token_by_token(
+    owner: Watched, service: Service
+) -> None:
+    """What was replaced is marked, and what stands around it is there once."""
+    policies = f"/tenants/{service.tenant_id}/policies"
+    before = 'request.path == "/old" && request.method == "POST"'
+    [clause, *_] = service.control("GET", policies).json()[0]["clauses"]
+    given = {name: clause[name] for name in ("name", "entity_definition_id", "mitigation_id")}
+    made = service.control(
+        "POST",
+        policies,
+        {"name": "Tokens", "status": "draft", "expression": before, "clauses": [given]},
+    ).json()
+    after = {"expression": before.replace("/old", "/new")}
+    service.control("PATCH", f"{policies}/{made['policy_id']}", after).raise_for_status()
+    page = owner.page
+    page.goto("/console/example-shop/audit")
+    row = page.get_by_role("row").nth(1)
+    row.get_by_text("expression, revision").click()
+    value = row.get_by_role("definition").filter(has_text="request.path")
+    expect(value).to_have_text('request.path == "/old""/new" && request.method == "POST"')
+    expect(value.get_by_role("deletion")).to_have_text('"/old"')
+    expect(value.get_by_role("insertion")).to_have_text('"/new"')
+    service.control("DELETE", f"{policies}/{made['policy_id']}").raise_for_status()
+    owner.require_silence()
+
+
 def test_an_entity_has_its_windows_and_answers_over_time(owner: Watched, service: Service) -> None:
     """Every window is there with count and threshold, the empty ones too; a timeline says what was
     answered."""

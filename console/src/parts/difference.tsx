@@ -2,6 +2,7 @@
 
 import { text } from "../text/en";
 import { marked } from "./foreign";
+import { tokensThatDiffer } from "./tokens";
 
 export interface Changed {
   path: string;
@@ -35,13 +36,37 @@ export function Difference({ before, after }: { before: unknown; after: unknown 
           <>
             <dt>{each.path}</dt>
             <dd>
-              {each.before !== undefined && <del class="mono">{shown(each.before)}</del>}{" "}
-              {each.after !== undefined && <ins class="mono">{shown(each.after)}</ins>}
+              <Values before={each.before} after={each.after} />
             </dd>
           </>
         ))}
       </dl>
     </details>
+  );
+}
+
+/** Of two texts what differs, and of other values both. */
+function Values({ before, after }: { before: unknown; after: unknown }) {
+  if (typeof before === "string" && typeof after === "string") {
+    return (
+      <span class="mono">
+        {tokensThatDiffer(before, after).map(({ kind, text }) =>
+          kind === "removed" ? (
+            <del>{marked(text)}</del>
+          ) : kind === "added" ? (
+            <ins>{marked(text)}</ins>
+          ) : (
+            marked(text)
+          ),
+        )}
+      </span>
+    );
+  }
+  return (
+    <>
+      {before !== undefined && <del class="mono">{shown(before)}</del>}{" "}
+      {after !== undefined && <ins class="mono">{shown(after)}</ins>}
+    </>
   );
 }
 
