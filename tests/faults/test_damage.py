@@ -6,7 +6,7 @@ import time
 
 from tests.faults.damage import REPORTED, run
 
-CASES = 12
+CASES = 8
 
 
 def test_no_damage_is_silent() -> None:

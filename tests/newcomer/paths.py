@@ -14,7 +14,7 @@ import urllib.request
 from contextlib import suppress
 
 from tests.newcomer.pages import blocks, lines, write_files
-from tests.newcomer.terminal import Terminal, terminal
+from tests.newcomer.terminal import PATIENCE, Terminal, terminal
 
 ACCESS_LOG = "".join(
     f'192.0.2.7 - - [02/Mar/2026:10:00:{second:02} +0000] "POST /login HTTP/1.1" 401 5 "-" "a/8"\n'
@@ -66,7 +66,7 @@ def embed(shell: Terminal) -> None:
 def visit(url: str) -> int:
     """The status of an answer; 500 where there is none: gunicorn closes on an `OSError`."""
     with suppress(urllib.error.HTTPError, http.client.RemoteDisconnected):
-        return int(urllib.request.urlopen(url, timeout=30).status)
+        return int(urllib.request.urlopen(url, timeout=PATIENCE).status)
     return 500
 
 
