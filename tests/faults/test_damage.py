@@ -6,7 +6,7 @@ import time
 
 from tests.faults.damage import REPORTED, run
 
-CASES = 8
+CASES = 12
 
 
 def test_no_damage_is_silent() -> None:

@@ -133,19 +133,14 @@ class Forwarding:
 
     def decided(self, numbers: Sequence[int], bodies: Sequence[bytes]) -> None:
         """Give calls the answers of their decisions."""
-        calls = self._calls
         for number, body in zip(numbers, bodies, strict=True):
-            found = calls.pop(number, None)
-            if found is None:
+            call = self.pop(number)
+            if call is None:
                 continue
-            call, block = found
             try:
                 call.decided(body)
             except Exception:
                 log.exception("an answer could not be given")
-            block.missing -= 1
-            if not block.missing:
-                self._end(block)
 
     def pop(self, number: int) -> HotCall | None:
         """The call that has an outcome now; None when it had one."""
