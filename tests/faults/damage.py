@@ -26,10 +26,10 @@ from uuid import UUID
 
 import attrs
 import click
-import httpx2 as httpx
 from tests.faults.load import Acknowledged, Call, send
 from tests.faults.target import Target
 from tests.faults.traffic import Traffic
+from tools import plain_http
 
 from tidegate.server.directory.verification import Verification
 from tidegate.stores.base import StoreError
@@ -201,7 +201,7 @@ class Case:
         tenant = f"{base_url}/api/v1/tenants/{self.left.tenant_id}"
         headers = {"authorization": f"Bearer {self.left.token}"}
         for path in ("decisions?limit=200", "policies", "audit?limit=50"):
-            answer = httpx.get(f"{tenant}/{path}", headers=headers, timeout=60)
+            answer = plain_http.get(f"{tenant}/{path}", headers=headers, timeout=60)
             assert answer.status_code < 500 or answer.json()["code"] in (
                 "damaged-records",
                 "store-unavailable",
