@@ -115,8 +115,13 @@ class Left:
         waiting: list[tuple[Path, str]] = []
         for number in range(count):
             if not waiting:
-                waiting = [(file, action) for file in files for action in ACTIONS]
-                draw.shuffle(waiting)
+                draw.shuffle(files)
+                # Neighbours differ in file and action: a short run has every action as well.
+                waiting = [
+                    (file, ACTIONS[(at + turn) % len(ACTIONS)])
+                    for turn in range(len(ACTIONS))
+                    for at, file in enumerate(files)
+                ]
             file, action = waiting.pop()
             size = (self.directory / file).stat().st_size
             if action in ("empty", "remove") and number >= len(files) * len(ACTIONS):
