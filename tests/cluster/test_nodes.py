@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import httpx2 as httpx
 import orjson
@@ -141,6 +142,35 @@ def test_a_stop_hands_over_and_callers_wait(made: Cluster) -> None:
     assert has_followed(made.owner())
     calls.require_hold()
     owner.start()
+    made.wait_until_ready()
+
+
+@pytest.mark.parametrize("is_owner", [False, True], ids=["a-gateway", "the-owner"])
+def test_a_daemon_that_waits_for_changes_is_answered_at_a_stop(
+    made: Cluster, is_owner: bool
+) -> None:
+    """Its call neither holds the node until the drain's end, nor ends as an error."""
+    node = made.owner() if is_owner else made.others()[0]
+    assert node.process is not None
+    made.wait_until_level()
+    logged = node.log.stat().st_size
+    place = urlsplit(node.base_url)
+    lines = (
+        "GET /api/v1/sync/changes?wait=60 HTTP/1.1",
+        f"host: {place.netloc}",
+        f"x-service-api-key: {made.demo.sync_api_key}",
+    )
+    with socket.create_connection((place.hostname, place.port), timeout=90) as connection:
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
+        # The loop reads in the order of arrival.
+        for _ in range(2):
+            assert httpx.get(f"{node.base_url}/healthz").status_code == 200
+        node.process.send_signal(signal.SIGTERM)
+        with connection.makefile("rb") as answer:
+            assert answer.readline() == b"HTTP/1.1 200 OK\r\n"
+    assert node.process.wait(60) == 0
+    assert b'"level":"error"' not in node.log.read_bytes()[logged:]
+    node.start()
     made.wait_until_ready()
 
 
