@@ -73,16 +73,20 @@ class Membership:
         loop = asyncio.get_running_loop()
         listener = threading.Thread(target=self._listen, args=(loop,), daemon=True)
         listener.start()
-        waits_since = time.monotonic()
+        waits_since, is_waiting = time.monotonic(), False
         try:
             while True:
                 self._wake.clear()
                 try:
                     await self._step()
                     waits_since = time.monotonic()
-                except HeldError:
+                    is_waiting = False
+                except HeldError as error:
                     if time.monotonic() > waits_since + _NAME_SECONDS:
                         raise
+                    if not is_waiting:
+                        log.warning("this node waits for its name", reason=str(error))
+                    is_waiting = True
                     await asyncio.sleep(_RETRY_SECONDS)
                 except StoreUnavailableError as error:
                     log.warning("the rows of the cluster cannot be read", reason=str(error))
