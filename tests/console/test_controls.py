@@ -90,16 +90,6 @@ BUTTONS = """() => {
     reason: button.title || (button.closest('form')?.textContent ?? ''),
   }));
 }"""
-EMPTY = """(at) => {
-  const button = document.querySelectorAll('main button')[at];
-  const beside = [...(button.closest('form')?.querySelectorAll('input, textarea') ?? [])];
-  return [...document.querySelectorAll('main :is(input, textarea)')].flatMap((field, at) => {
-    const isNeeded = beside.includes(field) || field.matches(':required, details *');
-    const isTyped = ['text', 'email', 'textarea'].includes(field.type) && field.value === '';
-    return isNeeded && isTyped && !field.matches(':disabled') ? [[at, field.type]] : [];
-  });
-}"""
-"""The fields without a value that a button may need: their places in the page, and their types."""
 NEEDED = "This needs the role"
 WRITING = {
     *("active", "entities", "policies", "actions", "mitigations", "lists"),
@@ -197,9 +187,13 @@ def buttons(page: Page, home: str, path: str) -> list[dict[str, Any]]:
 def pressed(page: Page, found: dict[str, Any]) -> None:
     """Press a button, with what it needs beside it."""
     button = page.locator("main button").nth(found["at"])
-    fields = page.locator("main :is(input, textarea)")
-    for at, kind in page.evaluate(EMPTY, found["at"]):
-        fields.nth(at).fill("a@example.test" if kind == "email" else "x")
+    beside = button.locator("xpath=ancestor::form").locator("input, textarea")
+    for field in (
+        page.locator("main :is(input, textarea):is(:required, details *)").or_(beside).all()
+    ):
+        kind = field.get_attribute("type")
+        if field.is_enabled() and field.input_value() == "" and kind in (None, "text", "email"):
+            field.fill("a@example.test" if kind == "email" else "x")
     if button.is_enabled():
         button.click()
     asked = page.locator("main [role=group] button.danger")

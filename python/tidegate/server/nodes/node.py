@@ -49,8 +49,14 @@ _LOCAL_SECONDS = 2.0
 class _NodeServer(Server):
     """The server of a node, which hands its duties over before it stops."""
 
-    def __init__(self, config: Any, started: Callable[[], None], stop: Callable[[], None]) -> None:
-        super().__init__(config, started)
+    def __init__(
+        self,
+        config: Any,
+        started: Callable[[], None],
+        stopping: Callable[[], None],
+        stop: Callable[[], None],
+    ) -> None:
+        super().__init__(config, started, stopping)
         self._stop = stop
         self._is_asked = False
 
@@ -116,7 +122,12 @@ class _Node:
         Protocol.hot = None
         Protocol.bounds = bounds_of(settings.server)
         config = configuration(settings.server, NodeApplication(self._forwarding))
-        self._server = _NodeServer(config, lambda: started(self._base_url), self._begin_stop)
+        self._server = _NodeServer(
+            config,
+            lambda: started(self._base_url),
+            self._forwarding.answer_now,
+            self._begin_stop,
+        )
         settle_interpreter()
         tasks = [
             asyncio.create_task(work)
