@@ -40,6 +40,7 @@ from tidegate.server.logging import log
 from tidegate.server.login.logins import Logins
 from tidegate.server.offload.desk import Desk
 from tidegate.server.offload.kinds import SECONDS, Work
+from tidegate.server.offload.known import KnownSets
 from tidegate.server.offload.places import Party, places_of
 from tidegate.server.publishing.destinations import destination_of
 from tidegate.server.publishing.publisher import Publisher
@@ -198,7 +199,7 @@ class Service:
         # A reader that read the log just now has found what a look at it would.
         look = lost_in if level is not None and level.is_sound else check_log
         self.live.lost_decisions = await asyncio.to_thread(look, self.store)
-        if self._has_own_crew:
+        if self._has_own_crew and self.gateway is None:
             await self._crew.start()
         await self.runtimes.load(None if level is None else level.tenants)
         # Together, because each of them waits for the database.
@@ -236,6 +237,10 @@ class Service:
         self.live.publisher = self._begin_to_publish()
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
+        if self.gateway is not None:
+            # Callers of other server workers wait for this one. To load the program takes the
+            # processes longer than all of the above, and no decision needs them.
+            self.watch(self._crew.start())
         self.forwarding = Forwarding(
             store=self.store,
             recorder=self.recorder,
@@ -312,6 +317,10 @@ class Service:
     async def _compile_newest(
         self, tenant_id: UUID, base: int | None
     ) -> CompiledSet | CompiledChange:
+        if self.gateway is not None and not self.live.is_ready:
+            # No process is there yet, and no decision waits for the interpreter. No tree is kept.
+            here = attrs.evolve(self.application, known=KnownSets())
+            return await asyncio.to_thread(compile_newest, tenant_id, base, here)
         return await self._crew.pool.run(
             partial(compile_newest, tenant_id, base),
             Desk(self.application),
