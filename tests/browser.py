@@ -34,6 +34,9 @@ HEIGHT = 640
 """Themes and screens in which pages are looked at."""
 WCAG = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa")
 _FINDINGS = """async (tags) => {
+  // Asking for them begins what a change of the theme has to do.
+  const changing = document.getAnimations().filter((each) => each instanceof CSSTransition);
+  await Promise.allSettled(changing.map((each) => each.finished));
   const runOnly = { type: 'tag', values: tags };
   const { violations } = await axe.run({ runOnly, resultTypes: ['violations'] });
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
