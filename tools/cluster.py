@@ -23,6 +23,7 @@ import attrs
 import httpx2 as httpx
 import orjson
 import psycopg
+from tools import plain_http
 from tools.database_pair import LOOPBACK, NEEDED, Pair, pair, programs
 from tools.network import Machine, Network
 
@@ -104,7 +105,7 @@ class Node:
     def is_ready(self) -> bool:
         """Whether it can reach an owner."""
         try:
-            return httpx.get(f"{self.base_url}/readyz", timeout=10).status_code == 200
+            return plain_http.get(f"{self.base_url}/readyz", timeout=10).status_code == 200
         except httpx.TransportError:
             return False
 
@@ -165,7 +166,7 @@ class Cluster:
 
     def decide(self, node: Node, body: object, path: str = "runtime/mitigation") -> httpx.Response:
         """A hot call at a node."""
-        return httpx.post(
+        return plain_http.post(
             f"{node.base_url}/api/v1/{path}",
             content=orjson.dumps(body),
             headers={

@@ -17,6 +17,7 @@ import orjson
 import psycopg
 import pytest
 from tests.cluster.calling import calling
+from tools import plain_http
 from tools.cluster import Cluster, cluster
 from tools.database_pair import NEEDED, programs
 from uuid_utils import uuid7
@@ -67,7 +68,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def control(made: Cluster, node: Node, path: str) -> httpx.Response:
     """A GET of the control plane at a node."""
-    return httpx.get(
+    return plain_http.get(
         f"{node.base_url}/api/v1/tenants/{made.demo.tenant_id}/{path}",
         headers={"authorization": f"Bearer {made.demo.owner_token}"},
         timeout=30,
@@ -91,7 +92,7 @@ def test_each_node_answers_every_call(made: Cluster) -> None:
         assert again.content == first.content
         batch = made.decide(node, [EVENT, EVENT, {"request": 1}], "beacon/events")
         assert [each["status"] for each in batch.json()] == [200, 200, 422]
-        proxy = httpx.get(
+        proxy = plain_http.get(
             f"{node.base_url}/authz",
             headers={
                 "x-service-api-key": made.demo.api_key,
@@ -108,8 +109,8 @@ def test_each_node_answers_every_call(made: Cluster) -> None:
         )
         refused = made.decide(node, [])
         assert refused.json()["code"] == made.decide(made.owner(), []).json()["code"]
-        assert httpx.get(f"{node.base_url}/healthz").json() == {"status": "ok"}
-        missing = httpx.get(f"{node.base_url}/nothing")
+        assert plain_http.get(f"{node.base_url}/healthz").json() == {"status": "ok"}
+        missing = plain_http.get(f"{node.base_url}/nothing")
         assert missing.json()["code"] == "not-found"
 
 
@@ -169,7 +170,7 @@ def test_a_daemon_that_waits_for_changes_is_answered_at_a_stop(
         connection.sendall("\r\n".join([*lines, "", ""]).encode())
         # The loop reads in the order of arrival.
         for _ in range(2):
-            assert httpx.get(f"{node.base_url}/healthz").status_code == 200
+            assert plain_http.get(f"{node.base_url}/healthz").status_code == 200
         node.process.send_signal(signal.SIGTERM)
         with connection.makefile("rb") as answer:
             assert answer.readline() == b"HTTP/1.1 200 OK\r\n"
