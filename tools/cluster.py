@@ -40,6 +40,7 @@ class Node:
     url: str
     base_url: str = ""
     standby: str = "required"
+    partitions: int = 1
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -73,6 +74,7 @@ class Node:
                     **os.environ,
                     "TIDEGATE_STORE_URL": self.url,
                     "TIDEGATE_STORE_STANDBY": self.standby,
+                    "TIDEGATE_STORE_PARTITIONS": str(self.partitions),
                     # All nodes share the processors of this machine.
                     "TIDEGATE_WORKERS_PROCESSES": "1",
                 },
@@ -117,10 +119,11 @@ class Cluster:
         for process in running:
             process.wait(READY_SECONDS)
 
-    def owner(self) -> Node:
-        """The node that the directory has the log at."""
+    def owner(self, partition: int = 0) -> Node:
+        """The node that the directory has a log at."""
+        query = "SELECT owner FROM cluster_placements WHERE partition_id = %s"
         with psycopg.connect(self.url) as connection:
-            found = connection.execute("SELECT owner FROM cluster_placements").fetchone()
+            found = connection.execute(query, (partition,)).fetchone()
         assert found is not None
         return self.nodes[found[0]]
 
@@ -140,9 +143,9 @@ class Cluster:
             time.sleep(0.05)
 
     def wait_until_level(self) -> None:
-        """Return when a follower has all states, so that the next owner is ready for the log."""
+        """Return when followers have all states, so that the next owners are ready for the logs."""
         until = time.monotonic() + READY_SECONDS
-        level = "SELECT is_level AND NOT is_moving FROM cluster_placements"
+        level = "SELECT bool_and(is_level AND NOT is_moving) FROM cluster_placements"
         with psycopg.connect(self.url, autocommit=True) as connection:
             while connection.execute(level).fetchone() != (True,):
                 assert time.monotonic() < until, "nobody follows the log"
@@ -170,13 +173,16 @@ def shared(first: Path, to: Path) -> Path:
 
 
 @contextmanager
-def cluster(directory: Path, names: str = "abc", standby: str = "required") -> Iterator[Cluster]:
+def cluster(
+    directory: Path, names: str = "abc", standby: str = "required", partitions: int = 1
+) -> Iterator[Cluster]:
     """A cluster that runs as long as the block does.
 
     Args:
         directory: of the nodes' directories and logs.
         names: a letter for each node.
         standby: as of the setting ``store.standby``.
+        partitions: as of the setting ``store.partitions``.
     """
     with pair() as databases:
         url = databases.url(databases.emptied())
@@ -185,9 +191,13 @@ def cluster(directory: Path, names: str = "abc", standby: str = "required") -> I
         store = open_store(url)
         token = make_owner(store, keys)
         store.close()
-        nodes = {names[0]: Node(names[0], first, url, standby=standby)}
-        for name in names[1:]:
-            nodes[name] = Node(name, shared(first, directory / name), url, standby=standby)
+        directories = {name: directory / name for name in names}
+        for each in names[1:]:
+            shared(first, directories[each])
+        nodes = {
+            name: Node(name, place, url, standby=standby, partitions=partitions)
+            for name, place in directories.items()
+        }
         made = Cluster(databases, url, nodes, Demo("", "", "", "", ""))
         try:
             for node in nodes.values():

@@ -31,7 +31,6 @@ from tidegate.server.nodes.messages import (
 )
 from tidegate.server.nodes.refusals import NOT_KNOWN, answered
 from tidegate.setting_bounds import split_address
-from tidegate.stores.directory.cluster_rows import EVERYBODY
 
 if TYPE_CHECKING:
     import ssl
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 HOT = Bounds(time=10.0, hold=2.0, ask_again=1.0)
 OTHERS = Bounds(time=120.0, hold=2.0, ask_again=120.0, calls=4_096, size=128 * 1024 * 1024)
 """What is no hot call may take long, and is asked again only when the link ended."""
-_TICK_SECONDS = 0.01
+TICK_SECONDS = 0.01
 _CONNECT_SECONDS = 2.0
 _RETRY_SECONDS = 0.05
 
@@ -59,16 +58,19 @@ class _Waiting:
 
 
 class Forwarding:
-    """The requests of this node that have no answer yet; for the event loop's thread only.
+    """The requests of this node for one partition that have no answer yet; for the event loop's
+    thread only.
 
     Args:
         name: of this node.
+        partition: whose owner is asked.
         desk: answers while this node is the owner.
         calling: what links to other nodes are made with.
     """
 
-    def __init__(self, name: str, desk: Desk, calling: ssl.SSLContext) -> None:
+    def __init__(self, name: str, partition: int, desk: Desk, calling: ssl.SSLContext) -> None:
         self.name = name
+        self.partition = partition
         self._desk = desk
         self._calling = calling
         self._gateways = {
@@ -100,13 +102,19 @@ class Forwarding:
         """Take the rows of the directory: who the owner is, and where."""
         me = rows.members.get(self.name)
         self._run = 0 if me is None else me.run
-        owner = next((each.owner for each in rows.placements.values()), None) or ""
+        placement = rows.placements.get(self.partition)
+        owner = "" if placement is None else placement.owner or ""
         known = rows.members.get(owner)
         address = "" if known is None else known.address
         if (owner, address) != (self._owner, self._address):
             self._leave()
             self._owner, self._address = owner, address
-            log.info("calls go to another node", owner=owner or None, address=address or None)
+            log.info(
+                "calls go to another node",
+                partition=self.partition,
+                owner=owner or None,
+                address=address or None,
+            )
         for gateway in self._gateways.values():
             gateway.place(rows)
         self._schedule()
@@ -114,7 +122,7 @@ class Forwarding:
     async def ask(self, asked: Asked) -> Answered:
         """The owner's answer to a request, or a refusal when there is none in time."""
         gateway = self._hot if is_hot(asked) else self._others
-        call = gateway.call(EVERYBODY, None, encode(asked), time.monotonic())
+        call = gateway.call(str(self.partition), None, encode(asked), time.monotonic())
         if isinstance(call, Refusal):
             return answered(call.reason, asked)
         waiting = _Waiting(asked, asyncio.get_running_loop().create_future())
@@ -123,20 +131,22 @@ class Forwarding:
         # The decision is made whether its caller waits or not.
         return await asyncio.shield(waiting.answer)
 
-    async def run(self) -> None:
-        """Keep time, until cancelled."""
-        try:
-            while True:
-                await asyncio.sleep(_TICK_SECONDS)
-                now = time.monotonic()
-                for gateway in self._gateways.values():
-                    if len(gateway):
-                        self._end(gateway.tick(now))
-                        if gateway.has_ready:
-                            self._schedule()
-                self._connect()
-        finally:
-            self._leave()
+    def tick(self, now: float) -> None:
+        """Do what is due; called each ``TICK_SECONDS``.
+
+        Args:
+            now: monotonic seconds.
+        """
+        for gateway in self._gateways.values():
+            if len(gateway):
+                self._end(gateway.tick(now))
+                if gateway.has_ready:
+                    self._schedule()
+        self._connect()
+
+    def close(self) -> None:
+        """End the link."""
+        self._leave()
 
     def _schedule(self) -> None:
         if not self._is_scheduled:
@@ -220,7 +230,7 @@ class Forwarding:
         link.peer = owner
         self._links += 1
         self._link = link
-        link.send(Hello(self.name, self._run, self._links))
+        link.send(Hello(self.name, self._run, self._links, self.partition))
         self._schedule()
 
     def _receive(self, link: Link, message: Message) -> None:
@@ -254,7 +264,8 @@ class Forwarding:
         for name, waiting in list(self._waiting.items()):
             if waiting.is_handed_on and not is_repeatable(waiting.asked):
                 known = Answer(name, encode(answered(NOT_KNOWN, waiting.asked)))
-                self._end(self._others.receive(Answers("others", 0, 0, (known,)), now))
+                answers = Answers("others", 0, self.partition, (known,))
+                self._end(self._others.receive(answers, now))
         for gateway in self._gateways.values():
             gateway.lost(link.peer, now)
         self._schedule()

@@ -49,11 +49,13 @@ class Hello(msgspec.Struct, array_like=True, frozen=True, tag="hello"):
         name: of the gateway.
         run: of its process.
         link: grows with each link of that process; an owner takes nothing from an earlier one.
+        partition: whose calls the link is for.
     """
 
     name: str
     run: int
     link: int
+    partition: int = 0
 
 
 class HandedOn(msgspec.Struct, array_like=True, frozen=True):
