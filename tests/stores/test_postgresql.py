@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.stores.partition_schema import open_partition
 
 from tidegate.stores import (
     FencedError,
@@ -78,12 +79,6 @@ class TestPostgresqlLog(PartitionLogContract):
     def make_log(self) -> Callable[[], PartitionLog]:
         """Makes the log of the first partition."""
         return lambda: PostgresqlLog(0)
-
-
-def open_partition(url: str) -> PostgresqlStore:
-    """The store of the partition 1, which is made when it is missing."""
-    need_partitions(url, 2)
-    return PostgresqlStore(url, partition=1)
 
 
 class TestPartitionOfPostgresql(StoreContract):

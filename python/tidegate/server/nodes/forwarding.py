@@ -46,6 +46,9 @@ OTHERS = Bounds(time=120.0, hold=2.0, ask_again=120.0, calls=4_096, size=128 * 1
 TICK_SECONDS = 0.01
 _CONNECT_SECONDS = 2.0
 _RETRY_SECONDS = 0.05
+_FORMER_SECONDS = 1.0
+"""How long the answers of an owner that was replaced are waited for: after a hand-over they are on
+their way."""
 
 
 @attrs.define(eq=False)
@@ -55,6 +58,8 @@ class _Waiting:
     asked: Asked
     answer: asyncio.Future[Answered]
     is_handed_on: bool = False
+    link: Link | None = None
+    """By which it was handed on; None for the desk of this node, and once the owner refused it."""
 
 
 class Forwarding:
@@ -88,6 +93,10 @@ class Forwarding:
         self._run = 0
         self._links = 0
         self._link: Link | None = None
+        self._former: Link | None = None
+        """To the owner before, whose last answers may come."""
+        self._former_until = 0.0
+        self._term = 0
         self._is_owner_open = False
         self._connecting: asyncio.Task[None] | None = None
 
@@ -106,8 +115,9 @@ class Forwarding:
         owner = "" if placement is None else placement.owner or ""
         known = rows.members.get(owner)
         address = "" if known is None else known.address
+        self._term = 0 if placement is None else placement.term
         if (owner, address) != (self._owner, self._address):
-            self._leave()
+            self._retire(owner)
             self._owner, self._address = owner, address
             log.info(
                 "calls go to another node",
@@ -142,11 +152,16 @@ class Forwarding:
                 self._end(gateway.tick(now))
                 if gateway.has_ready:
                     self._schedule()
+        if self._former is not None and now >= self._former_until:
+            self._end_link(self._former)
         self._connect()
 
     def close(self) -> None:
-        """End the link."""
-        self._leave()
+        """End the links."""
+        self._cancel_connecting()
+        for link in (self._former, self._link):
+            if link is not None:
+                self._end_link(link)
 
     def _schedule(self) -> None:
         if not self._is_scheduled:
@@ -166,24 +181,31 @@ class Forwarding:
             self._connect()
             gateway.lost(send.member, now)
             return
+        link = None if is_here else self._link
         batch = Batch(
             gateway.name,
             send.batch.number,
             send.batch.partition,
-            [self._handed_on(call) for call in send.batch.calls],
+            [self._handed_on(call, link) for call in send.batch.calls],
+            self._term,
         )
         if is_here:
             self._desk.take(batch, self._take)
-        elif self._link is not None:
-            self._link.send(batch)
+        elif link is not None:
+            link.send(batch)
 
-    def _handed_on(self, call: Call) -> HandedOn:
+    def _handed_on(self, call: Call, link: Link | None) -> HandedOn:
         waiting = self._waiting[call.decision_id]
         is_repeated, waiting.is_handed_on = waiting.is_handed_on, True
+        waiting.link = link
         return HandedOn(call.decision_id, is_repeated, call.body)
 
-    def _take(self, outcomes: Outcomes) -> None:
+    def _take(self, outcomes: Outcomes, link: Link | None = None) -> None:
         """Take outcomes of an owner, here or elsewhere."""
+        for each in outcomes.outcomes:
+            waiting = self._waiting.get(each.id)
+            if each.refusal and waiting is not None and waiting.link is link:
+                waiting.link = None  # it was not run there
         found: tuple[Outcome, ...] = tuple(
             Refusal(each.id, each.refusal) if each.refusal else Answer(each.id, each.answer)  # type: ignore[arg-type]
             for each in outcomes.outcomes
@@ -238,31 +260,49 @@ class Forwarding:
             if link is self._link or self._link is None:
                 self._is_owner_open = message.is_owner
         elif isinstance(message, Outcomes):
-            self._take(message)
+            self._take(message, link)
         else:
             link.abort()
 
     def _lost(self, link: Link) -> None:
-        if link is self._link:
+        if link is self._link or link is self._former:
             self._give_up(link)
 
-    def _leave(self) -> None:
-        """End the link: somebody else is the owner."""
+    def _retire(self, owner: str) -> None:
+        """Ask the owner no more that is replaced by another one, and take its last answers."""
+        self._cancel_connecting()
+        if self._former is not None:
+            self._end_link(self._former)
+        link, self._link, self._is_owner_open = self._link, None, False
+        if link is None:
+            return
+        self._former, now = link, time.monotonic()
+        if link.peer == owner:
+            # A new process of the same name: nothing more comes of the one before.
+            self._end_link(link)
+            return
+        self._former_until = now + _FORMER_SECONDS
+        self._hot.lost(link.peer, now)
+        self._schedule()
+
+    def _cancel_connecting(self) -> None:
         if self._connecting is not None:
             self._connecting.cancel()
             self._connecting = None
-        if self._link is not None:
-            link = self._link
-            self._give_up(link)
-            link.abort()
+
+    def _end_link(self, link: Link) -> None:
+        self._give_up(link)
+        link.abort()
 
     def _give_up(self, link: Link) -> None:
-        self._link = None
-        self._is_owner_open = False
+        if link is self._link:
+            self._link, self._is_owner_open = None, False
+        else:
+            self._former = None
         now = time.monotonic()
         # Nobody knows whether these were run, and to run them twice is not the same.
         for name, waiting in list(self._waiting.items()):
-            if waiting.is_handed_on and not is_repeatable(waiting.asked):
+            if waiting.link is link and not is_repeatable(waiting.asked):
                 known = Answer(name, encode(answered(NOT_KNOWN, waiting.asked)))
                 answers = Answers("others", 0, self.partition, (known,))
                 self._end(self._others.receive(answers, now))
