@@ -11,7 +11,8 @@ that two owners never both have decisions acknowledged rests on the epochs of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -156,7 +157,7 @@ class Directory:
         live = [member for member in rows.members.values() if self._is_live(member, now)]
         if not live or min(member.name for member in live) != self.name:
             return []
-        settling = {each for each, at in self._moved.items() if now < at + SETTLED_SECONDS}
+        settling = {each: at for each, at in self._moved.items() if now < at + SETTLED_SECONDS}
         return list(_plan(rows, {member.name: member for member in live}, settling))
 
     def duties(self) -> Duties:
@@ -236,7 +237,9 @@ def partition_for_next(rows: Rows) -> int:
 # --- placing ------------------------------------------------------------------------------------
 
 
-def _plan(rows: Rows, live: Mapping[str, Member], settling: Set[int]) -> Iterator[Change]:
+def _plan(
+    rows: Rows, live: Mapping[str, Member], settling: Mapping[int, float]
+) -> Iterator[Change]:
     """At most one change of each placement, the most urgent one."""
     weights = _Weights(rows, live)
     may_balance = True
@@ -306,11 +309,12 @@ class _Weights:
             self._followed[name] += 1
         return name
 
-    def balance(self, settling: Set[int]) -> Iterator[Place]:
+    def balance(self, settling: Mapping[int, float]) -> Iterator[Place]:
         """Move one partition from the member with the most to do to the one with the least.
 
         Args:
-            settling: partitions that are moved only where no other one would do.
+            settling: partitions that were moved, and when; they are moved after all others, the one
+                before that was moved first.
         """
         if len(self._members) < 2:
             return
@@ -326,7 +330,10 @@ class _Weights:
         if fitting:
             chosen = max(
                 fitting,
-                key=lambda each: (each.partition not in settling, self._weight(each.partition)),
+                key=lambda each: (
+                    -settling.get(each.partition, -math.inf),
+                    self._weight(each.partition),
+                ),
             )
             change = move(self._rows, chosen.partition, least)
             if change is not None:
