@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import attrs
@@ -71,24 +72,31 @@ class Run:
     cases: str
 
 
-def run_each(directory: Path, examples: int, *options: str) -> Iterator[Run]:
+def run_each(directory: Path, examples: int, at_once: int, *options: str) -> Iterator[Run]:
     """A run for each path and one for calls after each other, all against one service.
 
     A long run over everything at once shows nothing before its end.
 
     Args:
         directory, examples, options: as for `run`.
+        at_once: processes of schemathesis, each with a path of its own.
     """
     # The run begins with the document, which is therefore not called again.
     paths = dict.fromkeys(path for route in ROUTES for path in route.paths)
     del paths["/openapi.json"]
     alone = {path: ("--include-path", path, "--phases", ALONE) for path in paths}
-    with world(directory) as made:
-        for name, chosen in {**alone, "calls after each other": ("--phases", "stateful")}.items():
-            done = _run(made, directory, examples, (*chosen, *options))
+    with world(directory) as made, ThreadPoolExecutor(at_once) as pool:
+
+        def one(name: str, chosen: tuple[str, ...]) -> Run:
+            own = Path(tempfile.mkdtemp(dir=directory))
+            done = _run(made, own, examples, (*chosen, *options))
             cases = re.search(r".* generated, .*", done.stdout)
             report = done.stdout + done.stderr if done.returncode else ""
-            yield Run(name, report, cases[0].strip() if cases else "no cases")
+            return Run(name, report, cases[0].strip() if cases else "no cases")
+
+        runs = {**alone, "calls after each other": ("--phases", "stateful")}
+        for done in as_completed([pool.submit(one, *run) for run in runs.items()]):
+            yield done.result()
 
 
 def _run(
@@ -119,10 +127,11 @@ def main() -> None:
     """Run, print what schemathesis finds as it comes, and fail when it found something."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=int, default=500)
+    parser.add_argument("--at-once", type=int, default=2)
     arguments, options = parser.parse_known_args()
     started, found = time.monotonic(), 0
     with tempfile.TemporaryDirectory(prefix="tidegate-fuzz-") as directory:
-        for done in run_each(Path(directory), arguments.examples, *options):
+        for done in run_each(Path(directory), arguments.examples, arguments.at_once, *options):
             found += bool(done.report)
             seconds = time.monotonic() - started
             print(f"{seconds:6.0f} s  {done.of}: {done.cases}", done.report, flush=True)

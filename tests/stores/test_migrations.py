@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.engine import Engine
 
 from tidegate.stores import SchemaError, SqliteStore, migrate, migrations
-from tidegate.stores.decision_log import decisions, lifts, log
+from tidegate.stores.decision_log import decisions, lifts, log, replay_jobs
 from tidegate.stores.index import idempotency, results
 from tidegate.stores.objects import audit
 from tidegate.stores.rows import connections
@@ -189,21 +190,21 @@ def test_a_newer_database_is_not_migrated(path: Path) -> None:
 
 
 @contextmanager
-def before_the_derived_file(path: Path) -> Iterator[Any]:
-    """A new database as it was when what is derived lay within it."""
+def at_revision(path: Path, revision: str) -> Iterator[Any]:
+    """A new database as an earlier version made it."""
     connections.make_file(path)
     engine = connections.writing_engine(path)
     with engine.connect() as connection:
         config = configuration()
         config.attributes["connection"] = connection
-        command.upgrade(config, "0002")
+        command.upgrade(config, revision)
         yield connections.driver_connection(connection)
     engine.dispose()
 
 
 def test_what_was_derived_within_the_database_is_derived_again(path: Path) -> None:
     """Counts and keys are made of the log anew; the audit of a lift comes along."""
-    with before_the_derived_file(path) as driver:
+    with at_revision(path, "0002") as driver:
         lifted = lifts.entry(LIFT)
         audit_of_lift = orjson.dumps(
             ["ann", lifts.AUDIT_KIND, str(entity_id(1)), [{"policy": "p"}], "r-1"]
@@ -235,5 +236,29 @@ def test_what_was_derived_within_the_database_is_derived_again(path: Path) -> No
             assert [line.is_decision for line in log.scan(connection)] == [True, True, True, False]
             (audited,) = audit.page(connection, TENANT, 9)
         assert audited == lifted.audit
+    finally:
+        store.close()
+
+
+def test_the_draft_of_a_job_leaves_its_request(path: Path) -> None:
+    """A job of an earlier version has the same draft, and a request without it."""
+    job_id = decision_id(1)
+    request = {"since_ns": 1, "draft": b64encode(b"packed").decode()}
+    with at_revision(path, "0014") as driver:
+        driver.execute(
+            "INSERT INTO tenants VALUES (?, 'a', 'a', '{}', 1, 1, 1, 1, 0, 0)", [TENANT.bytes]
+        )
+        driver.execute(
+            "INSERT INTO replay_jobs (job_id, tenant_id, status, request, progress, actor,"
+            " revision, created_at_ns, updated_at_ns) VALUES (?, ?, 'done', ?, 0, 'ann', 1, 1, 1)",
+            [job_id.bytes, TENANT.bytes, orjson.dumps(request).decode()],
+        )
+    url = f"sqlite:///{path}"
+    migrate(url)
+    store = SqliteStore(url)
+    try:
+        with store.read() as connection:
+            assert replay_jobs.draft_of(connection, TENANT, job_id) == b"packed"
+            assert replay_jobs.find(connection, TENANT, job_id).request == {"since_ns": 1}
     finally:
         store.close()

@@ -119,6 +119,8 @@ async def run(
         service.watch(close_late_connections(server.server_state.connections))
         settle_interpreter()
         await server.serve(sockets=accepting(listening))
+        if owner is not None:
+            await owner.drain(settings.server.drain_seconds)
     finally:
         await service.stop()
         if owner is not None:

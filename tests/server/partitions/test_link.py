@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,89 @@ class ScriptedOwner(FrameProtocol):
         self.send(Kind.HELLO, self.run)
 
     def taken(self, kind: int, content: list[Any]) -> None:
-        if kind == Kind.CALLS:
+        if kind == Kind.REQUEST:
+            self.send(Kind.RECEIVE, content[1])
+        if kind == Kind.PING:
+            self.send(Kind.PONG)
+        if kind in (Kind.CALLS, Kind.REQUEST, Kind.GIVEN):
             self.into.put_nowait((self, content))
+
+    def answer(self, number: int, body: bytes) -> None:
+        """Answer a request."""
+        self.send(Kind.SENT, number, {"type": "http.response.start", "status": 200, "headers": []})
+        self.send(Kind.SENT, number, {"type": "http.response.body", "body": body})
+        self.send(Kind.ENDED, number)
+
+
+class Owners:
+    """Scripted owners on one path, and the link of a gateway to whichever is there."""
+
+    def __init__(self, place: Path) -> None:
+        self.taken: asyncio.Queue[tuple[ScriptedOwner, list[Any]]] = asyncio.Queue()
+        self._path = place / "owner.socket"
+        self._servers: list[asyncio.Server] = []
+        self.forwarding = Forwarding(self._send_calls)
+        self.forwarding.place(1, None)
+        self.link = Link(str(self._path), 1, self.forwarding)
+
+    def _send_calls(self, _: int, is_repeated: bool, columns: msgspec.Raw) -> None:
+        self.link.send_calls(is_repeated, columns)
+
+    async def serve(self, name: str) -> None:
+        """Have an owner of this name take the next connection."""
+        self._path.unlink(missing_ok=True)
+        loop = asyncio.get_running_loop()
+        made = lambda: ScriptedOwner(name, self.taken)  # noqa: E731 - a factory
+        self._servers.append(await loop.create_unix_server(made, str(self._path)))
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The link runs as long as the block, which has its time."""
+        running = asyncio.create_task(self.link.run())
+        try:
+            async with asyncio.timeout(SECONDS):
+                yield
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            for each in self._servers:
+                each.close()
+
+
+class Request:
+    """A request at the gateway, and its answer."""
+
+    def __init__(self, method: str, path: str, *parts: bytes, **headers: str) -> None:
+        self._parts = list(parts) or [b""]
+        self.scope: dict[str, Any] = {
+            "type": "http",
+            "method": method,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "headers": [
+                (name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()
+            ],
+            "client": None,
+            "server": None,
+        }
+        self.status, self.headers, self.body = 0, {}, b""
+
+    async def receive(self) -> dict[str, Any]:
+        """The next part of the body, and then nothing."""
+        if not self._parts:
+            await asyncio.get_running_loop().create_future()
+        part = self._parts.pop(0)
+        return {"type": "http.request", "body": part, "more_body": bool(self._parts)}
+
+    async def send(self, message: Any) -> None:
+        """Take a message of the answer."""
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], dict(message["headers"])
+        self.body += message.get("body", b"")
+
+    async def through(self, link: Link) -> None:
+        """Have the owner answer."""
+        await link.forward(self.scope, self.receive, self.send)
 
 
 def test_a_call_in_flight_at_a_death_is_asked_of_the_next_owner(tmp_path: Path) -> None:
@@ -47,28 +129,15 @@ def test_a_call_in_flight_at_a_death_is_asked_of_the_next_owner(tmp_path: Path) 
     its answer is the caller's."""
 
     async def run() -> None:
-        loop, path = asyncio.get_running_loop(), str(tmp_path / "owner.socket")
-        taken: asyncio.Queue[tuple[ScriptedOwner, list[Any]]] = asyncio.Queue()
-
-        async def serve(name: str) -> asyncio.Server:
-            Path(path).unlink(missing_ok=True)
-            return await loop.create_unix_server(lambda: ScriptedOwner(name, taken), path)
-
-        def send(_: int, is_repeated: bool, columns: msgspec.Raw) -> None:
-            link.send_calls(is_repeated, columns)
-
-        forwarding = Forwarding(send)
-        forwarding.place(1, None)
-        link = Link(path, 1, forwarding)
-        running = asyncio.create_task(link.run())
+        owners = Owners(tmp_path)
         (call,) = callers(1)
-        async with asyncio.timeout(SECONDS):
-            first = await serve("a")
-            forwarding.add(1, [call])
-            owner, asked = await taken.get()
-            second = await serve("b")
+        async with owners.running():
+            await owners.serve("a")
+            owners.forwarding.add(1, [call])
+            owner, asked = await owners.taken.get()
+            await owners.serve("b")
             owner.abort()
-            other, again = await taken.get()
+            other, again = await owners.taken.get()
             assert (asked[1], again[1]) == (False, True)
             assert (owner.run, other.run) == ("a", "b")
             assert again[2] == asked[2]
@@ -76,12 +145,108 @@ def test_a_call_in_flight_at_a_death_is_asked_of_the_next_owner(tmp_path: Path) 
             while call.text is None:
                 await asyncio.sleep(0.001)
         assert call.text == b"decided once"
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-        first.close()
-        second.close()
 
     asyncio.run(run())
+
+
+KEYED = {"idempotency_key": "key"}
+BATCH = "/api/v1/beacon/events"
+REPEATABLE = {
+    "batch": ("POST", BATCH, b"[1,", b"2]"),
+    "proxy": ("GET", "/authz"),
+    "read": ("GET", "/tenants"),
+    "keyed change": ("POST", "/api/v1/tenants", b"{}"),
+}
+NOT_REPEATABLE = {
+    "change": (("POST", "/api/v1/tenants", b"{}"), {}),
+    "change that takes no key": (("POST", "/api/v1/sync/events", b"{}"), KEYED),
+}
+
+
+@pytest.mark.parametrize("what", REPEATABLE)
+def test_a_request_in_flight_at_a_death_is_asked_of_the_next_owner(
+    tmp_path: Path, what: str
+) -> None:
+    """The next process gets the request under the same id, with the body that the first one had,
+    and its answer is the caller's."""
+    method, path, *parts = REPEATABLE[what]
+    asking = Request(method, path, *parts, **(KEYED if what == "keyed change" else {}))
+
+    async def run() -> None:
+        owners = Owners(tmp_path)
+        async with owners.running():
+            await owners.serve("a")
+            answering = asyncio.create_task(asking.through(owners.link))
+            owner, asked = await owners.taken.get()
+            _, given = await owners.taken.get()
+            await owners.serve("b")
+            owner.abort()
+            other, again = await owners.taken.get()
+            _, given_again = await owners.taken.get()
+            assert (owner.run, other.run) == ("a", "b")
+            assert (asked[3], again[3]) == (False, True)
+            assert (again[2], again[4]) == (asked[2], asked[4])
+            assert given_again[2] == given[2]
+            other.answer(again[1], b"once")
+            await answering
+        assert (asking.status, asking.body) == (200, b"once")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("what", NOT_REPEATABLE)
+def test_a_change_that_may_have_been_made_is_refused(tmp_path: Path, what: str) -> None:
+    """Where no kept answer names the change, nobody is asked again: the refusal says what to do."""
+    (method, path, *parts), headers = NOT_REPEATABLE[what]
+    asking = Request(method, path, *parts, **headers)
+
+    async def run() -> None:
+        owners = Owners(tmp_path)
+        async with owners.running():
+            await owners.serve("a")
+            answering = asyncio.create_task(asking.through(owners.link))
+            owner, _ = await owners.taken.get()
+            await owners.serve("b")
+            owner.abort()
+            await answering
+            read = Request("GET", "/tenants")
+            following = asyncio.create_task(read.through(owners.link))
+            other, next_ = await _next_request(owners)
+            assert other.run == "b"
+            assert next_[4]["method"] == "GET"
+            other.answer(next_[1], b"[]")
+            await following
+        problem = orjson.loads(asking.body)
+        assert (asking.status, problem["code"]) == (503, "not-ready")
+        assert "made or not" in problem["detail"]
+        assert asking.headers[b"retry-after"] == b"1"
+
+    asyncio.run(run())
+
+
+def test_an_owner_that_lives_is_asked_for_a_request_once(tmp_path: Path) -> None:
+    """Where the connection ends and the process does not, a batch may still be decided: it is
+    refused."""
+
+    async def run() -> None:
+        owners = Owners(tmp_path)
+        batch = Request("POST", BATCH, b"[]")
+        async with owners.running():
+            await owners.serve("a")
+            answering = asyncio.create_task(batch.through(owners.link))
+            owner, _ = await owners.taken.get()
+            owner.abort()
+            await answering
+        assert batch.status == 503
+
+    asyncio.run(run())
+
+
+async def _next_request(owners: Owners) -> tuple[ScriptedOwner, list[Any]]:
+    while True:
+        owner, content = await owners.taken.get()
+        if content[0] == Kind.REQUEST:
+            return owner, content
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +273,7 @@ class ScriptedGateway:
         """Outcomes of calls, by their place: an answer's bytes, or the status of a refusal."""
         count = len(ids)
         columns = [1, [PATH] * count, [key or self._key] * count, [None] * count]
-        body = msgspec.msgpack.encode([Kind.CALLS, is_repeated, [*columns, [EVENT] * count, ids]])
-        self._socket.sendall(framed(body))
+        self._send(Kind.CALLS, is_repeated, [*columns, [EVENT] * count, ids])
         found: dict[int, Any] = {}
         while len(found) < count:
             kind, *content = self._next()
@@ -120,8 +284,30 @@ class ScriptedGateway:
                 found[number] = answer if status == 200 else status
         return {number - 1: each for number, each in found.items()}
 
+    def ask_batch(self, is_repeated: bool, name: bytes, count: int) -> list[dict[str, Any]]:
+        """The items of the answer to a batch."""
+        number, body = 7, b"[%b]" % b",".join([EVENT] * count)
+        request = Request("POST", BATCH, body, content_type="application/json")
+        scope = {**request.scope, "path": BATCH, "scheme": "http"}
+        scope["headers"].append((b"x-service-api-key", self._key))
+        self._send(Kind.REQUEST, number, name, is_repeated, scope)
+        made = b""
+        while True:
+            kind, _, *content = self._next()
+            if kind == Kind.RECEIVE:
+                message = {"type": "http.request", "body": body, "more_body": False}
+                self._send(Kind.GIVEN, number, message)
+            elif kind == Kind.SENT:
+                made += content[0].get("body", b"")
+            elif kind == Kind.ENDED:
+                items: list[dict[str, Any]] = orjson.loads(made)
+                return items
+
     def close(self) -> None:
         self._socket.close()
+
+    def _send(self, *content: Any) -> None:
+        self._socket.sendall(framed(msgspec.msgpack.encode(content)))
 
     def _next(self) -> list[Any]:
         read: list[Any] = msgspec.msgpack.decode(self._read(int.from_bytes(self._read(4))))
@@ -156,6 +342,18 @@ def test_what_is_asked_again_is_decided_once(target: Target) -> None:
     assert gateway.ask(True, ids) == again
     found = [each.replace("-", "") for each in decisions(target)]
     assert sorted(each for each in found if each in named) == sorted(named)
+    gateway.close()
+
+
+def test_a_batch_that_is_asked_again_is_decided_once(target: Target) -> None:
+    """Each event of a batch has its id of the batch's, so the next owner knows what was decided."""
+    gateway, name = ScriptedGateway(target), uuid7().bytes
+    first = gateway.ask_batch(False, name, 3)
+    again = gateway.ask_batch(True, name, 5)
+    assert again[:3] == first
+    assert {each["status"] for each in again} == {200}
+    assert len({each["item_id"] for each in again}) == 5
+    assert gateway.ask_batch(True, name, 5) == again
     gateway.close()
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import attrs
 import httpx2
@@ -65,6 +66,23 @@ def _has_connection(process: int, port: int | None, remote: int) -> bool:
         if ports == (port, remote):
             return f"socket:[{rest[6]}]" in held
     return False
+
+
+def connected(place: SplitResult, process: int) -> socket.socket:
+    """A connection that one worker accepted.
+
+    Args:
+        place: the address of the service.
+        process: the worker.
+    """
+    for _ in range(MOST_TRIES):
+        made = socket.create_connection((place.hostname, place.port), timeout=90)
+        made.sendall(f"GET /healthz HTTP/1.1\r\nhost: {place.netloc}\r\n\r\n".encode())
+        assert made.recv(65_536).startswith(b"HTTP/1.1 200")
+        if _has_connection(process, place.port, made.getsockname()[1]):
+            return made
+        made.close()
+    raise AssertionError(f"process {process} accepts no connection")
 
 
 def owner_of(directory: Path, partition: int) -> int:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import threading
 import time
 import zlib
-from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -74,27 +73,27 @@ class Draft:
     """The time of a decision that the period means."""
 
     @classmethod
-    def of(cls, job: ReplayJob) -> Draft | None:
+    def of(cls, connection: Connection, job: ReplayJob) -> Draft | None:
         """The draft of a job; None of one of a version that did not keep it."""
-        request = job.request
-        if "draft" not in request:
+        kept = replay_jobs.draft_of(connection, job.tenant_id, job.job_id)
+        if kept is None:
             return None
+        request = job.request
         return cls(
             tenant_id=job.tenant_id,
-            document=zlib.decompress(b64decode(request["draft"])),
+            document=zlib.decompress(kept),
             from_ns=request["since_ns"],
             to_ns=request["until_ns"],
             clock=request["time"],
         )
 
-    def kept(self) -> dict[str, Any]:
-        """The members of the request of a job from which :meth:`of` makes the draft again."""
-        return {
-            "since_ns": self.from_ns,
-            "until_ns": self.to_ns,
-            "time": self.clock,
-            "draft": b64encode(zlib.compress(self.document)).decode(),
-        }
+    def period(self) -> dict[str, Any]:
+        """The members of the request of a job that :meth:`of` reads."""
+        return {"since_ns": self.from_ns, "until_ns": self.to_ns, "time": self.clock}
+
+    def packed(self) -> bytes:
+        """The document as a job keeps it."""
+        return zlib.compress(self.document)
 
     def counts(self, at_ns: int) -> bool:
         """Whether a decision of this time, by the clock of the period, is in it."""

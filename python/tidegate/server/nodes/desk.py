@@ -17,9 +17,7 @@ from uuid import UUID
 
 import attrs
 
-from tidegate.server.hot.batch import PATH as BATCH
 from tidegate.server.hot.given_id import GivenId, with_id
-from tidegate.server.hot.hot_path import ENDPOINTS
 from tidegate.server.logging import log
 from tidegate.server.nodes.messages import (
     Answered,
@@ -31,6 +29,7 @@ from tidegate.server.nodes.messages import (
     encode,
 )
 from tidegate.server.nodes.refusals import NOT_KNOWN, answered
+from tidegate.server.routing import again
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
 
 Reply: TypeAlias = Callable[[Outcomes], None]
 
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_HOT = frozenset({*(path.encode() for path in ENDPOINTS), BATCH.encode()})
-_AUTHZ = b"/authz"
 _UNAVAILABLE = 503
 _GRACE_SECONDS = 0.1
 """How long a close waits for what only reads, before it has that asked of the next owner."""
@@ -53,15 +49,16 @@ _FINISH_SECONDS = 5.0
 
 def is_hot(asked: Asked) -> bool:
     """Whether a request is decided on under the id of its gateway."""
-    path = asked.target.partition(b"?")[0]
-    if path == _AUTHZ or path.startswith(_AUTHZ + b"/"):
-        return True
-    return asked.method == "POST" and path in _HOT
+    return again.is_hot(asked.method, _path(asked))
 
 
 def is_repeatable(asked: Asked) -> bool:
     """Whether a request may be handed on again when nobody knows whether it was run."""
-    return asked.method in _SAFE or is_hot(asked)
+    return again.is_repeatable(asked.method, _path(asked), asked.headers)
+
+
+def _path(asked: Asked) -> str:
+    return asked.target.partition(b"?")[0].decode("latin-1")
 
 
 @attrs.define(eq=False)
@@ -110,7 +107,7 @@ class Desk:
         self._tell()
         await self._wait(_GRACE_SECONDS)
         for flight in list(self._flights.values()):
-            if flight.asked.method in _SAFE and flight.task is not None:
+            if again.is_safe(flight.asked.method) and flight.task is not None:
                 flight.task.cancel()
         await self._wait(_FINISH_SECONDS)
         for flight in list(self._flights.values()):

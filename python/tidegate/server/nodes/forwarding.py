@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 import attrs
+import msgspec
 from uuid_utils import uuid7
 
 from tidegate.cluster.gateway import Bounds, Gateway
@@ -30,6 +31,7 @@ from tidegate.server.nodes.messages import (
     encode,
 )
 from tidegate.server.nodes.refusals import NOT_KNOWN, answered
+from tidegate.server.sync.application import without_waiting
 from tidegate.setting_bounds import split_address
 
 if TYPE_CHECKING:
@@ -99,6 +101,8 @@ class Forwarding:
         self._term = 0
         self._is_owner_open = False
         self._connecting: asyncio.Task[None] | None = None
+        self._is_stopping = False
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def can_reach_owner(self) -> bool:
@@ -131,6 +135,8 @@ class Forwarding:
 
     async def ask(self, asked: Asked) -> Answered:
         """The owner's answer to a request, or a refusal when there is none in time."""
+        if self._is_stopping:
+            asked = _at_once(asked) or asked
         gateway = self._hot if is_hot(asked) else self._others
         call = gateway.call(str(self.partition), None, encode(asked), time.monotonic())
         if isinstance(call, Refusal):
@@ -140,6 +146,23 @@ class Forwarding:
         self._schedule()
         # The decision is made whether its caller waits or not.
         return await asyncio.shield(waiting.answer)
+
+    def answer_now(self) -> None:
+        """Answer every call that waits for a change, and have no other wait: the server stops.
+
+        The owner is asked once more, without a wait; its answer is the caller's.
+        """
+        self._is_stopping = True
+        for waiting in list(self._waiting.values()):
+            asked = _at_once(waiting.asked)
+            if asked is not None:
+                self._tasks.add(task := asyncio.create_task(self._answer_as(waiting, asked)))
+                task.add_done_callback(self._tasks.discard)
+
+    async def _answer_as(self, waiting: _Waiting, asked: Asked) -> None:
+        answer = await self.ask(asked)
+        if not waiting.answer.done():
+            waiting.answer.set_result(answer)
 
     def tick(self, now: float) -> None:
         """Do what is due; called each ``TICK_SECONDS``.
@@ -309,3 +332,9 @@ class Forwarding:
         for gateway in self._gateways.values():
             gateway.lost(link.peer, now)
         self._schedule()
+
+
+def _at_once(asked: Asked) -> Asked | None:
+    """A request for changes as one that does not wait; None for any other request."""
+    target = without_waiting(asked.target)
+    return None if target is None else msgspec.structs.replace(asked, target=target)

@@ -53,8 +53,14 @@ _LOCAL_SECONDS = 2.0
 class _NodeServer(Server):
     """The server of a node, which hands its duties over before it stops."""
 
-    def __init__(self, config: Any, started: Callable[[], None], stop: Callable[[], None]) -> None:
-        super().__init__(config, started)
+    def __init__(
+        self,
+        config: Any,
+        started: Callable[[], None],
+        stopping: Callable[[], None],
+        stop: Callable[[], None],
+    ) -> None:
+        super().__init__(config, started, stopping)
         self._stop = stop
         self._is_asked = False
 
@@ -124,7 +130,9 @@ class _Node:
         Protocol.bounds = bounds_of(settings.server)
         application = NodeApplication(self._forwardings, self._whose)
         config = configuration(settings.server, application)
-        self._server = _NodeServer(config, lambda: started(base_url), self._begin_stop)
+        self._server = _NodeServer(
+            config, lambda: started(base_url), self._answer_now, self._begin_stop
+        )
         settle_interpreter()
         tasks = [
             asyncio.create_task(work)
@@ -190,6 +198,11 @@ class _Node:
             now = time.monotonic()
             for each in self._forwardings.values():
                 each.tick(now)
+
+    def _answer_now(self) -> None:
+        """Answer calls that wait for a change: the server stops."""
+        for each in self._forwardings.values():
+            each.answer_now()
 
     # Partitions
 

@@ -10,6 +10,7 @@ from tidegate.server.hot.hot_path import problem_answer
 from tidegate.server.http.headers import given_request_id
 from tidegate.server.http.problems import Problem
 from tidegate.server.nodes.messages import Answered
+from tidegate.server.routing import again
 
 if TYPE_CHECKING:
     from tidegate.server.nodes.messages import Asked
@@ -21,10 +22,7 @@ _DETAILS = {
     "no-owner": ("not-ready", "no node decides at the moment"),
     "unanswered": ("not-ready", "the node that decides does not answer"),
     "internal-error": ("internal-error", ""),
-    NOT_KNOWN: (
-        "not-ready",
-        "the node that was asked ended before it answered, so the change was made or not: read it",
-    ),
+    NOT_KNOWN: ("not-ready", again.NOT_KNOWN),
 }
 
 

@@ -12,7 +12,8 @@ CALLS    the owner    whether an owner before this one was asked; number of the 
                       of one turn
 DECIDED  the gateway  numbers of calls, and the answer of the decision of each
 ANSWERED the gateway  number of a call, and its answer: status, headers, body, media type
-REQUEST  the owner    number, and the ASGI scope of a request
+REQUEST  the owner    number, id, whether an owner before this one was asked, and the ASGI scope of
+                      a request; what is decided of it is decided under the id
 RECEIVE  the gateway  number: the owner wants the next message of the caller
 GIVEN    the owner    number, and that message
 SENT     the gateway  number, and a message to the caller

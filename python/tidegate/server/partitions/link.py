@@ -1,14 +1,16 @@
 """A gateway's connection to the owner of another partition.
 
 Hot calls go through ``forwarding.py``, which asks the next owner where one dies.  Other requests
-wait while there is no owner, for a few seconds.  One that was sent when the connection ended is
-refused: nobody knows what became of it, as when one process dies.
+wait while there is no owner, for a few seconds.  One that was sent when its owner died is sent to
+the next owner too, if it may be run again: batches under the ids that they had, reads, and changes
+with an idempotency key.  Any other change is refused: nobody knows what became of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,15 +20,17 @@ from tidegate.server.hot.hot_path import problem_answer
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.exchange import respond
 from tidegate.server.http.headers import given_request_id
+from tidegate.server.http.problems import Problem
 from tidegate.server.http.request import path_as_written
 from tidegate.server.logging import log
-from tidegate.server.partitions.forwarding import MOST_BYTES, away
+from tidegate.server.partitions.forwarding import MOST_BYTES, SOON, away
 from tidegate.server.partitions.frames import FrameProtocol, Kind, frame
+from tidegate.server.routing import again
 
 if TYPE_CHECKING:
     import msgspec
 
-    from tidegate.server.http.exchange import Receive, Scope, Send
+    from tidegate.server.http.exchange import Message, Receive, Scope, Send
     from tidegate.server.partitions.forwarding import Forwarding
     from tidegate.server.turns.call import HotCall
 
@@ -51,14 +55,36 @@ _SCOPE = (
 )
 
 
+class _Event(Enum):
+    """What becomes of a request, beside the frames of its owner."""
+
+    LOST = "the connection to the owner ended"
+    OVER = "no owner is waited for any more"
+
+
 @attrs.define(eq=False)
 class _Request:
-    """A request of the control plane that is under way at the owner."""
+    """A request of the control plane, or a batch, that is under way at the owner."""
 
+    number: int
+    scope: Scope
     receive: Receive
     send: Send
-    messages: asyncio.Queue[tuple[int, Any]] = attrs.field(factory=asyncio.Queue)
+    is_repeatable: bool
+    """Whether the next owner is asked where this one dies."""
+    id: bytes = attrs.field(factory=lambda: uuid7().bytes)
+    """What is decided of it is decided under this id."""
+    events: asyncio.Queue[tuple[Kind | _Event, Any]] = attrs.field(factory=asyncio.Queue)
+    asked_of: str | None = None
+    """The run of the owner that was asked last."""
+    is_with_owner: bool = False
     is_started: bool = False
+    given: list[Message | None] = attrs.field(factory=list)
+    """What came of the caller, kept for the next owner; None for what is not kept."""
+    place: int = 0
+    """Of the message that the owner wants next."""
+    turn: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+    """One message of the caller is awaited at a time."""
 
 
 class Link:
@@ -78,6 +104,8 @@ class Link:
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._number = 0
+        self._run = ""
+        self._kept_bytes = 0
         self._requests: dict[int, _Request] = {}
         self._asked: dict[int, asyncio.Future[Any]] = {}
         self._heard = time.monotonic()
@@ -91,17 +119,21 @@ class Link:
     async def forward(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Have the owner answer a request."""
         if self._is_full():
-            await respond(send, _refusal(scope))
+            await respond(send, _refusal(scope, away()))
             return
         self._note_use()
         self._number += 1
         number = self._number
-        request = self._requests[number] = _Request(receive, send)
-        self._send(frame(Kind.REQUEST, number, {name: scope.get(name) for name in _SCOPE}))
+        path = path_as_written(scope)
+        is_repeatable = again.is_repeatable(scope["method"], path, scope["headers"])
+        request = _Request(number, scope, receive, send, is_repeatable)
+        self._requests[number] = request
         try:
-            await self._serve(number, request, scope)
+            self._hand_over(request)
+            await self._serve(request)
         finally:
             del self._requests[number]
+            self._kept_bytes -= sum(_size(each) for each in request.given)
 
     async def ask(self, what: str) -> Any:
         """Ask the owner; its reply.
@@ -187,10 +219,14 @@ class Link:
             run: names its process.
         """
         self._heard = time.monotonic()
+        self._run = run
         self._forwarding.place(self.partition, run)
         waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
         if waiting:
             self._send(b"".join(waiting))
+        for request in self._requests.values():
+            if not request.is_with_owner:
+                self._hand_over(request)
 
     def lost(self, connection: _Connection) -> None:
         """The connection ended; what waits for an owner goes on waiting."""
@@ -199,13 +235,16 @@ class Link:
         self._open = None
         if connection.is_greeted:
             self._forwarding.place(self.partition, None)
-            self._fail()
+            self._end(_Event.LOST)
 
     def _fail(self) -> None:
         """Refuse all requests that are under way."""
         self._waiting, self._waiting_bytes = [], 0
-        for request in list(self._requests.values()):
-            request.messages.put_nowait((Kind.ENDED, None))
+        self._end(_Event.OVER)
+
+    def _end(self, event: _Event) -> None:
+        for request in self._requests.values():
+            request.events.put_nowait((event, self._run))
         for reply in list(self._asked.values()):
             if not reply.done():
                 reply.set_exception(away())
@@ -224,24 +263,49 @@ class Link:
         elif kind in (Kind.RECEIVE, Kind.SENT, Kind.ENDED):
             request = self._requests.get(content[1])
             if request is not None:
-                request.messages.put_nowait((kind, content[2] if kind == Kind.SENT else None))
+                message = content[2] if kind == Kind.SENT else None
+                request.events.put_nowait((Kind(kind), message))
         elif kind == Kind.TOLD:
             reply = self._asked.get(content[1])
             if reply is not None and not reply.done():
                 reply.set_result(content[2])
 
-    async def _serve(self, number: int, request: _Request, scope: Scope) -> None:
+    # One request
+
+    def _hand_over(self, request: _Request) -> None:
+        """Send a request to the owner, if there is one; else it is sent to the next that greets."""
+        if not self.is_up:
+            return
+        if request.asked_of == self._run:
+            # The connection ended, and not the owner: nobody knows what it does.
+            request.events.put_nowait((_Event.OVER, None))
+            return
+        is_repeated, request.asked_of = request.asked_of is not None, self._run
+        request.is_with_owner, request.place = True, 0
+        scope = {name: request.scope.get(name) for name in _SCOPE}
+        self._send(frame(Kind.REQUEST, request.number, request.id, is_repeated, scope))
+
+    async def _serve(self, request: _Request) -> None:
         """Pass messages between caller and owner, until the request is answered."""
         giving: set[asyncio.Task[None]] = set()
         is_whole = False
         try:
             while True:
-                kind, message = await request.messages.get()
-                if kind == Kind.ENDED:
+                kind, message = await request.events.get()
+                if kind in (Kind.ENDED, _Event.OVER):
                     break
-                if kind == Kind.RECEIVE:
+                if kind is _Event.LOST:
+                    if not request.is_with_owner or message != request.asked_of:
+                        continue
+                    if request.is_started or not request.is_repeatable:
+                        break
+                    request.is_with_owner = False
+                    self._hand_over(request)
+                    continue
+                if kind is Kind.RECEIVE:
                     # The owner may answer while it waits for the caller.
-                    task = asyncio.create_task(self._give(number, request.receive))
+                    task = asyncio.create_task(self._give(request, request.place))
+                    request.place += 1
                     giving.add(task)
                     task.add_done_callback(giving.discard)
                     continue
@@ -254,13 +318,25 @@ class Link:
             for task in giving:
                 task.cancel()
         if not request.is_started:
-            await respond(request.send, _refusal(scope))
+            await respond(request.send, _refusal(request.scope, _unanswered(request)))
         elif not is_whole:
             raise ConnectionError("the owner ended before its answer was whole")
 
-    async def _give(self, number: int, receive: Receive) -> None:
-        message = await receive()
-        self._send(frame(Kind.GIVEN, number, dict(message)))
+    async def _give(self, request: _Request, place: int) -> None:
+        """Send the owner a message of the caller."""
+        owner = request.asked_of
+        async with request.turn:
+            while len(request.given) <= place:
+                request.given.append(await request.receive())
+                self._kept_bytes += _size(request.given[-1])
+            message = request.given[place]
+            if self._kept_bytes > MOST_BYTES:
+                request.is_repeatable = False
+            if not request.is_repeatable:
+                self._kept_bytes -= _size(message)
+                request.given[place] = None
+        if request.is_with_owner and request.asked_of == owner and message is not None:
+            self._send(frame(Kind.GIVEN, request.number, dict(message)))
 
 
 class _Connection(FrameProtocol):
@@ -293,6 +369,17 @@ def _pass_on(call: HotCall, made: Answer) -> None:
         log.exception("an answer could not be given")
 
 
-def _refusal(scope: Scope) -> Answer:
+def _size(message: Message | None) -> int:
+    return 0 if message is None else len(message.get("body", b""))
+
+
+def _unanswered(request: _Request) -> Problem:
+    """Why a request has no answer."""
+    if request.asked_of is None or request.is_repeatable:
+        return away()
+    return Problem("not-ready", again.NOT_KNOWN, headers=SOON)
+
+
+def _refusal(scope: Scope, problem: Problem) -> Answer:
     request_id = given_request_id(scope["headers"]) or str(uuid7())
-    return problem_answer(away(), path_as_written(scope), request_id)
+    return problem_answer(problem, path_as_written(scope), request_id)

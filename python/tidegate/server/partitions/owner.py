@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from uuid_utils import uuid7
 
+from tidegate.server.hot.given_id import GivenId, with_id
 from tidegate.server.hot.hot_path import ENDPOINTS, HotPath, finished
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.headers import REQUEST_ID_HEADER
@@ -51,6 +52,12 @@ class Owner:
         self._server = await loop.create_unix_server(
             lambda: _Connection(self, self._connections), sock=listening
         )
+
+    async def drain(self, seconds: float) -> None:
+        """Wait a while for requests of other workers that are under way."""
+        tasks = [task for each in self._connections for task in each.tasks.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
 
     async def stop(self) -> None:
         """Take none any more, and end those that are there; what is under way is answered."""
@@ -107,7 +114,8 @@ class _Connection(FrameProtocol):
         self._numbers: list[int] = []
         self._bodies: list[bytes] = []
         self._loop = asyncio.get_running_loop()
-        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self.tasks: dict[int, asyncio.Task[None]] = {}
+        """Requests under way, by number."""
         self._given: dict[int, asyncio.Queue[Any]] = {}
         self._beside: set[asyncio.Task[None]] = set()
 
@@ -124,7 +132,7 @@ class _Connection(FrameProtocol):
 
     async def finish(self) -> None:
         """End the requests and the connection."""
-        for task in list(self._tasks.values()):
+        for task in list(self.tasks.values()):
             task.cancel()
         self._flush()
         if self.transport is not None:
@@ -134,7 +142,7 @@ class _Connection(FrameProtocol):
         if kind == Kind.CALLS:
             self._take(content[1], content[2])
         elif kind == Kind.REQUEST:
-            self._begin(content[1], content[2])
+            self._begin(content[1], GivenId(content[2], content[3]), content[4])
         elif kind == Kind.GIVEN:
             messages = self._given.get(content[1])
             if messages is not None:
@@ -213,14 +221,14 @@ class _Connection(FrameProtocol):
             reply = None
         self.send(Kind.TOLD, number, reply)
 
-    def _begin(self, number: int, scope: dict[str, Any]) -> None:
+    def _begin(self, number: int, given: GivenId, scope: dict[str, Any]) -> None:
         scope["asgi"] = {"version": "3.0", "spec_version": "2.3"}
         scope["headers"] = [(name, value) for name, value in scope["headers"]]
         for name in ("client", "server"):
             if scope[name] is not None:
                 scope[name] = tuple(scope[name])
         self._given[number] = asyncio.Queue()
-        self._tasks[number] = self._loop.create_task(self._answer(number, scope))
+        self.tasks[number] = self._loop.create_task(self._answer(number, with_id(scope, given)))
 
     async def _answer(self, number: int, scope: dict[str, Any]) -> None:
         messages = self._given[number]
@@ -240,4 +248,4 @@ class _Connection(FrameProtocol):
             log.exception("a forwarded request failed", path=scope["path"])
         finally:
             self.send(Kind.ENDED, number)
-            del self._given[number], self._tasks[number]
+            del self._given[number], self.tasks[number]

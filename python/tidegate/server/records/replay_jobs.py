@@ -61,7 +61,7 @@ def create(call: Call) -> Answer:
         result=Outcomes(0).result(evictions=0) if is_empty else None,
         finished_at_ns=call.now if is_empty else None,
         request={
-            **draft.kept(),
+            **draft.period(),
             "policy_id": None if body.policy_id is None else str(body.policy_id),
             "total": sum(each.count for each in parts),
         },
@@ -70,18 +70,22 @@ def create(call: Call) -> Answer:
         updated_at_ns=call.now,
     )
     answer = Answer(body=_answer(job), location=f"{call.path}/{job.job_id}")
-    call.write(partial(_create, call, job, call.kept(answer)))
+    call.write(partial(_create, call, job, draft.packed(), call.kept(answer)))
     if not is_empty:
         call.app.replays.submit(job.job_id, draft)
     return answer
 
 
 def _create(
-    call: Call, job: replay_jobs.ReplayJob, kept: KeptAnswer | None, connection: Connection
+    call: Call,
+    job: replay_jobs.ReplayJob,
+    draft: bytes,
+    kept: KeptAnswer | None,
+    connection: Connection,
 ) -> None:
     if replay_jobs.is_busy(connection, job.tenant_id):
         raise ConflictError("the tenant has a replay job that waits or runs; cancel it first")
-    replay_jobs.create(connection, job)
+    replay_jobs.create(connection, job, draft)
     call.audit(connection, "create", _KIND, job.job_id, after=wire.audited(_answer(job)))
     if kept is not None:
         kept_answers.keep(connection, kept)

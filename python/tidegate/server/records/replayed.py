@@ -44,7 +44,7 @@ def explain(call: Call) -> Answer:
             connection, call.tenant_id, job_id, limit=1, decision_id=decision_id
         )
         found, logged = find(connection, call.tenant_id, decision_id)
-        draft = Draft.of(job)
+        draft = Draft.of(connection, job)
         explanation, ran, because = None, 0, ["the draft of an older job is not kept: run it again"]
         if draft is not None:
             key = call.app.keys.redaction_of(call.tenant_id)

@@ -159,9 +159,22 @@ _ROUTES: dict[str, tuple[str, Callable[..., Any]]] = {
     f"{PREFIX}ack": ("POST", SyncApplication.ack),
     f"{PREFIX}events": ("POST", SyncApplication.events),
 }
+_CHANGES = f"{PREFIX}changes".encode()
 _DATA_HEADERS = tuple(
     (name.lower().encode(), value.encode()) for name, value in DATA_HEADERS.items()
 )
+
+
+def without_waiting(target: bytes) -> bytes | None:
+    """The target of a call for changes that does not wait for any; None where no call waits.
+
+    Args:
+        target: path and query of a request.
+    """
+    path, _, query = target.partition(b"?")
+    kept = [each for each in query.split(b"&") if not each.startswith(b"wait=")]
+    asked = b"&".join(kept)
+    return path + b"?" + asked if path == _CHANGES and asked != query else None
 
 
 def _sent(scope: Scope, signed: Signed) -> Answer:

@@ -53,13 +53,23 @@ class Difference:
     replayed: Mapping[str, Any]
 
 
-def create(connection: Connection, job: ReplayJob) -> None:
-    """Add a job.
+def create(connection: Connection, job: ReplayJob, draft: bytes | None = None) -> None:
+    """Add a job, and its draft in whatever form the caller keeps it.
 
     Raises:
         NotFoundError: there is no such tenant.
     """
-    records.add(connection, replay_jobs, job)
+    row = attrs.asdict(job, recurse=False)
+    connection.execute(insert(replay_jobs).values(**row, draft=draft))
+
+
+def draft_of(connection: Connection, tenant_id: UUID, job_id: UUID) -> bytes | None:
+    """The draft of a job, which nothing else here reads: it may have megabytes."""
+    return connection.execute(
+        select(replay_jobs.c.draft).where(
+            replay_jobs.c.tenant_id == tenant_id, replay_jobs.c.job_id == job_id
+        )
+    ).scalar()
 
 
 def find(connection: Connection, tenant_id: UUID, job_id: UUID) -> ReplayJob:
@@ -77,7 +87,7 @@ def page(
 ) -> list[ReplayJob]:
     """Jobs of a tenant, the newest first, those before one."""
     query = (
-        select(replay_jobs)
+        records.of(ReplayJob, replay_jobs)
         .where(replay_jobs.c.tenant_id == tenant_id)
         .order_by(replay_jobs.c.job_id.desc())
         .limit(limit)

@@ -21,7 +21,7 @@ from tidegate.stores.rows.tables import metadata, partitions, store_identity, st
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0014"
+HEAD = "0015"
 """The newest revision; they are numbered without a gap."""
 VERSION_TABLE = "schema_version"
 

@@ -36,16 +36,19 @@ _DEFAULTS = {
     "connect_timeout": "10",
     "application_name": "tidegate",
     "target_session_attrs": "read-write",
-    # Both sides notice within seconds that the other machine is gone.
+    # Each side notices within seconds that the other machine is gone: this is the client's.
     "keepalives_idle": "3",
     "keepalives_interval": "1",
     "keepalives_count": "3",
 }
-_SESSION = (
-    "SET tcp_keepalives_idle = 3",
-    "SET tcp_keepalives_interval = 1",
-    "SET tcp_keepalives_count = 3",
-)
+_SESSION = """
+SET tcp_keepalives_idle = 3;
+SET tcp_keepalives_interval = 1;
+SET tcp_keepalives_count = 3;
+SET tcp_user_timeout = 6000
+"""
+"""The server's side: it holds the locks of a session until it notices. Probes begin when nothing is
+on its way; the last setting bounds how long something may be."""
 
 
 def shown(url: str) -> str:
@@ -85,6 +88,11 @@ def connect(url: str, **parameters: str) -> psycopg.Connection[Any]:
     """
     wanted = {**_DEFAULTS, **psycopg.conninfo.conninfo_to_dict(url), **parameters}
     connection = psycopg.connect(psycopg.conninfo.make_conninfo("", **wanted), autocommit=True)
+    try:
+        connection.execute(_SESSION)
+    except BaseException:
+        connection.close()
+        raise
     connection.adapters.register_loader("numeric", _Number)
     return connection
 
@@ -122,19 +130,24 @@ def writing_engine(url: str, partition: int = 0) -> Engine:
         partition: whose log the connections see; everything else is the same for all.
     """
     lock = f"SELECT pg_advisory_xact_lock({LOCKS}, {WRITE_LOCK})"
-    return _engine(url, ("BEGIN", lock), _SESSION, partition, poolclass=NullPool)
+    return _engine(url, ("BEGIN", lock), partition, poolclass=NullPool)
 
 
 def deriving_engine(url: str, partition: int = 0) -> Engine:
     """The engine of the connection that derives: what is lost of its commits is derived again."""
-    session = (*_SESSION, "SET synchronous_commit = off")
-    return _engine(url, ("BEGIN",), session, partition, poolclass=NullPool)
+    engine = _engine(url, ("BEGIN",), partition, poolclass=NullPool)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.execute("SET synchronous_commit = off")
+
+    return engine
 
 
 def looking_engine(url: str) -> Engine:
     """The engine of one connection that reads."""
     begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-    return _engine(url, (begin,), _SESSION, poolclass=NullPool)
+    return _engine(url, (begin,), poolclass=NullPool)
 
 
 def reading_engine(url: str, partition: int = 0) -> Engine:
@@ -142,7 +155,6 @@ def reading_engine(url: str, partition: int = 0) -> Engine:
     return _engine(
         url,
         ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",),
-        _SESSION,
         partition,
         poolclass=QueuePool,
         pool_size=READERS,
@@ -161,13 +173,9 @@ def _search_path(partition: int) -> str:
     return f"SELECT set_config('search_path', concat_ws(', ', {', '.join(path)}), false)"
 
 
-def _engine(
-    url: str,
-    begin: tuple[str, ...],
-    session: tuple[str, ...],
-    partition: int = 0,
-    **pool: Any,
-) -> Engine:
+def _engine(url: str, begin: tuple[str, ...], partition: int = 0, **pool: Any) -> Engine:
+    path = _search_path(partition)
+
     def opened() -> psycopg.Connection[Any]:
         try:
             return connect(url)
@@ -179,8 +187,7 @@ def _engine(
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
-        for statement in (*session, _search_path(partition)):
-            connection.execute(statement)
+        connection.execute(path)
 
     @event.listens_for(engine, "begin")
     def begin_transaction(connection: Connection) -> None:
@@ -189,6 +196,8 @@ def _engine(
             for statement in begin:
                 driver.execute(statement)
         except psycopg.Error as error:
+            if driver.broken:
+                connection.invalidate(error)  # Nobody tries to roll it back.
             raise DBAPIError.instance(begin[0], None, error, psycopg.Error) from error
 
     return engine

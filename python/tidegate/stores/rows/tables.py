@@ -392,6 +392,8 @@ replay_jobs = Table(
     Column("started_at_ns", BigInteger),
     Column("finished_at_ns", BigInteger),
     *_versioned(),
+    # The last one: a row is read without it.
+    Column("draft", LargeBinary),
     Index(None, "tenant_id", "job_id"),
 )
 

@@ -367,7 +367,7 @@ class RecordContract(StorePlaces):
                 created_at_ns=START_NS,
                 updated_at_ns=START_NS,
             )
-            done(shop.write(lambda c: replay_jobs.create(c, new)))  # noqa: B023
+            done(shop.write(lambda c: replay_jobs.create(c, new, b"a draft")))  # noqa: B023
         place = (TENANT, numbered(1))
         started = done(shop.write(lambda c: replay_jobs.start(c, *place, LATER_NS)))
         assert (started.status, started.started_at_ns) == ("running", LATER_NS)
@@ -399,6 +399,8 @@ class RecordContract(StorePlaces):
             listed = replay_jobs.page(connection, TENANT, 9)
             assert [each.job_id for each in listed] == [numbered(2), numbered(1)]
             assert replay_jobs.page(connection, TENANT, 9, before=numbered(2)) == listed[1:]
+            assert replay_jobs.draft_of(connection, *place) == b"a draft"
+            assert replay_jobs.draft_of(connection, OTHER_TENANT, numbered(1)) is None
             with pytest.raises(NotFoundError):
                 replay_jobs.differences(connection, OTHER_TENANT, numbered(1), 3)
 
