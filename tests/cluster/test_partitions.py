@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
 import orjson
+import psycopg
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -31,6 +34,12 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
     while not is_so():
         assert time.monotonic() < until, what
         time.sleep(0.05)
+
+
+def told_of(node: Node, event: str, partition: int) -> list[dict[str, Any]]:
+    """Lines of a node's log about a partition."""
+    told = [orjson.loads(line) for line in node.log.read_bytes().splitlines()]
+    return [each for each in told if (each["event"], each.get("partition")) == (event, partition)]
 
 
 class World:
@@ -94,6 +103,35 @@ def second_tenant(base_url: str, token: str) -> Demo:
     return Demo(base_url, tenant_id, key, "", token)
 
 
+@contextmanager
+def changing(world: World, node: Node) -> Iterator[list[httpx.Response]]:
+    """Ask a node, while the block runs, what cannot be asked twice, of the first partition."""
+    answers: list[httpx.Response] = []
+    over = threading.Event()
+    demo = world.tenants[0]
+
+    def ask() -> None:
+        path = f"/api/v1/tenants/{demo.tenant_id}/expressions/check"
+        headers = {"authorization": f"Bearer {demo.owner_token}"}
+        body = {"expression": "1 == 1"}
+        answers.append(httpx.post(f"{node.base_url}{path}", json=body, headers=headers, timeout=30))
+
+    def ask_on() -> None:
+        while not over.is_set():
+            ask()
+
+    threads = [threading.Thread(target=ask_on) for _ in range(4)]
+    for each in threads:
+        each.start()
+    try:
+        yield answers
+    finally:
+        over.set()
+        for each in threads:
+            each.join(60)
+    ask()
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Two nodes and two partitions; each test leaves a node with one of them."""
@@ -154,6 +192,23 @@ def test_what_a_command_says_of_partitions(world: World) -> None:
     )
 
 
+def test_the_logs_of_all_partitions_are_verified(world: World) -> None:
+    """A line of the second partition that was changed is found, and is well once it is put back."""
+    for number in range(2):
+        assert world.decide(number, world.made.nodes["a"]).status_code == 200
+    directory = world.made.nodes["a"].directory
+    arguments = ["verify", "--store-url", world.made.url, "--store-directory", str(directory)]
+    well = CliRunner().invoke(tidegate, arguments)
+    assert well.exit_code == 0, well.output
+    row = "WHERE first_seq = (SELECT max(first_seq) FROM partition_1.decision_log)"
+    with psycopg.connect(world.made.url, autocommit=True) as connection:
+        flip = f"UPDATE partition_1.decision_log SET checksum = ~ checksum {row}"
+        connection.execute(flip)
+        assert CliRunner().invoke(tidegate, arguments).exit_code == 1
+        connection.execute(flip)
+    assert CliRunner().invoke(tidegate, arguments).exit_code == 0
+
+
 def test_one_process_alone_is_refused(world: World, tmp_path: Path) -> None:
     """A service without a name would leave all but the first partition to nobody."""
     databases = world.made.databases
@@ -170,43 +225,40 @@ def test_a_death_leaves_the_other_partition_alone(world: World) -> None:
     """Its tenant is answered by the node that goes on, which takes the dead one's over, with the
     answers that were given; and a node that comes back gets its share again."""
     made = world.made
-    dead, alive = made.owner(0), made.owner(1)
-    first = world.decide(0, alive, idempotency_key="before the death")
+    dead, alive = made.owner(1), made.owner(0)
+    first = world.decide(1, alive, idempotency_key="before the death")
     assert first.status_code == 200
-    dead.kill()
-    others = 0
-    while made.owner(0) is dead or world.decide(0, alive).status_code != 200:
-        assert world.decide(1, alive).status_code == 200
-        others += 1
-    assert others
-    again = world.decide(0, alive, idempotency_key="before the death")
+    before = len(told_of(alive, "this node is no owner", 0))
+    with calling(made, alive, 2) as calls:
+        dead.kill()
+        wait_until(lambda: made.owner(1) is alive, "nobody takes over")
+        wait_until(lambda: world.decide(1, alive).status_code == 200, "nobody decides")
+    assert {answer.status_code for answer, _ in calls.answers} == {200}
+    again = world.decide(1, alive, idempotency_key="before the death")
     assert again.content == first.content
     assert again.headers["idempotency-replayed"] == "true"
-    told = [orjson.loads(line) for line in alive.log.read_bytes().splitlines()]
-    terms = [
-        each
-        for each in told
-        if each["event"] == "this node is the owner" and each["partition"] == 0
-    ]
-    assert terms[-1]["followed"]
-    ends = [each for each in told if each["event"] == "this node is no owner"]
-    assert 1 not in [each["partition"] for each in ends]
+    assert told_of(alive, "this node is the owner", 1)[-1]["followed"]
+    assert len(told_of(alive, "this node is no owner", 0)) == before
     dead.start()
     world.settle()
-    assert world.decide(0, dead, idempotency_key="before the death").content == first.content
+    assert world.decide(1, dead, idempotency_key="before the death").content == first.content
 
 
 def test_partitions_change_places_while_callers_go_on(world: World) -> None:
-    """Who is moved to a node is followed by another one the other way, and nobody is refused."""
+    """Who is moved to a node is followed by another one the other way; a call gets its answer, and
+    nobody is told that a change was made or not."""
     made = world.made
     target = made.owner(1)
-    with calling(made, target, 2) as calls:
+    with calling(made, target, 2) as calls, changing(world, target) as changes:
         arguments = ["cluster", "move", target.name, "--partition", "0", "--store-url", made.url]
         moved = CliRunner().invoke(tidegate, arguments)
         assert moved.exit_code == 0, moved.output + str(moved.exception)
         world.settle()
     calls.require_hold()
     assert made.owner(0) is target
+    assert changes[0].status_code == changes[-1].status_code == 200
+    for each in changes:
+        assert each.status_code == 200 or "no node decides" in each.text, each.text
 
 
 def test_a_drained_node_hands_over_all_of_its_partitions(world: World) -> None:

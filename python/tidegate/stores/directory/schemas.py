@@ -16,6 +16,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.schema import CreateSchema
 
 from tidegate.stores.directory.partitions import LOG_TABLES, spools
+from tidegate.stores.index import derived
 from tidegate.stores.rows import tables
 from tidegate.stores.rows.counters import CHANGES, LOG_ID, PRUNED_SEQ, RECOVERIES
 from tidegate.stores.rows.errors import translated
@@ -80,7 +81,12 @@ def _make(connection: Connection, number: int) -> None:
     made = MetaData(naming_convention=tables.metadata.naming_convention)
     meta, *_ = [each.to_metadata(made, schema=schema) for each in (*LOG_TABLES, spools)]
     made.create_all(connection, checkfirst=False)
-    numbers = {CHANGES: 0, PRUNED_SEQ: 0, RECOVERIES: 0, LOG_ID: secrets.randbits(62)}
+    log_id = secrets.randbits(62)
+    numbers = {CHANGES: 0, PRUNED_SEQ: 0, RECOVERIES: 0, LOG_ID: log_id}
     rows = [{"name": name, "value": value} for name, value in numbers.items()]
     connection.execute(insert(meta), rows)
     connection.execute(insert(tables.partitions).values(partition_id=number, epoch=0))
+    # It changes the connection itself, until it is changed back.
+    connection.execution_options(schema_translate_map={"derived": derived_schema(number)})
+    derived.make_tables(connection, log_id)
+    connection.execution_options(schema_translate_map=None)
