@@ -114,8 +114,9 @@ class Checker:
         keys = connection.execute(select(func.count(), func.count(idempotency.c.seq.distinct())))
         assert tuple(keys.one()) == (decided, decided)
         found = decisions.search(connection, self.tenant_id, decisions.DecisionQuery(), 1)
-        newest = next((seq for seq in range(self.seq, 0, -1) if seq not in self.ended), None)
-        assert [each.seq for each in found.decisions] == ([newest] if newest else [])
+        # The newest has the greatest id, which is of the process that took the call.
+        newest = max((decision_id for decision_id, _ in self.logged.values()), default=None)
+        assert [str(each.decision_id) for each in found.decisions] == ([newest] if newest else [])
 
 
 def _state(engine: Engine | BundledEngine) -> dict[str, object]:

@@ -16,6 +16,7 @@ from tidegate.errors import TidegateError
 from tidegate.server.asgi import HotApplication
 from tidegate.server.connection.bounds import Bounds, room_for
 from tidegate.server.connection.protocol import Protocol, close_late_connections
+from tidegate.server.workers.tidying import give_back_memory
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -131,6 +132,20 @@ async def run(
                 Path(settings.server.unix_socket).unlink()
 
 
+def load_program() -> None:
+    """Load what serving needs, and make what is the same in every process that is forked later."""
+    from tidegate.server import service
+    from tidegate.server.console import pages
+    from tidegate.server.partitions import gateway, owner
+    from tidegate.server.routing import dispatch, docs_page
+
+    _ = service, pages, gateway, owner, dispatch
+    docs_page.prepare()
+    # What stays in the parent's memory is shared for as long as no collection looks at it.
+    gc.collect()
+    gc.freeze()
+
+
 def behind(settings: Settings, service: Service) -> ASGIApp:
     """The application for everything except hot calls."""
     from tidegate.server.console.assets import built, load
@@ -164,6 +179,7 @@ def settle_garbage() -> None:
     holds up every waiting request. So does a collection of many new objects: 10,000 take some 4 ms.
     """
     gc.collect()
+    give_back_memory()
     gc.freeze()
     gc.set_threshold(10_000, 100, 50)
 

@@ -40,6 +40,7 @@ from tidegate.server.logging import log
 from tidegate.server.login.logins import Logins
 from tidegate.server.offload.desk import Desk
 from tidegate.server.offload.kinds import SECONDS, Work
+from tidegate.server.offload.known import KnownSets
 from tidegate.server.offload.places import Party, places_of
 from tidegate.server.publishing.destinations import destination_of
 from tidegate.server.publishing.publisher import Publisher
@@ -201,7 +202,8 @@ class Service:
         # A reader that read the log just now has found what a look at it would.
         look = lost_in if level is not None and level.is_sound else check_log
         self.live.lost_decisions = await asyncio.to_thread(look, self.store)
-        if self._own_crew is not None:
+        late_crew = None if self.gateway is None else self._own_crew
+        if self._own_crew is not None and late_crew is None:
             await self._own_crew.start()
         await self.runtimes.load(None if level is None else level.tenants)
         # Together, because each of them waits for the database.
@@ -239,6 +241,10 @@ class Service:
         self.live.publisher = self._begin_to_publish()
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
+        if late_crew is not None:
+            # Callers of other server workers wait for this one. To load the program takes the
+            # processes longer than all of the above, and no decision needs them.
+            self.watch(late_crew.start())
         self.forwarding = Forwarding(
             store=self.store,
             recorder=self.recorder,
@@ -315,6 +321,10 @@ class Service:
     async def _compile_newest(
         self, tenant_id: UUID, base: int | None
     ) -> CompiledSet | CompiledChange:
+        if self.gateway and self._own_crew and not self.live.is_ready:
+            # No process is there yet, and no decision waits for the interpreter. No tree is kept.
+            here = attrs.evolve(self.application, known=KnownSets())
+            return await asyncio.to_thread(compile_newest, tenant_id, base, here)
         return await self._crew.pool.run(
             partial(compile_newest, tenant_id, base),
             Desk(self.application),

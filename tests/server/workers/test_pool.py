@@ -124,6 +124,23 @@ def test_work_is_done_elsewhere_and_makes_way(application: Application, tmp_path
     play(application, tmp_path, scene)
 
 
+def test_work_waits_for_the_processes(application: Application, tmp_path: Path) -> None:
+    """Work that comes before the processes are there is done by them, and by no others."""
+
+    async def whole() -> None:
+        world = World(application, tmp_path, 2)
+        early = [asyncio.ensure_future(world.run(jobs.own_pid, each)) for each in "ab"]
+        await asyncio.sleep(0)
+        assert world.pool.waiting == 2
+        await world.pool.start()
+        try:
+            assert set(await asyncio.gather(*early)) <= set(world.pool.pids)
+        finally:
+            await world.pool.stop()
+
+    asyncio.run(whole())
+
+
 def test_a_killed_worker_is_replaced(application: Application, tmp_path: Path) -> None:
     """The caller of a killed worker gets an error; the next call finds a new process."""
 

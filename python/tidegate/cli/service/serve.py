@@ -30,7 +30,7 @@ from tidegate.server.directory.partitions import claim_partition, need_partition
 from tidegate.server.logging import log
 from tidegate.server.partitions.parent import Parent
 from tidegate.server.partitions.seat import Seat, make_inboxes
-from tidegate.server.process import reserve, run
+from tidegate.server.process import load_program, reserve, run
 from tidegate.stores import Store, StoreUnavailableError, databases, open_store
 from tidegate.stores.directory.lock import Lock
 from tidegate.stores.index.catalog import Bounds
@@ -191,6 +191,7 @@ def _serve_partitions(serving: _Serving, count: int) -> None:
     store.close()
     is_shared = bool(settings.server.unix_socket)
     port = 0 if is_shared else reserved.getsockname()[1]
+    load_program()
 
     def work(number: int, said: Callable[[str], None]) -> None:
         shared = reserved if is_shared else None

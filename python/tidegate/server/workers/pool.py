@@ -57,7 +57,7 @@ class Pool:
         self._setup = setup
         self._memory_bytes = memory_bytes
         self._workers: list[Worker | None] = [None] * size
-        self._idle = deque(range(size))
+        self._idle: deque[int] = deque()
         self._waiting: deque[_Waiting] = deque()
         self._running: Counter[Hashable] = Counter()
         self._homes: OrderedDict[Hashable, int] = OrderedDict()
@@ -65,10 +65,15 @@ class Pool:
         self._threads = ThreadPoolExecutor(size, f"tidegate-{name}")
 
     async def start(self) -> None:
-        """Start every process, so that the first caller does not wait for one."""
+        """Start every process; until then, callers wait for one."""
         loop = asyncio.get_running_loop()
         for at in range(len(self._workers)):
-            self._workers[at] = await loop.run_in_executor(self._threads, self._make)
+            try:
+                self._workers[at] = await loop.run_in_executor(self._threads, self._make)
+            except OSError as error:  # the first who needs it has it tried again
+                log.error("a worker process did not start", pool=self._name, reason=str(error))
+            self._idle.append(at)
+            self._next()
 
     async def stop(self) -> None:
         """End every process; work that runs ends with its own."""
