@@ -6,6 +6,7 @@ started again, as a service manager does.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import shutil
@@ -14,15 +15,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import attrs
 import httpx2 as httpx
 import orjson
 import psycopg
-from tools.database_pair import NEEDED, Pair, pair, programs
+from tools.database_pair import LOOPBACK, NEEDED, Pair, pair, programs
+from tools.network import Machine, Network
 
 from tidegate.server.demo import Demo, make_demo, make_owner
 from tidegate.server.directory.opening import open_directory
@@ -38,6 +40,8 @@ class Node:
     name: str
     directory: Path
     url: str
+    host: str = LOOPBACK
+    machine: Machine | None = None
     base_url: str = ""
     standby: str = "required"
     process: subprocess.Popen[bytes] | None = None
@@ -62,6 +66,9 @@ class Node:
         command = [sys.executable, "-m", "tidegate", "serve", "--json"]
         command += ["--server-port", self.base_url.rpartition(":")[2] or "0"]
         command += ["--store-directory", str(self.directory), "--node-name", self.name]
+        command += ["--host", self.host, "--node-address", f"{self.host}:0"]
+        if self.machine is not None:
+            command = self.machine.inside(command)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command,
@@ -73,6 +80,8 @@ class Node:
                     **os.environ,
                     "TIDEGATE_STORE_URL": self.url,
                     "TIDEGATE_STORE_STANDBY": self.standby,
+                    # The network has this machine alone.
+                    "TIDEGATE_SERVER_BEHIND_PROXY": str(self.machine is not None).lower(),
                     # All nodes share the processors of this machine.
                     "TIDEGATE_WORKERS_PROCESSES": "1",
                 },
@@ -116,6 +125,12 @@ class Cluster:
             process.send_signal(signal.SIGTERM)
         for process in running:
             process.wait(READY_SECONDS)
+
+    def start_ended(self) -> None:
+        """Start each node that ended, as a service manager does."""
+        for node in self.nodes.values():
+            if not node.runs:
+                node.start()
 
     def owner(self) -> Node:
         """The node that the directory has the log at."""
@@ -170,24 +185,37 @@ def shared(first: Path, to: Path) -> Path:
 
 
 @contextmanager
-def cluster(directory: Path, names: str = "abc", standby: str = "required") -> Iterator[Cluster]:
+def cluster(
+    directory: Path,
+    names: str = "abc",
+    standby: str = "required",
+    network: Network | None = None,
+    databases_at: AbstractContextManager[Pair] | None = None,
+) -> Iterator[Cluster]:
     """A cluster that runs as long as the block does.
 
     Args:
         directory: of the nodes' directories and logs.
         names: a letter for each node.
         standby: as of the setting ``store.standby``.
+        network: with a machine for each node; without one, all are on the loopback interface.
+        databases_at: the databases, which the nodes can reach.
     """
-    with pair() as databases:
+    with databases_at or pair() as databases:
         url = databases.url(databases.emptied())
         first = directory / names[0]
         keys = open_directory(first, url=url)
         store = open_store(url)
         token = make_owner(store, keys)
         store.close()
-        nodes = {names[0]: Node(names[0], first, url, standby=standby)}
-        for name in names[1:]:
-            nodes[name] = Node(name, shared(first, directory / name), url, standby=standby)
+        places: Iterable[tuple[str, Machine | None]] = (
+            itertools.repeat((LOOPBACK, None)) if network is None else network.machines.items()
+        )
+        directories = [first, *(shared(first, directory / name) for name in names[1:])]
+        nodes = {
+            name: Node(name, own, url, host, machine, standby=standby)
+            for name, own, (host, machine) in zip(names, directories, places, strict=False)
+        }
         made = Cluster(databases, url, nodes, Demo("", "", "", "", ""))
         try:
             for node in nodes.values():

@@ -22,11 +22,11 @@ import attrs
 import psycopg
 
 NEEDED = 15
+LOOPBACK = "127.0.0.1"
 WAIT_SECONDS = 60
 NEEDED_BYTES = 4 * 1024**3
 STANDBY_NAME = "standby"
 _CONFIGURATION = """
-listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 max_connections = 200
 shared_buffers = '32MB'
@@ -89,17 +89,22 @@ def run(*command: object) -> None:
     )
 
 
+def _mount(*command: object) -> None:
+    subprocess.run([str(each) for each in command], check=True)
+
+
 @attrs.define
 class Server:
     """One server of the pair."""
 
     directory: Path
     port: int
+    address: str = LOOPBACK
     process: subprocess.Popen[bytes] | None = None
 
     def url(self, database: str = "postgres") -> str:
         """The address of a database."""
-        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://postgres@{self.address}:{self.port}/{database}"
 
     def start(self, *settings: str) -> None:
         """Start it, and wait until it answers."""
@@ -111,6 +116,8 @@ class Server:
                     str(self.directory),
                     "-p",
                     str(self.port),
+                    "-c",
+                    f"listen_addresses={self.address}",
                     *(part for each in settings for part in ("-c", each)),
                 ],
                 user=_owner(),
@@ -210,8 +217,22 @@ class Pair:
 
     def url(self, database: str) -> str:
         """The address of a database, wherever the primary is."""
-        hosts = f"127.0.0.1:{self.primary.port},127.0.0.1:{self.standby.port}"
+        hosts = ",".join(f"{each.address}:{each.port}" for each in (self.primary, self.standby))
         return f"postgresql://postgres@{hosts}/{database}?target_session_attrs=read-write"
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        """Leave the primary's disk no room as long as the block runs; it has a small one."""
+        filler = self.primary.directory / "filler"
+        try:
+            with filler.open("wb", buffering=0) as file, suppress(OSError):
+                while file.write(bytes(1 << 20)):
+                    pass
+            yield
+        finally:
+            filler.unlink()
+            if self.primary.process is not None and self.primary.process.poll() is not None:
+                self.primary.start()  # It ends where its log has no room.
 
     def promote(self) -> None:
         """Make the standby the primary, which waits for no other standby."""
@@ -221,11 +242,20 @@ class Pair:
 
 
 @contextmanager
-def pair(*, is_in_memory: bool = True) -> Iterator[Pair]:
+def pair(
+    *,
+    is_in_memory: bool = True,
+    address: str = LOOPBACK,
+    callers: str = "",
+    disk_mib: int | None = None,
+) -> Iterator[Pair]:
     """A pair that runs as long as the block does.
 
     Args:
         is_in_memory: keep the data in memory where there is room; a measurement wants the disk.
+        address: where both listen.
+        callers: a network whose machines may connect, beside this one.
+        disk_mib: give the primary a disk of its own that has so many MiB; for root alone.
     """
     memory = _memory() if is_in_memory else None
     with tempfile.TemporaryDirectory(prefix="tidegate-postgresql-", dir=memory) as made:
@@ -233,7 +263,11 @@ def pair(*, is_in_memory: bool = True) -> Iterator[Pair]:
         if (owner := _owner()) is not None:
             known = pwd.getpwnam(owner)
             os.chown(root, known.pw_uid, known.pw_gid)
-        primary = Server(root / "primary", free_port())
+        primary = Server(root / "primary", free_port(), address)
+        if disk_mib is not None:
+            run("mkdir", primary.directory)
+            options = f"size={disk_mib}m,mode=0700,uid={known.pw_uid},gid={known.pw_gid}"
+            _mount("mount", "-t", "tmpfs", "-o", options, "none", primary.directory)
         run(
             _program("initdb"),
             "-D",
@@ -243,7 +277,10 @@ def pair(*, is_in_memory: bool = True) -> Iterator[Pair]:
         )
         with (primary.directory / "postgresql.auto.conf").open("a") as file:
             file.write(_CONFIGURATION)
-        standby = Server(root / "standby", free_port())
+        if callers:
+            with (primary.directory / "pg_hba.conf").open("a") as file:
+                file.write(f"host all,replication all {callers} trust\n")
+        standby = Server(root / "standby", free_port(), address)
         try:
             primary.start()
             primary.back_up(standby.directory, "--write-recovery-conf")
@@ -256,3 +293,5 @@ def pair(*, is_in_memory: bool = True) -> Iterator[Pair]:
         finally:
             standby.stop()
             primary.stop()
+            if disk_mib is not None:
+                _mount("umount", "--lazy", primary.directory)

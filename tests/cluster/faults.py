@@ -8,10 +8,13 @@ that they are decided once.  Each event has a number in its path, by which the l
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import signal
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,22 +22,43 @@ import attrs
 import orjson
 from tests.faults.load import Connection
 from tools.cluster import cluster
+from tools.database_pair import pair
+from tools.network import network
 
 from tidegate.stores import open_store
 from tidegate.stores.decision_log import log
 
 if TYPE_CHECKING:
     from tools.cluster import Cluster, Node
+    from tools.network import Network
 
 CONNECTIONS = 16
 PACE_SECONDS = 0.2
 """Between two calls of a connection: the limit of the key is 100 a second."""
 STALL_SECONDS = 5.0
+"""Of stalls and cuts: longer than a lease."""
 BETWEEN_SECONDS = 1.0
+ANSWER_SECONDS = 10.0
+"""A caller waits no longer: what was sent over a cut link may never arrive."""
 PATH = "/api/v1/runtime/mitigation"
 KINDS = ("kill the owner", "kill a gateway", "stall the owner", "stall a gateway")
+CUTS = (
+    "cut the owner off",
+    "cut a gateway off",
+    "cut the owner from the database",
+    "cut a gateway from the database",
+    "cut the owner from the other nodes",
+)
+"""The first word of a fault says what is done, the third to whom; of cuts the rest says where."""
+FILL = "fill the disk of the database"
+DISK_MIB = 1_024
 PROMOTE = "kill the primary of the database"
 """The last fault of a run that has it: there is no other standby afterwards."""
+
+
+def kinds() -> tuple[str, ...]:
+    """What can be done here: networks and disks are made by root alone."""
+    return (*KINDS, *CUTS, FILL) if os.geteuid() == 0 else KINDS
 
 
 @attrs.define
@@ -95,7 +119,8 @@ class Load:
         node = self.draw.choice(list(self.made.nodes.values()))
         connection = Connection(node.base_url, self.made.demo.api_key)
         try:
-            status, _, body = await connection.post(PATH, event(number, key))
+            asked = connection.post(PATH, event(number, key))
+            status, _, body = await asyncio.wait_for(asked, ANSWER_SECONDS)
         except OSError:
             return False
         finally:
@@ -143,27 +168,59 @@ class Report:
         )
 
 
-async def fault(made: Cluster, kind: str, draw: random.Random) -> None:
+async def fault(made: Cluster, joined: Network | None, kind: str, draw: random.Random) -> None:
     """Do something to a node or the database, and return when all nodes are ready again."""
     if kind == PROMOTE:
         await asyncio.to_thread(made.databases.primary.kill)
         await asyncio.to_thread(made.databases.promote)
         await asyncio.sleep(BETWEEN_SECONDS)
-        await asyncio.to_thread(made.wait_until_ready)
-        return
+    elif kind == FILL:
+        with made.databases.full():
+            await asyncio.sleep(STALL_SECONDS)
+    else:
+        await _node_fault(made, joined, kind, draw)
+    await asyncio.to_thread(made.start_ended)
+    await asyncio.to_thread(made.wait_until_ready)
+
+
+async def _node_fault(
+    made: Cluster, joined: Network | None, kind: str, draw: random.Random
+) -> None:
     owner = await asyncio.to_thread(made.owner)
     others = [each for each in made.nodes.values() if each is not owner]
-    node: Node = owner if kind.endswith("owner") else draw.choice(others)
+    what, _, whom, *where = kind.split()
+    node: Node = owner if whom == "owner" else draw.choice(others)
     assert node.process is not None
-    if kind.startswith("kill"):
+    if what == "kill":
         await asyncio.to_thread(node.kill)
         await asyncio.sleep(draw.uniform(0, BETWEEN_SECONDS))
-        await asyncio.to_thread(node.start)
-    else:
+    elif what == "stall":
         node.process.send_signal(signal.SIGSTOP)
         await asyncio.sleep(STALL_SECONDS)
         node.process.send_signal(signal.SIGCONT)
-    await asyncio.to_thread(made.wait_until_ready)
+    else:
+        assert joined is not None
+        assert node.machine is not None
+        nodes = [each.host for each in made.nodes.values() if each is not node]
+        lost = {
+            "off": [*nodes, joined.address, joined.second_address],
+            "from the database": [joined.second_address],
+            "from the other nodes": nodes,
+        }[" ".join(where)]
+        with node.machine.cut_off(*lost):
+            await asyncio.sleep(STALL_SECONDS)
+
+
+@contextmanager
+def _cluster(directory: Path, standby: str) -> Iterator[tuple[Cluster, Network | None]]:
+    """A cluster whose nodes have machines of their own, where that can be."""
+    with ExitStack() as stack:
+        joined = databases = None
+        if os.geteuid() == 0:
+            joined = stack.enter_context(network(*"abc"))
+            databases = pair(address=joined.second_address, callers=joined.range, disk_mib=DISK_MIB)
+        made = cluster(directory, standby=standby, network=joined, databases_at=databases)
+        yield stack.enter_context(made), joined
 
 
 async def _again(made: Cluster, answers: dict[int, Answer], draw: random.Random) -> None:
@@ -218,22 +275,23 @@ def run(directory: Path, count: int, seed: int, *, promotes: bool = True) -> Rep
     """
     draw = random.Random(seed)
     # After a promotion there is no standby.
-    with cluster(directory, standby="none" if promotes else "required") as made:
+    standby = "none" if promotes else "required"
+    with _cluster(directory, standby) as (made, joined):
         load = Load(made, random.Random(seed + 1))
-        kinds = Counter[str]()
+        possible, done = kinds(), Counter[str]()
 
         async def work() -> None:
             loading = asyncio.create_task(load.run())
             try:
                 for number in range(count):
                     # The first ones are one of each kind.
-                    kind = KINDS[number] if number < len(KINDS) else draw.choice(KINDS)
-                    kinds[kind] += 1
+                    kind = possible[number] if number < len(possible) else draw.choice(possible)
+                    done[kind] += 1
                     await asyncio.sleep(draw.uniform(0.2, BETWEEN_SECONDS))
-                    await fault(made, kind, draw)
+                    await fault(made, joined, kind, draw)
                 if promotes:
-                    kinds[PROMOTE] += 1
-                    await fault(made, PROMOTE, draw)
+                    done[PROMOTE] += 1
+                    await fault(made, joined, PROMOTE, draw)
                 await asyncio.sleep(BETWEEN_SECONDS)
             finally:
                 load.is_over = True
@@ -243,4 +301,4 @@ def run(directory: Path, count: int, seed: int, *, promotes: bool = True) -> Rep
         asyncio.run(work())
         made.stop()
         check_log(made.url, load.answers)
-    return Report(kinds, load)
+    return Report(done, load)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cluster.faults import KINDS, run
+from tests.cluster.faults import kinds, run
 from tools.database_pair import NEEDED, programs
 
-FAULTS = len(KINDS)
+FAULTS = len(kinds())
 
 
 @pytest.mark.skipif(programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import socket
 import ssl
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -36,6 +38,8 @@ from tidegate.server.nodes.messages import (
     encode,
 )
 from tidegate.setting_bounds import split_address
+from tidegate.stores.directory.claims import session_name
+from tidegate.stores.directory.cluster_rows import MEMBERS
 
 if TYPE_CHECKING:
     from tools.cluster import Node
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(
     programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed"
 )
+WAIT_SECONDS = 60
 EVENT: dict[str, Any] = {
     "request": {
         "method": "GET",
@@ -191,6 +196,39 @@ def test_an_owner_that_stalls_is_replaced_and_answers_nothing_more(made: Cluster
         owner.process.send_signal(signal.SIGCONT)
     made.wait_until_ready()
     assert made.decide(owner, keyed).content == answers[-1].content
+
+
+def test_a_node_whose_session_was_lost_waits_for_its_name(made: Cluster) -> None:
+    """It goes on, though the database holds the name a while for a session that nobody is at."""
+    node = made.others()[0]
+    process = node.process
+    name = "(%s, hashtext(%s))"
+    locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with (
+        psycopg.connect(made.url, autocommit=True) as dead,
+        psycopg.connect(made.url, autocommit=True) as database,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        taking = pool.submit(dead.execute, f"SELECT pg_advisory_lock{name}", (MEMBERS, node.name))
+        while database.execute(locks).fetchone() == (0,):
+            time.sleep(0.02)
+        database.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s",
+            [session_name(node.name)],
+        )
+        taking.result(WAIT_SECONDS)
+        while "this node waits for its name" not in node.log.read_text():
+            assert node.runs, node.log.read_text()[-1000:]
+            time.sleep(0.02)
+    with psycopg.connect(made.url, autocommit=True) as database:
+        query = f"SELECT pg_try_advisory_lock{name}"
+        while database.execute(query, (MEMBERS, node.name)).fetchone() == (True,):
+            database.execute(f"SELECT pg_advisory_unlock{name}", (MEMBERS, node.name))
+            time.sleep(0.02)
+    made.wait_until_ready()
+    assert made.decide(node, EVENT).status_code == 200
+    assert node.process is process
+    assert node.runs
 
 
 def test_strangers_cannot_speak_as_a_node(made: Cluster) -> None:

@@ -250,9 +250,9 @@ def _batch(calls: Sequence[Call]) -> tuple[str, bytes]:
 
 def _items(answer: bytes) -> Iterator[tuple[int, bytes]]:
     """Status and answer of each event of a batch, each as if the event had come alone."""
-    for item in msgspec.json.decode(answer, type=list[msgspec.Raw]):
+    for item in map(bytes, msgspec.json.decode(answer, type=list[msgspec.Raw])):
         status: int = json.loads(item)["status"]
-        yield status, bytes(item).replace(b'"status":%d,' % status, b"", 1)
+        yield status, item.replace(b'"status":%d,' % status, b"", 1)
 
 
 def _gone(processes: list[int]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.hybrid.network import Machine, join, machines
+from tools.network import Machine, join, machines
 
 REQUESTS, RATE = 25_000, 5_000
 ENTRIES = 100_000

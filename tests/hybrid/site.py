@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.hybrid.enforcement import PYTHON, SERVICE, call, end, serve, wait_for
-from tests.hybrid.network import Machine, join, machines
+from tools.network import Machine, join, machines
 
 NGINX = """
 daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log;

@@ -27,7 +27,8 @@ READ_SECONDS = 0.25
 """How often the rows are read when nobody says that they changed: a node that died says nothing."""
 _RETRY_SECONDS = 0.2
 _NAME_SECONDS = 15.0
-"""How long a start waits for the name: the session of a machine that died ends within that."""
+"""How long a node waits for its name: a session that nobody is at any more ends within that, be it
+of a machine that died, or this node's own behind a link that was cut."""
 
 
 class ReplacedError(TidegateError):
@@ -55,7 +56,6 @@ class Membership:
         self._thread = ThreadPoolExecutor(1, "tidegate-member")
         self._wake = asyncio.Event()
         self._is_stopped = threading.Event()
-        self._had_name = False
         self.lease_ends = 0.0
 
     @property
@@ -73,20 +73,26 @@ class Membership:
         loop = asyncio.get_running_loop()
         listener = threading.Thread(target=self._listen, args=(loop,), daemon=True)
         listener.start()
-        started = time.monotonic()
+        waits_since, is_waiting = time.monotonic(), False
         try:
             while True:
                 self._wake.clear()
                 try:
                     await self._step()
-                except HeldError:
-                    if self._had_name or time.monotonic() > started + _NAME_SECONDS:
+                    waits_since = time.monotonic()
+                    is_waiting = False
+                except HeldError as error:
+                    if time.monotonic() > waits_since + _NAME_SECONDS:
                         raise
+                    if not is_waiting:
+                        log.warning("this node waits for its name", reason=str(error))
+                    is_waiting = True
                     await asyncio.sleep(_RETRY_SECONDS)
                 except StoreUnavailableError as error:
                     log.warning("the rows of the cluster cannot be read", reason=str(error))
                     await self._disconnect()
                     await asyncio.sleep(_RETRY_SECONDS)
+                    waits_since = time.monotonic()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(READ_SECONDS):
                         await self._wake.wait()
@@ -123,7 +129,6 @@ class Membership:
         if more:
             rows = await self._call(ClusterRows.read)
             directory.read(rows, time.monotonic())
-        self._had_name = True
         self.lease_ends = directory.duties().lease_ends
         self._changed()
 

@@ -24,7 +24,7 @@ from tidegate.stores.rows.postgresql import CLUSTER_LOCK, LOCKS, connect, shown,
 EVERYBODY = ""
 """Stands for all tenants, while there is one partition."""
 _CHANNEL = "tidegate_cluster"
-_MEMBERS = LOCKS + 1
+MEMBERS = LOCKS + 1
 """The first number of the locks of names; the second is a hash of the name."""
 _SESSION = {
     "tcp_user_timeout": "3000",
@@ -84,7 +84,7 @@ class ClusterRows:
     def _hold(self, name: str) -> None:
         with _translated(self._url):
             taken = self._connection.execute(
-                "SELECT pg_try_advisory_lock(%s, hashtext(%s))", (_MEMBERS, name)
+                "SELECT pg_try_advisory_lock(%s, hashtext(%s))", (MEMBERS, name)
             ).fetchone()
         if taken != (True,):
             raise HeldError(
@@ -183,7 +183,7 @@ class ClusterRows:
         members = {
             name: Member(name, address, run, renewals, is_draining, is_connected, _loads(loads))
             for name, address, run, renewals, is_draining, loads, is_connected in (
-                self._connection.execute(_READ_MEMBERS, (_MEMBERS,))
+                self._connection.execute(_READ_MEMBERS, (MEMBERS,))
             )
         }
         placements = {row[0]: Placement(*row) for row in self._connection.execute(_READ_PLACEMENTS)}

@@ -33,16 +33,19 @@ _DEFAULTS = {
     "connect_timeout": "10",
     "application_name": "tidegate",
     "target_session_attrs": "read-write",
-    # Both sides notice within seconds that the other machine is gone.
+    # Each side notices within seconds that the other machine is gone: this is the client's.
     "keepalives_idle": "3",
     "keepalives_interval": "1",
     "keepalives_count": "3",
 }
-_SESSION = (
-    "SET tcp_keepalives_idle = 3",
-    "SET tcp_keepalives_interval = 1",
-    "SET tcp_keepalives_count = 3",
-)
+_SESSION = """
+SET tcp_keepalives_idle = 3;
+SET tcp_keepalives_interval = 1;
+SET tcp_keepalives_count = 3;
+SET tcp_user_timeout = 6000
+"""
+"""The server's side: it holds the locks of a session until it notices. Probes begin when nothing is
+on its way; the last setting bounds how long something may be."""
 
 
 def shown(url: str) -> str:
@@ -82,6 +85,11 @@ def connect(url: str, **parameters: str) -> psycopg.Connection[Any]:
     """
     wanted = {**_DEFAULTS, **psycopg.conninfo.conninfo_to_dict(url), **parameters}
     connection = psycopg.connect(psycopg.conninfo.make_conninfo("", **wanted), autocommit=True)
+    try:
+        connection.execute(_SESSION)
+    except BaseException:
+        connection.close()
+        raise
     connection.adapters.register_loader("numeric", _Number)
     return connection
 
@@ -100,19 +108,24 @@ def writing_engine(url: str) -> Engine:
     Its transactions take turns with those of other processes, as SQLite's do.
     """
     lock = f"SELECT pg_advisory_xact_lock({LOCKS}, {WRITE_LOCK})"
-    return _engine(url, ("BEGIN", lock), _SESSION, poolclass=NullPool)
+    return _engine(url, ("BEGIN", lock), poolclass=NullPool)
 
 
 def deriving_engine(url: str) -> Engine:
     """The engine of the connection that derives: what is lost of its commits is derived again."""
-    session = (*_SESSION, "SET synchronous_commit = off")
-    return _engine(url, ("BEGIN",), session, poolclass=NullPool)
+    engine = _engine(url, ("BEGIN",), poolclass=NullPool)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.execute("SET synchronous_commit = off")
+
+    return engine
 
 
 def looking_engine(url: str) -> Engine:
     """The engine of one connection that reads."""
     begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-    return _engine(url, (begin,), _SESSION, poolclass=NullPool)
+    return _engine(url, (begin,), poolclass=NullPool)
 
 
 def reading_engine(url: str) -> Engine:
@@ -120,7 +133,6 @@ def reading_engine(url: str) -> Engine:
     return _engine(
         url,
         ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",),
-        _SESSION,
         poolclass=QueuePool,
         pool_size=READERS,
         max_overflow=0,
@@ -130,7 +142,7 @@ def reading_engine(url: str) -> Engine:
     )
 
 
-def _engine(url: str, begin: tuple[str, ...], session: tuple[str, ...], **pool: Any) -> Engine:
+def _engine(url: str, begin: tuple[str, ...], **pool: Any) -> Engine:
     def opened() -> psycopg.Connection[Any]:
         try:
             return connect(url)
@@ -139,11 +151,6 @@ def _engine(url: str, begin: tuple[str, ...], session: tuple[str, ...], **pool: 
 
     engine = create_engine("postgresql+psycopg://", creator=opened, **pool)
 
-    @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: Any) -> None:
-        for statement in session:
-            connection.execute(statement)
-
     @event.listens_for(engine, "begin")
     def begin_transaction(connection: Connection) -> None:
         driver = driver_connection(connection)
@@ -151,6 +158,8 @@ def _engine(url: str, begin: tuple[str, ...], session: tuple[str, ...], **pool: 
             for statement in begin:
                 driver.execute(statement)
         except psycopg.Error as error:
+            if driver.broken:
+                connection.invalidate(error)  # Nobody tries to roll it back.
             raise DBAPIError.instance(begin[0], None, error, psycopg.Error) from error
 
     return engine
