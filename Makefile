@@ -67,9 +67,10 @@ hybrid-test: .venv/built   ## 100 schedules of faults between a daemon and its s
 damage-test: .venv/built   ## 500 damages to what a kill left; none may be silent
 	$(BIN)/python -m tests.faults.damage --cases 500
 
-hostile-test: .venv/built console ## every hostile address and cookie through page, browser and integrations
+hostile-test: .venv/built console ## every hostile address, cookie and text through page, browser, integrations and interface
 	EVERY_LINE=1 $(BIN)/python -m pytest -q tests/server/challenges/test_pages.py \
-		tests/server/challenges/test_visit.py tests/integrations/test_hostile.py
+		tests/server/challenges/test_visit.py tests/integrations/test_hostile.py \
+		tests/service/hostile/test_hostile_input.py
 
 fuzz-api: .venv/built      ## schemathesis, 500 examples of every operation of the interface
 	$(BIN)/python tests/service/api_fuzzing.py --examples 500

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,10 +36,11 @@ class Long(NamedTuple):
     name: str
 
 
-def sources() -> list[Path]:
-    """Every Rust and Python file of the repository."""
+@cache
+def sources() -> tuple[Path, ...]:
+    """Every Rust and Python file of the repository, looked for once."""
     found = (path for part in LISTED for path in (ROOT / part).rglob("*") if path.is_file())
-    return sorted(path for path in found if path.suffix in {".rs", ".py"})
+    return tuple(sorted(path for path in found if path.suffix in {".rs", ".py"}))
 
 
 def relative(path: Path) -> str:

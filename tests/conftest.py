@@ -14,6 +14,33 @@ if TYPE_CHECKING:
 settings.register_profile("tidegate", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("tidegate")
 
+LONG = (
+    "tests/attack/test_attack.py",
+    "tests/service/test_api_fuzz.py",
+    "tests/service/hostile/test_hostile_input.py",
+    "tests/hybrid/test_schedules.py",
+    "tests/server/challenges/test_pages.py",
+    "tests/console/test_controls.py",
+    "tests/faults/test_kill.py",
+    "tests/console/test_access.py",
+    "tests/console/test_states.py",
+    "tests/service/hostile/test_marked_places.py",
+    "tests/postgresql/test_service_on_postgresql.py",
+    "tests/service/test_raw_connections.py",
+    "tests/stores/test_migrations.py",
+    "tests/cluster/test_faults.py",
+)
+"""The files that take longest, of `--durations`; they are begun first."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the tests of long files first: begun last, one of them would go on alone."""
+    places = {config.rootpath / path: at for at, path in enumerate(LONG)}
+    for path in places:
+        if not path.is_file():
+            raise pytest.UsageError(f"{path} is among the long files, and is not there")
+    items.sort(key=lambda item: places.get(item.path, len(places)))
+
 
 @pytest.fixture(params=["reference", "native"])
 def evaluator(request: pytest.FixtureRequest) -> Evaluator:

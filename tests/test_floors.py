@@ -111,6 +111,7 @@ def arrows(folder: str) -> set[tuple[str, str]]:
     return {(one, other) for one, other in found if one != other and {one, other} <= units}
 
 
+@cache
 def _units(folder: str) -> set[str]:
     """The names right below a folder: its folders and its files."""
     paths = [
@@ -121,6 +122,7 @@ def _units(folder: str) -> set[str]:
     return {path.parts[0].removesuffix(path.suffix) for path in paths}
 
 
+@cache
 def _rooms(folder: str) -> set[str]:
     return {name for name in _units(folder) if (ROOT / folder / name).is_dir()}
 
@@ -200,16 +202,22 @@ CHECKS = {
 }
 
 
+@cache
+def found(name: str) -> frozenset[str]:
+    """The findings of a check, which reads every file."""
+    return frozenset(CHECKS[name]())
+
+
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_house_holds_but_for_the_exceptions(name: str) -> None:
     """Imports go down, folders make no circle, and folders, files and functions are small."""
-    new = CHECKS[name]() - EXCEPTIONS
+    new = found(name) - EXCEPTIONS
     assert not new, "\n".join(sorted(new))
 
 
 def test_no_exception_is_stale() -> None:
     """What was mended has left the list of exceptions."""
-    mended = EXCEPTIONS.difference(*(check() for check in CHECKS.values()))
+    mended = EXCEPTIONS.difference(*map(found, CHECKS))
     assert not mended, "\n".join(sorted(mended))
 
 
@@ -248,10 +256,4 @@ def test_rust_functions_are_measured_to_their_closing_brace() -> None:
 
 
 if __name__ == "__main__":
-    print(
-        *(
-            f'"{finding}",'
-            for finding in sorted(set().union(*(check() for check in CHECKS.values())))
-        ),
-        sep="\n",
-    )
+    print(*(f'"{each}",' for each in sorted(set().union(*map(found, CHECKS)))), sep="\n")

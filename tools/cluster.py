@@ -23,6 +23,7 @@ import attrs
 import httpx2 as httpx
 import orjson
 import psycopg
+from tools import plain_http
 from tools.database_pair import LOOPBACK, NEEDED, Pair, pair, programs
 from tools.network import Machine, Network
 
@@ -44,6 +45,7 @@ class Node:
     machine: Machine | None = None
     base_url: str = ""
     standby: str = "required"
+    partitions: int = 1
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -80,6 +82,7 @@ class Node:
                     **os.environ,
                     "TIDEGATE_STORE_URL": self.url,
                     "TIDEGATE_STORE_STANDBY": self.standby,
+                    "TIDEGATE_STORE_PARTITIONS": str(self.partitions),
                     # The network has this machine alone.
                     "TIDEGATE_SERVER_BEHIND_PROXY": str(self.machine is not None).lower(),
                     # All nodes share the processors of this machine.
@@ -104,7 +107,7 @@ class Node:
     def is_ready(self) -> bool:
         """Whether it can reach an owner."""
         try:
-            return httpx.get(f"{self.base_url}/readyz", timeout=10).status_code == 200
+            return plain_http.get(f"{self.base_url}/readyz", timeout=10).status_code == 200
         except httpx.TransportError:
             return False
 
@@ -132,10 +135,11 @@ class Cluster:
             if not node.runs:
                 node.start()
 
-    def owner(self) -> Node:
-        """The node that the directory has the log at."""
+    def owner(self, partition: int = 0) -> Node:
+        """The node that the directory has a log at."""
+        query = "SELECT owner FROM cluster_placements WHERE partition_id = %s"
         with psycopg.connect(self.url) as connection:
-            found = connection.execute("SELECT owner FROM cluster_placements").fetchone()
+            found = connection.execute(query, (partition,)).fetchone()
         assert found is not None
         return self.nodes[found[0]]
 
@@ -155,9 +159,9 @@ class Cluster:
             time.sleep(0.05)
 
     def wait_until_level(self) -> None:
-        """Return when a follower has all states, so that the next owner is ready for the log."""
+        """Return when followers have all states, so that the next owners are ready for the logs."""
         until = time.monotonic() + READY_SECONDS
-        level = "SELECT is_level AND NOT is_moving FROM cluster_placements"
+        level = "SELECT bool_and(is_level AND NOT is_moving) FROM cluster_placements"
         with psycopg.connect(self.url, autocommit=True) as connection:
             while connection.execute(level).fetchone() != (True,):
                 assert time.monotonic() < until, "nobody follows the log"
@@ -165,7 +169,7 @@ class Cluster:
 
     def decide(self, node: Node, body: object, path: str = "runtime/mitigation") -> httpx.Response:
         """A hot call at a node."""
-        return httpx.post(
+        return plain_http.post(
             f"{node.base_url}/api/v1/{path}",
             content=orjson.dumps(body),
             headers={
@@ -191,6 +195,7 @@ def cluster(
     standby: str = "required",
     network: Network | None = None,
     databases_at: AbstractContextManager[Pair] | None = None,
+    partitions: int = 1,
 ) -> Iterator[Cluster]:
     """A cluster that runs as long as the block does.
 
@@ -198,6 +203,7 @@ def cluster(
         directory: of the nodes' directories and logs.
         names: a letter for each node.
         standby: as of the setting ``store.standby``.
+        partitions: as of the setting ``store.partitions``.
         network: with a machine for each node; without one, all are on the loopback interface.
         databases_at: the databases, which the nodes can reach.
     """
@@ -213,7 +219,7 @@ def cluster(
         )
         directories = [first, *(shared(first, directory / name) for name in names[1:])]
         nodes = {
-            name: Node(name, own, url, host, machine, standby=standby)
+            name: Node(name, own, url, host, machine, standby=standby, partitions=partitions)
             for name, own, (host, machine) in zip(names, directories, places, strict=False)
         }
         made = Cluster(databases, url, nodes, Demo("", "", "", "", ""))

@@ -211,7 +211,7 @@ class Pair:
                 "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s",
                 [database],
             )
-        self.primary.execute("DROP SCHEMA IF EXISTS derived CASCADE", database)
+        self.primary.execute(_DROP_SCHEMAS, database)
         self.primary.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public", database)
         return database
 
@@ -239,6 +239,18 @@ class Pair:
         self.standby.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
         self.standby.execute("SELECT pg_reload_conf()")
         self.standby.execute("SELECT pg_promote()")
+
+
+_DROP_SCHEMAS = r"""
+DO $$
+DECLARE each text;
+BEGIN
+    FOR each IN SELECT nspname FROM pg_namespace
+        WHERE nspname ~ '^(derived|(derived|partition)_\d+)$' LOOP
+        EXECUTE format('DROP SCHEMA %I CASCADE', each);
+    END LOOP;
+END $$
+"""
 
 
 @contextmanager

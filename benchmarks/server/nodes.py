@@ -22,7 +22,6 @@ import httpx2 as httpx
 from tools.cluster import EVENT, Cluster, Node, cluster
 
 from tidegate.cluster.directory import move
-from tidegate.stores.directory.claims import PARTITION
 from tidegate.stores.directory.cluster_rows import ClusterRows
 
 SETTLE_SECONDS = 0.5
@@ -94,12 +93,12 @@ def hand_over(made: Cluster) -> None:
     rows = ClusterRows(made.url)
     try:
         found = rows.read()
-        follower = found.placements[PARTITION].follower
+        follower = found.placements[0].follower
         assert follower is not None
-        change = move(found, PARTITION, follower)
+        change = move(found, 0, follower)
         assert change is not None
         assert rows.change(change) is not None
-        while rows.read().placements[PARTITION].owner != follower:
+        while rows.read().placements[0].owner != follower:
             time.sleep(0.05)
     finally:
         rows.close()

@@ -128,6 +128,13 @@ class StoreSettings:
         help="required: a database of PostgreSQL must have a synchronous standby; none: what was "
         "answered may be lost with its machine.",
     )
+    partitions: int = ts.option(
+        default=1,
+        validator=Between(1, 64),
+        help="Logs that the tenants of a database of PostgreSQL are shared out to. Each has a node "
+        "of its own that decides, so with several partitions several nodes decide. A database "
+        "keeps as many as it once had, and its tenants where they are.",
+    )
     durability: Durability = ts.option(
         default="full",
         help="full: no decision is answered that is not on disk; relaxed: answer all the same when "

@@ -47,16 +47,18 @@ class Scale:
 FULL = Scale()
 SHORT = Scale(
     policies=20,
-    rules=200,
-    entries=2_000,
+    rules=100,
+    entries=1_000,
     connections=8,
-    logins=40,
+    logins=20,
     headers=20,
     header_bytes=2 * 2**20,
     pipelined_bytes=2 * 2**20,
     batch=200,
     most_events=10_000,
-    rounds=5,
+    rounds=3,
+    upgrades=50,
+    guesses=30,
     patience=0.0,
 )
 

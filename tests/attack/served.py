@@ -19,6 +19,7 @@ from tests.attack.documents import LIVE, marked, rules
 from tests.attack.processes import tree
 from tests.faults.target import Target
 from tests.faults.traffic import RUNTIME
+from tools import plain_http
 
 PASSWORD = "a password of eight words that nobody else has"
 PEOPLE = ("victim", "hostile", "Admin", "Analyst", "Viewer")
@@ -82,7 +83,7 @@ class World:
     def call(self, token: str, method: str, path: str, body: Any = None) -> httpx.Response:
         """A call of the control plane, whatever its answer."""
         headers = {"authorization": f"Bearer {token}"}
-        return httpx.request(
+        return plain_http.request(
             method, self.base_url + path, json=body, headers=headers, timeout=CALL_SECONDS
         )
 
@@ -152,7 +153,7 @@ class World:
         ends, headers = time.monotonic() + LIVE_SECONDS, {"x-service-api-key": key}
         event = {"request": {"path": LIVE, "method": "GET", "client_ip": "203.0.113.1"}}
         while time.monotonic() < ends:
-            answer = httpx.post(
+            answer = plain_http.post(
                 self.base_url + RUNTIME, json=event, headers=headers, timeout=CALL_SECONDS
             )
             if answer.status_code == 200 and answer.json()["action"]["type"] == "block":
@@ -210,7 +211,9 @@ def _make(python: str, directory: Path, name: str) -> tuple[str, str]:
 def _log_in(base_url: str, email: str, user_id: str) -> Person:
     """An operator who has a token."""
     given = {"email": email, "password": PASSWORD}
-    answer = httpx.post(f"{base_url}/api/v1/auth/local/token", json=given, timeout=CALL_SECONDS)
+    answer = plain_http.post(
+        f"{base_url}/api/v1/auth/local/token", json=given, timeout=CALL_SECONDS
+    )
     return Person(email, user_id, answer.raise_for_status().json()["access_token"])
 
 

@@ -182,6 +182,26 @@ def test_a_partition_moves_to_the_member_with_less_to_do() -> None:
     assert (moving.partition, moving.follower, moving.is_moving) == (1, "b", True)
 
 
+def test_a_move_by_hand_has_another_partition_move_the_other_way() -> None:
+    """The partition that was moved stays, and its new owner hands over another one."""
+    made = world(partitions=2)
+    made.run("ab", 0, 6)
+    for now in range(6, 10):
+        for name in "ab":
+            hand_over(made, name)
+        made.run("ab", now, now + 1)
+    for start, number in ((10, 0), (20, 1), (30, 0)):
+        before = made.owners()
+        change = move(made.rows, number, str(before[1 - number]))
+        assert change is not None
+        made.take(change)
+        for now in range(start, start + 10):
+            made.run("ab", now, now + 1)
+            for name in "ab":
+                hand_over(made, name)
+        assert made.owners() == before[::-1]
+
+
 def test_a_new_tenant_goes_where_the_fewest_are() -> None:
     """Tenants are spread by their number."""
     placements = {number: Placement(number) for number in range(3)}

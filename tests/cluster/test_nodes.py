@@ -17,6 +17,7 @@ import orjson
 import psycopg
 import pytest
 from tests.cluster.calling import calling
+from tools import plain_http
 from tools.cluster import Cluster, cluster
 from tools.database_pair import NEEDED, programs
 from uuid_utils import uuid7
@@ -31,6 +32,7 @@ from tidegate.server.nodes.messages import (
     HandedOn,
     Hello,
     Message,
+    Outcome,
     Outcomes,
     Standing,
     decode,
@@ -67,7 +69,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def control(made: Cluster, node: Node, path: str) -> httpx.Response:
     """A GET of the control plane at a node."""
-    return httpx.get(
+    return plain_http.get(
         f"{node.base_url}/api/v1/tenants/{made.demo.tenant_id}/{path}",
         headers={"authorization": f"Bearer {made.demo.owner_token}"},
         timeout=30,
@@ -91,7 +93,7 @@ def test_each_node_answers_every_call(made: Cluster) -> None:
         assert again.content == first.content
         batch = made.decide(node, [EVENT, EVENT, {"request": 1}], "beacon/events")
         assert [each["status"] for each in batch.json()] == [200, 200, 422]
-        proxy = httpx.get(
+        proxy = plain_http.get(
             f"{node.base_url}/authz",
             headers={
                 "x-service-api-key": made.demo.api_key,
@@ -108,8 +110,8 @@ def test_each_node_answers_every_call(made: Cluster) -> None:
         )
         refused = made.decide(node, [])
         assert refused.json()["code"] == made.decide(made.owner(), []).json()["code"]
-        assert httpx.get(f"{node.base_url}/healthz").json() == {"status": "ok"}
-        missing = httpx.get(f"{node.base_url}/nothing")
+        assert plain_http.get(f"{node.base_url}/healthz").json() == {"status": "ok"}
+        missing = plain_http.get(f"{node.base_url}/nothing")
         assert missing.json()["code"] == "not-found"
 
 
@@ -169,7 +171,7 @@ def test_a_daemon_that_waits_for_changes_is_answered_at_a_stop(
         connection.sendall("\r\n".join([*lines, "", ""]).encode())
         # The loop reads in the order of arrival.
         for _ in range(2):
-            assert httpx.get(f"{node.base_url}/healthz").status_code == 200
+            assert plain_http.get(f"{node.base_url}/healthz").status_code == 200
         node.process.send_signal(signal.SIGTERM)
         with connection.makefile("rb") as answer:
             assert answer.readline() == b"HTTP/1.1 200 OK\r\n"
@@ -272,20 +274,27 @@ class Fellow:
         self.send(name, target, body, is_repeated=is_repeated)
         return self.answer()
 
-    def send(self, name: str, target: bytes, body: bytes, *, is_repeated: bool) -> None:
+    def send(
+        self, name: str, target: bytes, body: bytes, *, is_repeated: bool, term: int = 0
+    ) -> None:
         """Hand a call on."""
         headers = [(b"x-service-api-key", self._api_key), (b"content-type", b"application/json")]
         asked = Asked("POST", target, headers, body, ("203.0.113.1", 1), "http")
         call = HandedOn(name, is_repeated, encode(asked))
         self._number += 1
-        self._link.sendall(framed(encode(Batch("hot", self._number, 0, [call]))))
+        self._link.sendall(framed(encode(Batch("hot", self._number, 0, [call], term))))
 
     def answer(self) -> Answered:
         """The next answer."""
+        outcome = self.outcome()
+        assert outcome.refusal == ""
+        return decode_answered(outcome.answer)
+
+    def outcome(self) -> Outcome:
+        """What became of the next call."""
         outcomes = self._read()
         assert isinstance(outcomes, Outcomes)
-        assert outcomes.outcomes[0].refusal == ""
-        return decode_answered(outcomes.outcomes[0].answer)
+        return outcomes.outcomes[0]
 
     def is_ended(self) -> bool:
         """Whether the owner has ended the link."""
@@ -344,6 +353,20 @@ def test_a_call_that_is_asked_twice_at_once_is_decided_once(made: Cluster) -> No
     for is_repeated in (False, True):
         fellow.send(name, b"/api/v1/runtime/mitigation", body, is_repeated=is_repeated)
     assert fellow.answer().body == fellow.answer().body
+    fellow.close()
+
+
+def test_a_call_for_the_owner_of_another_term_is_not_taken(made: Cluster) -> None:
+    """What was sent to an earlier owner may have been decided elsewhere, be it the same node."""
+    with psycopg.connect(made.url) as connection:
+        found = connection.execute("SELECT term FROM cluster_placements").fetchone()
+    assert found is not None
+    fellow = Fellow(made, 4, 1)
+    assert fellow.is_welcome()
+    target, body = b"/api/v1/runtime/mitigation", orjson.dumps(EVENT)
+    for term, refusal in ((found[0] + 1, "not-owner"), (found[0], ""), (found[0] + 2, "not-owner")):
+        fellow.send(str(uuid7()), target, body, is_repeated=False, term=term)
+        assert fellow.outcome().refusal == refusal
     fellow.close()
 
 

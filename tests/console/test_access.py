@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
-from tests.browser import Watched
+from tests.browser import THEMES, Watched, violations
 from tests.console.places import open_place, places, prepare
 from tests.service.service_process import Service
 
-RULES = {
-    "runOnly": {
-        "type": "tag",
-        "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"],
-    }
-}
-THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = (320, 640)
-
-
-def violations(page: Page) -> list[str]:
-    """The findings of axe-core on a page, with the elements."""
-    found = Axe().run(page, options=RULES).response["violations"]
-    return [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]
 
 
 def width_of(page: Page, width: int) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from playwright.sync_api import expect
-from tests.browser import THEMES, Watched
+from tests.browser import THEMES, Watched, violations
 from tests.console.places import HOME, first
-from tests.console.test_access import violations, width_of
+from tests.console.test_access import width_of
 from tests.service.service_process import Service
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import httpx2 as httpx
 from playwright.sync_api import expect
 from tests.browser import Watched
 from tests.service.service_process import Service, start, stop
+from tools import plain_http
 
 STORED = "localStorage.getItem('service.auth_token')"
 
@@ -49,10 +49,10 @@ def test_who_signs_out_has_a_token_that_no_longer_counts(visitor: Watched, tmp_p
     bearer = {"authorization": f"Bearer {said['owner_token']}"}
     try:
         page.goto(f"{said['base_url']}/console/#access_token={said['owner_token']}")
-        assert httpx.get(f"{said['base_url']}/api/v1/me", headers=bearer).status_code == 200
+        assert plain_http.get(f"{said['base_url']}/api/v1/me", headers=bearer).status_code == 200
         page.get_by_role("button", name="Sign out").click()
         page.wait_for_url("**/login?**")
         assert page.evaluate(STORED) is None
-        assert httpx.get(f"{said['base_url']}/api/v1/me", headers=bearer).status_code == 401
+        assert plain_http.get(f"{said['base_url']}/api/v1/me", headers=bearer).status_code == 401
     finally:
         stop(process)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
-from tests.browser import Watched
+from tests.browser import THEMES, Watched, violations
 from tests.console.places import ALONE, HOME, open_place
-from tests.console.test_access import THEMES, violations
 from tests.server.deciding import Deciding, deciding
 from tests.service.service_process import Service
 

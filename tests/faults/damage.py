@@ -26,10 +26,10 @@ from uuid import UUID
 
 import attrs
 import click
-import httpx2 as httpx
 from tests.faults.load import Acknowledged, Call, send
 from tests.faults.target import Target
 from tests.faults.traffic import Traffic
+from tools import plain_http
 
 from tidegate.server.directory.verification import Verification
 from tidegate.stores.base import StoreError
@@ -115,8 +115,13 @@ class Left:
         waiting: list[tuple[Path, str]] = []
         for number in range(count):
             if not waiting:
-                waiting = [(file, action) for file in files for action in ACTIONS]
-                draw.shuffle(waiting)
+                draw.shuffle(files)
+                # Neighbours differ in file and action: a short run has every action as well.
+                waiting = [
+                    (file, ACTIONS[(at + turn) % len(ACTIONS)])
+                    for turn in range(len(ACTIONS))
+                    for at, file in enumerate(files)
+                ]
             file, action = waiting.pop()
             size = (self.directory / file).stat().st_size
             if action in ("empty", "remove") and number >= len(files) * len(ACTIONS):
@@ -201,7 +206,7 @@ class Case:
         tenant = f"{base_url}/api/v1/tenants/{self.left.tenant_id}"
         headers = {"authorization": f"Bearer {self.left.token}"}
         for path in ("decisions?limit=200", "policies", "audit?limit=50"):
-            answer = httpx.get(f"{tenant}/{path}", headers=headers, timeout=60)
+            answer = plain_http.get(f"{tenant}/{path}", headers=headers, timeout=60)
             assert answer.status_code < 500 or answer.json()["code"] in (
                 "damaged-records",
                 "store-unavailable",

@@ -95,18 +95,19 @@ class Run:
         checker = Checker(UUID(target.tenant_id), target.document)
         return cls(target, checker, seed, directory / "acknowledged.jsonl")
 
-    def cycle(self, number: int, kind: Kind | None = None) -> None:
+    def cycle(self, number: int, kind: Kind | None = None, latest: float = LATEST) -> None:
         """Load, kill, start, compare.
 
         Args:
             number: of the cycle, from 0.
             kind: what happens; it is drawn by default.
+            latest: seconds into the load.
 
         Raises:
             AssertionError: a promise is broken.
         """
         draw = random.Random(self.seed * 1_000_003 + number)
-        moment = draw.uniform(EARLIEST, LATEST)
+        moment = draw.uniform(EARLIEST, latest)
         drawn = Kind(draw.random() < STOP_SHARE, draw.random() < WRITER_SHARE)
         kind = kind or drawn
         self.notebook.unlink(missing_ok=True)
@@ -204,13 +205,16 @@ def _calls(traffic: Traffic) -> Iterator[Call]:
         yield Call(*traffic.next())
 
 
-def run(cycles: int, seed: int, kinds: Sequence[Kind | None] = (None,)) -> Run:
+def run(
+    cycles: int, seed: int, kinds: Sequence[Kind | None] = (None,), latest: float = LATEST
+) -> Run:
     """Run cycles in a temporary directory, one line each.
 
     Args:
         cycles: how many.
         seed: draws moments, events and what is not given.
         kinds: of the cycles; they are repeated.
+        latest: seconds into the load of a cycle.
 
     Raises:
         AssertionError: a promise is broken; the message names the seed and the cycle.
@@ -220,7 +224,7 @@ def run(cycles: int, seed: int, kinds: Sequence[Kind | None] = (None,)) -> Run:
         click.echo(f"seed {seed}: {cycles} cycles, {CONNECTIONS} connections")
         try:
             for number in range(cycles):
-                made.cycle(number, kinds[number % len(kinds)])
+                made.cycle(number, kinds[number % len(kinds)], latest)
                 click.echo(
                     f"  {number + 1}: {made.acknowledged} acknowledged,"
                     f" {made.checker.seq} in the log, ready after {made.ready[-1]:.2f} s"

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -35,6 +36,19 @@ REFUSED_SHARE = 0.25
 RETRY_SECONDS = 0.02
 SNAPSHOT_EVERY = 1_000
 REPLAYED = 50
+
+
+@attrs.frozen
+class Kind:
+    """What happens in a cycle.
+
+    Attributes:
+        is_kill: the first server is killed, and not stopped with SIGTERM.
+        is_refused: a third server, that does not wait, is started and refused.
+    """
+
+    is_kill: bool
+    is_refused: bool
 
 
 @attrs.define
@@ -112,24 +126,29 @@ class Run:
         target = Target.make(directory / "data", directory / "log", settings)
         return cls(target, Checker(UUID(target.tenant_id), target.document), seed)
 
-    def cycle(self, number: int) -> None:
+    def cycle(self, number: int, kind: Kind | None = None) -> None:
         """One takeover under load.
+
+        Args:
+            number: of the cycle, from 0.
+            kind: what happens; it is drawn by default.
 
         Raises:
             AssertionError: a promise is broken.
         """
         draw = random.Random(self.seed * 1_000_003 + number)
-        load = asyncio.run(self._cycle(draw))
+        drawn = Kind(draw.random() < KILL_SHARE, draw.random() < REFUSED_SHARE)
+        load = asyncio.run(self._cycle(draw, kind or drawn))
         assert not load.refused, load.refused
         self.acknowledged += len(load.acknowledged)
         self.gaps.append(load.longest)
         self.checker.check(self.target.database, load.acknowledged)
 
-    async def _cycle(self, draw: random.Random) -> Load:
+    async def _cycle(self, draw: random.Random, kind: Kind) -> Load:
         load = Load(self.target, Traffic(draw.getrandbits(40)))
         loading = asyncio.create_task(load.run())
         try:
-            await self._take_over(draw)
+            await self._take_over(draw, kind)
         finally:
             # A call that is answered at the moment of its cancellation is not cancelled.
             load.end()
@@ -137,19 +156,18 @@ class Run:
         await self._again(load)
         return load
 
-    async def _take_over(self, draw: random.Random) -> None:
+    async def _take_over(self, draw: random.Random, kind: Kind) -> None:
         """Start a second server, end the first, and go on a little."""
         first = self.target.process
         assert first is not None
         second = await asyncio.to_thread(self._start, "--wait-for-lock")
-        if draw.random() < REFUSED_SHARE:
+        if kind.is_refused:
             await asyncio.to_thread(self._refused, first.pid)
         await asyncio.sleep(draw.uniform(0, 0.5))
-        is_kill = draw.random() < KILL_SHARE
-        self.kills += is_kill
-        first.send_signal(signal.SIGKILL if is_kill else signal.SIGTERM)
+        self.kills += kind.is_kill
+        first.send_signal(signal.SIGKILL if kind.is_kill else signal.SIGTERM)
         code = await asyncio.to_thread(first.wait, START_SECONDS)
-        assert code == (-signal.SIGKILL if is_kill else 0), f"the first ended with {code}"
+        assert code == (-signal.SIGKILL if kind.is_kill else 0), f"the first ended with {code}"
         assert second.stdout is not None
         line = await asyncio.to_thread(second.stdout.readline)
         assert line, f"the second did not start: {self.target.log.read_text()[-3000:]}"
@@ -211,8 +229,13 @@ class Run:
             )
 
 
-def run(cycles: int, seed: int) -> Run:
+def run(cycles: int, seed: int, kinds: Sequence[Kind | None] = (None,)) -> Run:
     """Run cycles in a temporary directory, one line each.
+
+    Args:
+        cycles: how many.
+        seed: draws moments, events and what is not given.
+        kinds: of the cycles; they are repeated.
 
     Raises:
         AssertionError: a promise is broken; the message names the seed and the cycle.
@@ -223,7 +246,7 @@ def run(cycles: int, seed: int) -> Run:
         number = 0
         try:
             for number in range(cycles):
-                made.cycle(number)
+                made.cycle(number, kinds[number % len(kinds)])
                 click.echo(
                     f"  {number + 1}: {made.acknowledged} acknowledged,"
                     f" the slowest answer after {made.gaps[-1]:.2f} s"

@@ -16,6 +16,7 @@ from uuid import UUID
 import attrs
 import httpx2 as httpx
 from tests.faults.traffic import definitions
+from tools import plain_http
 
 from tidegate.operators.keys import load_keys
 from tidegate.server.demo import make_owner
@@ -129,7 +130,7 @@ class Target:
         Raises:
             httpx.HTTPStatusError: it was refused.
         """
-        answer = httpx.request(
+        answer = plain_http.request(
             method,
             f"{self.base_url}/api/v1{path}",
             json=body,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 
-from tests.faults.damage import REPORTED, run
+from tests.faults.damage import ACTIONS, REPORTED, run
 
-CASES = 12
+CASES = 2 * len(ACTIONS)
+"""Each action on two files."""
 
 
 def test_no_damage_is_silent() -> None:

@@ -21,6 +21,7 @@ from tests.faults.check import Checker
 from tests.faults.load import Acknowledged, Call, send
 from tests.faults.target import Target
 from tests.faults.traffic import PROBE, RUNTIME, Traffic
+from tools import plain_http
 
 SIZE = "16m"
 DEADLINE_SECONDS = 60.0
@@ -103,7 +104,9 @@ def eventually(what: Callable[[], Any]) -> Any:
 def post(target: Target, call: Call) -> httpx.Response:
     """One hot call."""
     headers = {"x-service-api-key": target.api_key, "content-type": "application/json"}
-    return httpx.post(target.base_url + call.path, content=call.body, headers=headers, timeout=60)
+    return plain_http.post(
+        target.base_url + call.path, content=call.body, headers=headers, timeout=60
+    )
 
 
 def test_a_full_disk_refuses_decisions_and_recovers(
@@ -124,7 +127,7 @@ def test_a_full_disk_refuses_decisions_and_recovers(
     assert refused.json()["code"] == "decision-log-unavailable"
     assert int(refused.headers["retry-after"]) > 0
 
-    assert httpx.get(f"{target.base_url}/healthz").status_code == 200
+    assert plain_http.get(f"{target.base_url}/healthz").status_code == 200
     assert target.control("GET", f"{target.tenant}/policies").json()
     assert target.control("GET", f"{target.tenant}/decisions?limit=1").json()
 

@@ -12,13 +12,15 @@ KINDS = (
     Kind(is_stop=False, is_written=True),
     Kind(is_stop=True, is_written=True),
 )
+SHORTLY = 0.6
+"""Seconds into the load: what is acknowledged is decided once more for the comparison."""
 WORKER_KINDS = (("one",), ("all",), ("parent",))
 
 
 def test_what_was_acknowledged_survives_a_kill() -> None:
     """What was answered is there, once and whole: decisions, keys, mitigations, revocations,
     definitions, challenges and their passes."""
-    made = run(len(KINDS), time.time_ns() % 1_000_000, KINDS)
+    made = run(len(KINDS), time.time_ns() % 1_000_000, KINDS, SHORTLY)
     assert made.acknowledged > len(KINDS)
     assert made.checker.seq >= made.acknowledged
     assert made.checker.revoked > 0

@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx2 as httpx
 from tests.faults import visitors
 from tests.faults.target import Target
+from tools import plain_http
 
 RACERS = 64
 
@@ -18,7 +19,7 @@ def test_a_solution_buys_one_pass_across_a_kill(tmp_path: Path) -> None:
     again."""
     target = Target.make(tmp_path / "data", tmp_path / "log", {})
     try:
-        with httpx.Client(base_url=target.base_url, timeout=60) as http:
+        with httpx.Client(base_url=target.base_url, timeout=60, verify=plain_http.CONTEXT) as http:
             made = visitors.challenged(http, target.api_key)
             made.solution = visitors.solved(visitors.page(http, made.path))
         with ThreadPoolExecutor(RACERS) as pool:
@@ -32,7 +33,7 @@ def test_a_solution_buys_one_pass_across_a_kill(tmp_path: Path) -> None:
         listed = target.control("GET", f"{target.tenant}/passes").json()
         assert len(listed) == 1
         for proof in proofs:
-            answer = httpx.post(f"{target.base_url}{visitors.VERIFY}", json={"token": proof})
+            answer = plain_http.post(f"{target.base_url}{visitors.VERIFY}", json={"token": proof})
             assert answer.json() == {"valid": True}
     finally:
         target.end(signal.SIGKILL)
@@ -42,7 +43,7 @@ def _spend(base_url: str, made: visitors.Visit) -> str | None:
     """The proof that a solution brings; None when it is refused, or the server is gone."""
     body = {"solution": made.solution}
     try:
-        answer = httpx.post(f"{base_url}{made.path}/solution", json=body, timeout=60)
+        answer = plain_http.post(f"{base_url}{made.path}/solution", json=body, timeout=60)
     except httpx.TransportError:
         return None
     assert answer.status_code in (303, 409, 429, 503), answer.text

@@ -15,6 +15,7 @@ import altcha
 import attrs
 import httpx2 as httpx
 from tests.faults.traffic import DOOR, RUNTIME
+from tools import plain_http
 
 if TYPE_CHECKING:
     from tests.faults.target import Target
@@ -52,7 +53,10 @@ class Visit:
 def visit(target: Target, visits: list[Visit]) -> None:
     """Be challenged and solve it, again and again, until the server is gone."""
     base_url, api_key = target.base_url, target.api_key
-    with httpx.Client(base_url=base_url, timeout=60) as http, ThreadPoolExecutor(RACERS) as pool:
+    with (
+        httpx.Client(base_url=base_url, timeout=60, verify=plain_http.CONTEXT) as http,
+        ThreadPoolExecutor(RACERS) as pool,
+    ):
         try:
             while True:
                 made = challenged(http, api_key)
@@ -77,7 +81,7 @@ def check(target: Target, visits: list[Visit]) -> tuple[int, int]:
     Raises:
         AssertionError: a promise is broken.
     """
-    with httpx.Client(base_url=target.base_url, timeout=60) as http:
+    with httpx.Client(base_url=target.base_url, timeout=60, verify=plain_http.CONTEXT) as http:
         for made in visits:
             _check(http, made)
     listed = target.control("GET", f"{target.tenant}/passes?limit=500").json()
@@ -151,7 +155,7 @@ def solved(challenge: str) -> str:
 def _spend(base_url: str, made: Visit) -> None:
     """Send a solution, and note the proof that it brings."""
     body = {"solution": made.solution}
-    answer = httpx.post(f"{base_url}{made.path}/solution", json=body, timeout=60)
+    answer = plain_http.post(f"{base_url}{made.path}/solution", json=body, timeout=60)
     assert answer.status_code in (303, 409), answer.text
     if answer.status_code == 303:
         made.proofs.append(answer.json()["proof"])

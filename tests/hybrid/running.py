@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 import httpx2
 from tests.hybrid.link import Link
+from tools import plain_http
 
 PATIENCE = 60.0
 POLICY_PATH = "/three"
@@ -77,7 +78,7 @@ class Service:
         """A call of the control plane about the tenant, by its Owner."""
         url = f"{self.said['base_url']}/api/v1/tenants/{self.said['tenant_id']}{path}"
         headers = {"authorization": f"Bearer {self.said['owner_token']}"}
-        answer = httpx2.request(method, url, json=body, headers=headers, timeout=30)
+        answer = plain_http.request(method, url, json=body, headers=headers, timeout=30)
         assert answer.status_code < 300, answer.text
         return answer.json() if answer.content else None
 
@@ -85,13 +86,13 @@ class Service:
         """A call as a daemon makes it."""
         headers = {"x-service-api-key": self.said["sync_api_key"]}
         url = f"{self.said['base_url']}/api/v1/sync{path}"
-        return httpx2.request(method, url, headers=headers, timeout=30, **given)
+        return plain_http.request(method, url, headers=headers, timeout=30, **given)
 
     def decide(self, event: dict[str, Any]) -> Any:
         """A decision of the service itself."""
         headers = {"x-service-api-key": self.said["api_key"]}
         url = f"{self.said['base_url']}/api/v1/runtime/mitigation"
-        return httpx2.post(url, json=event, headers=headers, timeout=30).json()
+        return plain_http.post(url, json=event, headers=headers, timeout=30).json()
 
     def make_policy(
         self, name: str, path: str, threshold: int, ttl: int = 600, seconds: int = 60
@@ -200,13 +201,13 @@ class Daemon:
 
     def status(self) -> Any:
         """The daemon's status."""
-        return httpx2.get(f"{self.base_url}/status", timeout=10).json()
+        return plain_http.get(f"{self.base_url}/status", timeout=10).json()
 
     def decide(self, path: str, address: str, **more: Any) -> Any:
         """A decision of it."""
         event = {"request": {"method": "GET", "path": path, "client_ip": address}, **more}
         url = f"{self.base_url}/api/v1/runtime/mitigation"
-        answer = httpx2.post(url, json=event, timeout=10)
+        answer = plain_http.post(url, json=event, timeout=10)
         assert answer.status_code == 200, answer.text
         return answer.json()
 

@@ -12,6 +12,7 @@ import argparse
 import random
 import sys
 import time
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +40,7 @@ class Schedule:
     link: Link
     number: int
     chosen: random.Random
+    faults: Sequence[str]
     kept: list[str] = attrs.field(factory=list)
     """Decisions that the site answered and has to keep."""
     loose: list[str] = attrs.field(factory=list)
@@ -46,15 +48,14 @@ class Schedule:
     is_blocked: bool = False
     """Whether the site itself blocked the visitor who comes late."""
 
-    def run(self) -> list[str]:
-        """Run it; the faults that it had.
+    def run(self) -> None:
+        """Run it.
 
         Raises:
             AssertionError: something does not hold.
         """
         dropped = self.site.status()["dropped"]
-        faults = [self.chosen.choice(FAULTS) for _ in range(self.chosen.randint(2, 4))]
-        for name in faults:
+        for name in self.faults:
             fault = Fault(self.origin, self.site, self.link, self.chosen)
             with fault.inflicted(name) as keeps:
                 self.visit(self.kept if keeps else self.loose)
@@ -67,7 +68,6 @@ class Schedule:
         self.judge(self.site.status()["dropped"] - dropped)
         time.sleep(max(0.0, late + LATE_SECONDS + 0.5 - time.monotonic()))
         self.judge_late()
-        return faults
 
     def request(self, path: str) -> dict[str, str]:
         """A request on a path of this schedule, by the path's own visitor."""
@@ -156,8 +156,25 @@ def knows_policies(origin: Service, site: Daemon) -> bool:
     return has_last and bool(site.status()["revision"] == newest["revision"])
 
 
-def schedules(directory: Path, count: int, seed: int) -> None:
+def drawn(count: int, seed: int) -> list[list[str]]:
+    """The faults of schedules, two to four each."""
+    chosen = random.Random(f"faults of {seed}")
+    return [chosen.choices(FAULTS, k=chosen.randint(2, 4)) for _ in range(count)]
+
+
+def each_once(seed: int) -> list[list[str]]:
+    """Every fault once, in as few schedules as hold them."""
+    mixed = random.Random(f"faults of {seed}").sample(FAULTS, len(FAULTS))
+    return [mixed[first : first + 4] for first in range(0, len(mixed), 4)]
+
+
+def schedules(directory: Path, planned: Sequence[Sequence[str]], seed: int) -> None:
     """Run schedules against one service and one daemon.
+
+    Args:
+        directory: of their data.
+        planned: the faults of each schedule.
+        seed: draws all else.
 
     Raises:
         AssertionError: something did not hold; the message has the seed.
@@ -169,11 +186,11 @@ def schedules(directory: Path, count: int, seed: int) -> None:
     with service(directory) as origin, daemon(origin, directory, **settings) as (site, link):
         make_policies(origin)
         wait_for(lambda: knows_policies(origin, site))
-        for number in range(count):
+        for number, faults in enumerate(planned):
             started = time.monotonic()
             chosen = random.Random(f"{seed}-{number}")
             try:
-                faults = Schedule(origin, site, link, number, chosen).run()
+                Schedule(origin, site, link, number, chosen, faults).run()
             except BaseException as error:
                 raise AssertionError(f"seed {seed}, schedule {number}: {error}") from error
             took = time.monotonic() - started
@@ -187,7 +204,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     with TemporaryDirectory() as name:
-        schedules(Path(name), given.count, given.seed)
+        schedules(Path(name), drawn(given.count, given.seed), given.seed)
     print(f"{given.count} schedules: nothing lost, nothing twice, every request answered")
 
 

@@ -8,10 +8,10 @@ from operator import itemgetter
 from pathlib import Path
 from uuid import uuid4
 
-import httpx2
 import pytest
 from tests.hybrid.link import Link
 from tests.hybrid.running import Daemon, Service, daemon, wait_for
+from tools import plain_http
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +41,9 @@ def newest(origin: Service) -> int:
 def test_an_ordinary_key_reads_no_definitions(origin: Service) -> None:
     """A key without the permission is refused, and so is none at all."""
     url = f"{origin.said['base_url']}/api/v1/sync/snapshot"
-    refused = httpx2.get(url, headers={"x-service-api-key": origin.said["api_key"]})
+    refused = plain_http.get(url, headers={"x-service-api-key": origin.said["api_key"]})
     assert (refused.status_code, refused.json()["code"]) == (403, "sync-not-permitted")
-    assert httpx2.get(url).status_code == 401
+    assert plain_http.get(url).status_code == 401
 
 
 def test_a_change_takes_effect_and_a_window_at_the_site_blocks(

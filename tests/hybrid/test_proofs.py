@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from tests.hybrid.link import Link
 from tests.hybrid.running import Daemon, Service, daemon, wait_for
+from tools import plain_http
 
 PATH = "/proved"
 RETURN_URL = "https://shop.example.com/proved?page=2"
@@ -58,7 +59,7 @@ def solved(url: str) -> str:
     path = url.partition("?")[0]
 
     def answer() -> Any:
-        found = httpx2.post(f"{path}/solution", json={"method": "wait"}, timeout=10)
+        found = plain_http.post(f"{path}/solution", json={"method": "wait"}, timeout=10)
         return None if found.json().get("code") == "challenge-too-early" else found.json()
 
     found = wait_for(answer)
@@ -69,7 +70,7 @@ def solved(url: str) -> str:
 
 def _page(url: str) -> httpx2.Response | None:
     """The page, once the service knows the decision."""
-    found = httpx2.get(url, timeout=10)
+    found = plain_http.get(url, timeout=10)
     return None if found.status_code == 404 else found
 
 
@@ -102,22 +103,22 @@ def test_a_challenge_opens_before_its_decision_was_forwarded(pair: tuple[Daemon,
     challenged = decided(site, address)
     url = challenged["action"]["challenge"]["redirect_url"]
     plain, _, ticket = url.partition("?ticket=")
-    assert httpx2.get(plain, timeout=10).status_code == 404
+    assert plain_http.get(plain, timeout=10).status_code == 404
     for wrong in (
         f"{ticket[:-9]}AAAAAAAAA",
         ticket[1:],
         "A",
         decided(site, address)["decision_id"],
     ):
-        assert httpx2.get(f"{plain}?ticket={wrong}", timeout=10).status_code == 404
+        assert plain_http.get(f"{plain}?ticket={wrong}", timeout=10).status_code == 404
     other = decided(site, address)["action"]["challenge"]["redirect_url"].partition("?")[0]
-    assert httpx2.get(f"{other}?ticket={ticket}", timeout=10).status_code == 404
+    assert plain_http.get(f"{other}?ticket={ticket}", timeout=10).status_code == 404
     proof = solved(url)
     assert site.status()["spooled"] >= 1
     assert decided(site, address, proof)["reason"] == "challenge-proof"
     link.heal()
     wait_for(lambda: not site.status()["spooled"])
-    assert httpx2.get(plain, timeout=10).status_code == 409
+    assert plain_http.get(plain, timeout=10).status_code == 409
 
 
 def test_a_pass_that_a_site_revokes_is_revoked_at_the_service(

@@ -8,6 +8,7 @@ import httpx2
 from playwright.sync_api import Page, expect
 from tests.browser import Watched
 from tests.login.conftest import EMAIL, PASSWORD, Place
+from tools import plain_http
 
 STORED = "localStorage.getItem('service.auth_token')"
 
@@ -25,7 +26,7 @@ def at_the_provider(page: Page, name: str) -> None:
 def me(place: Place, token: str) -> httpx2.Response:
     """The caller according to the service."""
     headers = {"authorization": f"Bearer {token}"}
-    return httpx2.get(f"{place.base_url}/api/v1/me", headers=headers, timeout=30)
+    return plain_http.get(f"{place.base_url}/api/v1/me", headers=headers, timeout=30)
 
 
 def test_a_login_at_a_provider_ends_in_a_token(visitor: Watched, place: Place) -> None:

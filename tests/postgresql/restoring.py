@@ -20,11 +20,11 @@ from pathlib import Path
 
 import attrs
 import click
-import httpx2 as httpx
 from tests.faults.load import Acknowledged, Call, send
 from tests.faults.target import LIMITS
 from tests.faults.traffic import Traffic
 from tests.service.service_process import start, stop
+from tools import plain_http
 from tools.database_pair import Pair, Server, free_port, pair, run
 
 from tidegate.server.demo import make_demo, make_owner
@@ -159,7 +159,7 @@ def check(server: Server, directory: Path, load: Load, moment: Moment, whole: li
         new = Traffic(load.seed + 1)
         calls = [Call(*new.next())]
         assert len(asyncio.run(send(said["base_url"], load.api_key, calls)).acknowledged) == 1
-        assert httpx.get(f"{said['base_url']}/readyz").status_code == 200
+        assert plain_http.get(f"{said['base_url']}/readyz").status_code == 200
     finally:
         stop(process)
     assert len(decided(url)) == len(found) + 1

@@ -19,6 +19,7 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 from tests.service.service_process import start, stop
+from tools import plain_http
 from tools.database_pair import NEEDED, Pair, pair, programs
 
 from tidegate.cli.main import tidegate
@@ -78,7 +79,7 @@ def gets(base_url: str, tenant_id: str, token: str) -> dict[str, tuple[int, byte
     for path in sorted(paths, key=lambda each: (each.count("{"), each)):
         if not path.startswith("/api/v1/tenants") or not set(PARAMETER.findall(path)) <= set(ids):
             continue
-        answer = httpx.get(
+        answer = plain_http.get(
             base_url + path.format_map(ids),
             headers={"authorization": f"Bearer {token}"},
             timeout=30,
@@ -91,7 +92,7 @@ def gets(base_url: str, tenant_id: str, token: str) -> dict[str, tuple[int, byte
 
 def decide(base_url: str, api_key: str, key: str) -> httpx.Response:
     """A hot call under an idempotency key."""
-    return httpx.post(
+    return plain_http.post(
         f"{base_url}/api/v1/runtime/mitigation",
         json={**EVENT, "idempotency_key": key},
         headers={"x-service-api-key": api_key},
@@ -193,7 +194,7 @@ def test_a_service_goes_on_in_postgresql_and_on_a_second_node(place: Place, tmp_
             assert again.headers["idempotency-replayed"] == "true"
         on_two = decide(took_over, place.api_key, "on two")
         assert on_two.json()["action"]["type"] == "block", "the mitigation went on"
-        assert httpx.get(f"{took_over}/readyz").status_code == 200
+        assert plain_http.get(f"{took_over}/readyz").status_code == 200
         made = Verification(second, url=place.url)
         assert list(made.findings()) == []
         assert made.decisions == DECISIONS + 2

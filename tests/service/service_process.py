@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,8 @@ import httpx2 as httpx
 import pytest
 
 START_SECONDS = 60.0
+CERTIFICATES = ssl.create_default_context()
+"""Read once: each call would read them again, which takes longer than the call."""
 
 
 @attrs.frozen
@@ -39,7 +42,11 @@ class Service:
         """Any call with a body."""
         given = {"content-type": "application/json", **headers}
         return httpx.post(
-            f"{self.base_url}/api/v1{path}", content=content, headers=given, timeout=30
+            f"{self.base_url}/api/v1{path}",
+            content=content,
+            headers=given,
+            timeout=30,
+            verify=CERTIFICATES,
         )
 
     def control(self, method: str, path: str, body: Any = None) -> httpx.Response:
@@ -50,6 +57,7 @@ class Service:
             json=body,
             headers={"authorization": f"Bearer {self.owner_token}"},
             timeout=30,
+            verify=CERTIFICATES,
         )
 
 

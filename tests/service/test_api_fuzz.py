@@ -8,7 +8,7 @@ from api_fuzzing import run
 
 from tidegate.server.routing.routes import ROUTES
 
-EXAMPLES = 15
+EXAMPLES = 5
 
 
 def test_no_request_is_answered_in_a_way_that_is_not_documented(tmp_path: Path) -> None:

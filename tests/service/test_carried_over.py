@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import httpx2 as httpx
 import pytest
 from click.testing import CliRunner
 from tests.service import service_process
+from tools import plain_http
 
 from tidegate.cli.main import tidegate
 from tidegate.operators.keys import load_keys
@@ -58,7 +58,7 @@ def ask(place: Path, expected: Any) -> Iterator[Callable[..., Any]]:
     process, said = service_process.start("--store-directory", directory, log=place / "log")
 
     def ask(method: str, path: str, body: Any = None) -> Any:
-        answer = httpx.request(
+        answer = plain_http.request(
             method,
             f"{said['base_url']}/api/v1/tenants/{expected['tenant_id']}/{path}",
             json=body,

@@ -17,9 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx2
 import pytest
 from service_process import Service
+from tools import plain_http
 
 PAGE = Path(__file__).parents[2] / "docs" / "embedding.md"
 FILE = re.compile(r"^```python file=(\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -108,7 +108,7 @@ def test_four_workers_block_at_exactly_the_threshold(folder: Path) -> None:
         site = found[1]
 
         def visit(path: str) -> tuple[int, str]:
-            answer = httpx2.post(f"{site}{path}", timeout=PATIENCE)
+            answer = plain_http.post(f"{site}{path}", timeout=PATIENCE)
             return answer.status_code, answer.headers["x-worker"]
 
         seen: set[str] = set()

@@ -10,11 +10,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import attrs
-import httpx2 as httpx
 import pytest
 from benchmarks.server.connections import GROWTH_BYTES, attacks, pour, resident_bytes
 from raw_http import Answer, answers, exchange, require_proper
 from service_process import Service, start, stop
+from tools import plain_http
 
 HOT = b"/api/v1/runtime/mitigation"
 BODY = b'{"fields":{"a":"b"}}'
@@ -41,7 +41,7 @@ def said(service: Service, *parts: bytes) -> list[Answer]:
 
 def decisions(service: Service) -> float:
     """How many there have been."""
-    text = httpx.get(f"{service.base_url}/metrics", timeout=30).text
+    text = plain_http.get(f"{service.base_url}/metrics", timeout=30).text
     counts = [line for line in text.splitlines() if line.startswith("tidegate_decisions_total{")]
     return sum(float(line.rpartition(" ")[2]) for line in counts)
 

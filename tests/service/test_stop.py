@@ -8,12 +8,12 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx2 as httpx
 from service_process import start, stop
 from sqlalchemy import select
 from tests.faults.load import Call, send
 from tests.faults.target import Target
 from tests.faults.traffic import Traffic
+from tools import plain_http
 
 from tidegate.stores.rows.connections import reading_engine
 from tidegate.stores.rows.tables import snapshots
@@ -48,7 +48,7 @@ def test_a_daemon_that_waits_for_changes_is_answered_at_a_stop(tmp_path: Path) -
             connection.sendall("\r\n".join([*lines, "", ""]).encode())
             # The loop reads in the order of arrival.
             for _ in range(2):
-                assert httpx.get(f"{said['base_url']}/healthz").status_code == 200
+                assert plain_http.get(f"{said['base_url']}/healthz").status_code == 200
             assert stop(process) == 0
             with connection.makefile("rb") as answer:
                 assert answer.readline() == b"HTTP/1.1 200 OK\r\n"

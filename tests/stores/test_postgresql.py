@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.stores.partition_schema import open_partition
 
 from tidegate.stores import (
     FencedError,
@@ -17,6 +18,7 @@ from tidegate.stores import (
     migrate,
     retention,
 )
+from tidegate.stores.databases import need_partitions
 from tidegate.stores.decision_log import log
 from tidegate.stores.decision_log.partition_log import PartitionLog, PostgresqlLog
 from tidegate.stores.directory.claims import claim_database
@@ -39,6 +41,7 @@ from tidegate.testing.store_contract.examples import (
 from tidegate.testing.store_contract.partition_log import Connect, PartitionLogContract
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
     from tools.database_pair import Pair
 
 
@@ -76,6 +79,44 @@ class TestPostgresqlLog(PartitionLogContract):
     def make_log(self) -> Callable[[], PartitionLog]:
         """Makes the log of the first partition."""
         return lambda: PostgresqlLog(0)
+
+
+class TestPartitionOfPostgresql(StoreContract):
+    """A further partition keeps the contract, with its log in a schema of its own."""
+
+    @pytest.fixture
+    def url(self, postgresql: Pair) -> str:
+        """A database of its own."""
+        return postgresql.url(postgresql.emptied())
+
+    @pytest.fixture
+    def open_store(self) -> OpenStore:
+        """Opens the partition."""
+        return open_partition
+
+
+class TestLogOfPartition(PartitionLogContract):
+    """The log of a further partition keeps the contract of a partition's log."""
+
+    @pytest.fixture
+    def url(self, postgresql: Pair) -> str:
+        """A database of its own."""
+        return postgresql.url(postgresql.emptied())
+
+    @pytest.fixture
+    def connect(self) -> Connect:
+        """Opens a connection that writes."""
+
+        def open_writing(url: str) -> Connection:
+            need_partitions(url, 2)
+            return writing_engine(url, 1).connect()
+
+        return open_writing
+
+    @pytest.fixture
+    def make_log(self) -> Callable[[], PartitionLog]:
+        """Makes the log of the partition."""
+        return lambda: PostgresqlLog(1)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ that two owners never both have decisions acknowledged rests on the epochs of th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,6 +21,9 @@ from tidegate.cluster.rows import Change, Join, Member, Place, Placement, Renew,
 
 UNBALANCED = 0.25
 """The share of the mean by which two members' loads must differ before a partition moves."""
+SETTLED_SECONDS = 60.0
+"""For so long a partition that was moved stays, where another one would balance the loads too: who
+moves one by hand has another one move the other way."""
 
 
 @attrs.frozen
@@ -74,6 +78,8 @@ class Directory:
         self._run: int | None = None
         self._seen: dict[str, tuple[int, int, float]] = {}
         """Of each member the run and renewals that were seen last, and when they were first."""
+        self._moved: dict[int, float] = {}
+        """When partitions were seen to change their owners."""
         self._lease_ends = 0.0
         self._renew_at = 0.0
 
@@ -140,6 +146,9 @@ class Directory:
         """
         if self._is_older(rows):
             return []
+        for partition, placement in self._rows.placements.items():
+            if placement.owner not in (None, rows.placements[partition].owner):
+                self._moved[partition] = now
         self._rows = rows
         for member in rows.members.values():
             known = self._seen.get(member.name)
@@ -148,7 +157,8 @@ class Directory:
         live = [member for member in rows.members.values() if self._is_live(member, now)]
         if not live or min(member.name for member in live) != self.name:
             return []
-        return list(_plan(rows, {member.name: member for member in live}))
+        settling = {each: at for each, at in self._moved.items() if now < at + SETTLED_SECONDS}
+        return list(_plan(rows, {member.name: member for member in live}, settling))
 
     def duties(self) -> Duties:
         """What the member has to do, by the rows that it read last."""
@@ -227,7 +237,9 @@ def partition_for_next(rows: Rows) -> int:
 # --- placing ------------------------------------------------------------------------------------
 
 
-def _plan(rows: Rows, live: Mapping[str, Member]) -> Iterator[Change]:
+def _plan(
+    rows: Rows, live: Mapping[str, Member], settling: Mapping[int, float]
+) -> Iterator[Change]:
     """At most one change of each placement, the most urgent one."""
     weights = _Weights(rows, live)
     may_balance = True
@@ -237,7 +249,7 @@ def _plan(rows: Rows, live: Mapping[str, Member]) -> Iterator[Change]:
         if change is not None:
             yield change
     if may_balance:
-        yield from weights.balance()
+        yield from weights.balance(settling)
 
 
 def _next(
@@ -297,8 +309,13 @@ class _Weights:
             self._followed[name] += 1
         return name
 
-    def balance(self) -> Iterator[Place]:
-        """Move one partition from the member with the most to do to the one with the least."""
+    def balance(self, settling: Mapping[int, float]) -> Iterator[Place]:
+        """Move one partition from the member with the most to do to the one with the least.
+
+        Args:
+            settling: partitions that were moved, and when; they are moved after all others, the one
+                before that was moved first.
+        """
         if len(self._members) < 2:
             return
         most = max(self._members, key=self._members.__getitem__)
@@ -311,8 +328,14 @@ class _Weights:
         # A move of more than half of the gap would only turn it round.
         fitting = [each for each in owned if self._weight(each.partition) <= gap / 2]
         if fitting:
-            heaviest = max(fitting, key=lambda each: self._weight(each.partition))
-            change = move(self._rows, heaviest.partition, least)
+            chosen = max(
+                fitting,
+                key=lambda each: (
+                    -settling.get(each.partition, -math.inf),
+                    self._weight(each.partition),
+                ),
+            )
+            change = move(self._rows, chosen.partition, least)
             if change is not None:
                 yield change
 

@@ -72,7 +72,8 @@ if TYPE_CHECKING:
     from tidegate.server.engines.following import Level
     from tidegate.server.hot.gap import Gap
     from tidegate.server.offload.jobs import Job
-    from tidegate.server.partitions.gateway import Gateway
+    from tidegate.server.partitions.others import Others
+    from tidegate.server.workers.crew import Shared
     from tidegate.stores.base import Store
     from tidegate.stores.decision_log.lines import LogBlock
 
@@ -102,7 +103,7 @@ class Service:
         store: open and migrated.
         keys: the key material of the data directory.
         base_url: the address that callers reach the service by.
-        gateway: hands calls to the owners of other partitions; None when this is the only one.
+        gateway: the owners of other partitions; None when this is the only one.
         crew: worker processes that run already, and go on when the service stops; without it the
             service has its own.
     """
@@ -113,8 +114,8 @@ class Service:
         store: Store,
         keys: Keys,
         base_url: str,
-        gateway: Gateway | None = None,
-        crew: Crew | None = None,
+        gateway: Others | None = None,
+        crew: Crew | Shared | None = None,
     ) -> None:
         self.gateway = gateway
         self.settings = settings
@@ -138,8 +139,10 @@ class Service:
         self.runtimes.activated = self.feed.activated
         self.runtimes.dropped = self.feed.dropped
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
-        self._has_own_crew = crew is None
-        self._crew = crew or Crew(settings, keys, base_url, store.partition)
+        self._own_crew: Crew | None = None
+        if crew is None:
+            crew = self._own_crew = Crew(settings, keys, base_url, store.partition)
+        self._crew = crew
         self._replays = Replays(store, self._replay)
         self._admission = Admission(
             self.key_ring,
@@ -199,8 +202,9 @@ class Service:
         # A reader that read the log just now has found what a look at it would.
         look = lost_in if level is not None and level.is_sound else check_log
         self.live.lost_decisions = await asyncio.to_thread(look, self.store)
-        if self._has_own_crew and self.gateway is None:
-            await self._crew.start()
+        late_crew = None if self.gateway is None else self._own_crew
+        if self._own_crew is not None and late_crew is None:
+            await self._own_crew.start()
         await self.runtimes.load(None if level is None else level.tenants)
         # Together, because each of them waits for the database.
         seq, self._snapshot_seq, *_ = await asyncio.gather(
@@ -237,10 +241,10 @@ class Service:
         self.live.publisher = self._begin_to_publish()
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
-        if self.gateway is not None:
+        if late_crew is not None:
             # Callers of other server workers wait for this one. To load the program takes the
             # processes longer than all of the above, and no decision needs them.
-            self.watch(self._crew.start())
+            self.watch(late_crew.start())
         self.forwarding = Forwarding(
             store=self.store,
             recorder=self.recorder,
@@ -258,7 +262,7 @@ class Service:
             tells_limits=self.settings.server.rate_limit_header,
             lanes=self.lanes,
             access=self.access,
-            elsewhere=self.gateway,
+            elsewhere=None if self.gateway is None else self.gateway.elsewhere,
         )
 
     def _begin_to_publish(self) -> Publisher | None:
@@ -310,14 +314,14 @@ class Service:
                     await self.save_states()
             await self.recorder.close()
         self._saver.shutdown(wait=False)
-        if self._has_own_crew:
-            await self._crew.stop()
+        if self._own_crew is not None:
+            await self._own_crew.stop()
         await asyncio.to_thread(self.store.close)
 
     async def _compile_newest(
         self, tenant_id: UUID, base: int | None
     ) -> CompiledSet | CompiledChange:
-        if self.gateway is not None and not self.live.is_ready:
+        if self.gateway and self._own_crew and not self.live.is_ready:
             # No process is there yet, and no decision waits for the interpreter. No tree is kept.
             here = attrs.evolve(self.application, known=KnownSets())
             return await asyncio.to_thread(compile_newest, tenant_id, base, here)

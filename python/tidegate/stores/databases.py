@@ -38,9 +38,7 @@ def migrate(url: str) -> None:
 
 def reading_engine(url: str, partition: int = 0) -> Engine:
     """The engine of connections that read a database, with the log of a partition."""
-    if partition:
-        return connections.reading_engine(connections.database_path(url), partition)
-    return _engine(url, "reading_engine")
+    return _engine(url, "reading_engine", partition)
 
 
 def looking_engine(url: str) -> Engine:
@@ -53,12 +51,12 @@ def writing_engine(url: str) -> Engine:
     return _engine(url, "writing_engine")
 
 
-def _engine(url: str, kind: str) -> Engine:
+def _engine(url: str, kind: str, *more: int) -> Engine:
     made: Engine
     if is_postgresql(url):
-        made = getattr(_postgresql("tidegate.stores.rows.postgresql"), kind)(url)
+        made = getattr(_postgresql("tidegate.stores.rows.postgresql"), kind)(url, *more)
     else:
-        made = getattr(connections, kind)(connections.database_path(url))
+        made = getattr(connections, kind)(connections.database_path(url), *more)
     return made
 
 
@@ -83,10 +81,18 @@ def claim_database(url: str, waits: Callable[[Holder], None] | None = None) -> C
     return made
 
 
-def claim_for_node(url: str, name: str, is_wanted: Callable[[], bool]) -> Claim | None:
+def claim_for_node(
+    url: str, name: str, partition: int, is_wanted: Callable[[], bool]
+) -> Claim | None:
     """Become the owner as a node; see :mod:`tidegate.stores.directory.claims`."""
     claims = _postgresql("tidegate.stores.directory.claims")
-    made: Claim | None = claims.claim_for_node(url, name, is_wanted)
+    made: Claim | None = claims.claim_for_node(url, name, partition, is_wanted)
+    return made
+
+
+def need_partitions(url: str, wanted: int) -> int:
+    """Have as many partitions in PostgreSQL as are wanted; see ``directory/schemas.py``."""
+    made: int = _postgresql("tidegate.stores.directory.schemas").need_partitions(url, wanted)
     return made
 
 
@@ -108,7 +114,7 @@ def open_store(
         catalog: what the field catalog may take.
         standby: whether a database of PostgreSQL must have a synchronous standby.
         ended: called when the ownership ends before the close; SQLite's does not.
-        partition: whose log it has; on PostgreSQL there is one.
+        partition: whose log it has.
 
     Raises:
         StoreError: it cannot be opened.
@@ -117,7 +123,7 @@ def open_store(
     module = _module(url)
     if is_postgresql(url):
         store: CommittingStore = module.PostgresqlStore(
-            url, lock=lock, catalog=catalog, standby=standby, ended=ended
+            url, lock=lock, catalog=catalog, standby=standby, ended=ended, partition=partition
         )
         return store
     kept: CommittingStore = module.SqliteStore(url, lock=lock, catalog=catalog, partition=partition)
@@ -130,6 +136,7 @@ def open_unclaimed(
     catalog: Bounds = DEFAULT_BOUNDS,
     standby: Standby = "required",
     ended: Callable[[StoreUnavailableError], None] = lambda _: None,
+    partition: int = 0,
 ) -> PostgresqlStore:
     """The store of a database of PostgreSQL, for a process that may become its owner.
 
@@ -138,12 +145,13 @@ def open_unclaimed(
         catalog: as of :func:`open_store`.
         standby: as of :func:`open_store`.
         ended: as of :func:`open_store`.
+        partition: as of :func:`open_store`.
 
     Raises:
         StoreError: it cannot be opened.
     """
     store: PostgresqlStore = _postgresql("tidegate.stores.postgresql").PostgresqlStore(
-        url, catalog=catalog, standby=standby, ended=ended
+        url, catalog=catalog, standby=standby, ended=ended, partition=partition
     )
     return store
 

@@ -19,7 +19,7 @@ from tidegate.stores.base import FencedError, Standby, StoreUnavailableError, Un
 from tidegate.stores.committing import CommittingStore
 from tidegate.stores.decision_log.log import last_seq
 from tidegate.stores.decision_log.partition_log import PostgresqlLog
-from tidegate.stores.directory.claims import PARTITION, Claim, claim_database
+from tidegate.stores.directory.claims import Claim, claim_database
 from tidegate.stores.group_commit import GroupCommit
 from tidegate.stores.index import derived
 from tidegate.stores.index.catalog import DEFAULT_BOUNDS, Bounds
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
 LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id = %s"
 
 
+COUNT_SHARED_CHANGE = f"UPDATE shared_meta SET value = value + 1 WHERE name = '{CHANGES}'"  # noqa: S608
+SHARED_CHANGES = f"SELECT value FROM shared_meta WHERE name = '{CHANGES}'"  # noqa: S608
+
+
 class PostgresqlStore(CommittingStore):
     """A :class:`~tidegate.stores.base.Store` in a database of PostgreSQL.
 
@@ -56,6 +60,7 @@ class PostgresqlStore(CommittingStore):
         catalog: what the field catalog may take.
         standby: whether the database must have a synchronous standby.
         ended: called, on a thread of the store, when this process is the owner no more.
+        partition: whose log it has; the schema of one beyond the first is there.
         monotonic: seconds of a clock that never jumps, for ages and durations.
 
     Raises:
@@ -73,18 +78,19 @@ class PostgresqlStore(CommittingStore):
         catalog: Bounds = DEFAULT_BOUNDS,
         standby: Standby = "required",
         ended: Callable[[StoreUnavailableError], None] = lambda _: None,
+        partition: int = 0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         check_url(url)
-        super().__init__(monotonic)
+        super().__init__(monotonic, partition)
         self.url = url
         self._standby = standby
         self._tell_ended = ended
         self._end: StoreUnavailableError | None = None
-        self._write_engine = writing_engine(url)
-        self._read_engine = reading_engine(url)
+        self._write_engine = writing_engine(url, partition)
+        self._read_engine = reading_engine(url, partition)
         self._lock = lock
-        self.log = PostgresqlLog(PARTITION)
+        self.log = PostgresqlLog(partition)
         self._warnings: list[str] = []
         with translated():
             self._open()
@@ -93,7 +99,7 @@ class PostgresqlStore(CommittingStore):
             self._prepare_derived()
         self._queue = GroupCommit(self._commit, self._finish, monotonic)
         self._deriver = Deriver(
-            DerivedSchema(lambda: deriving_engine(url)),
+            DerivedSchema(lambda: deriving_engine(url, partition)),
             committed=lambda: self._committed_seq,
             flush=self._watch,
             bounds=catalog,
@@ -152,7 +158,8 @@ class PostgresqlStore(CommittingStore):
     def _read_position(self, writer: Connection) -> None:
         self._last_rows.clear()
         self._committed_seq = last_seq(writer)
-        self._seen_changes = self._changes = counter(writer, CHANGES)
+        self._changes = counter(writer, CHANGES)
+        self._seen_changes = self._all_changes(writer)
 
     def _begin_epoch(self, lock: Claim, term: int | None = None) -> None:
         """Begin an epoch of this process: it waits for what the one before has under way."""
@@ -180,6 +187,17 @@ class PostgresqlStore(CommittingStore):
                 self._begun(self._connection())
                 count(self._connection(), RECOVERIES)
         self._queue.accept()
+
+    def _count_change(self, writer: Connection) -> None:
+        super()._count_change(writer)
+        if self.partition:
+            driver_connection(writer).execute(COUNT_SHARED_CHANGE)
+
+    def _all_changes(self, connection: Connection) -> int:
+        if not self.partition:
+            return super()._all_changes(connection)
+        (found,) = driver_connection(connection).execute(SHARED_CHANGES).fetchone()
+        return int(found)
 
     def _claim_log(self) -> None:
         if self._end is not None:

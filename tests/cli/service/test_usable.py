@@ -27,6 +27,13 @@ def test_a_loopback_address_needs_no_cover(host: str) -> None:
     need_cover(ServerSettings(host=host))
 
 
+def test_several_partitions_are_for_postgresql() -> None:
+    """On SQLite there are as many as server workers."""
+    with pytest.raises(SettingsError, match=r"as many as `server\.workers`"):
+        need_database(Settings(store=StoreSettings(partitions=2)))
+    need_database(Settings(store=StoreSettings(url="postgresql://db/shop", partitions=2)))
+
+
 @pytest.mark.parametrize(
     "store",
     [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.browser import THEMES, Watched
+from tests.browser import THEMES, Watched, violations
 from tests.console.places import HOME
-from tests.console.test_access import violations, width_of
+from tests.console.test_access import width_of
 
 MIXED = """// why
 request.method == "POST" // kept

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
-from tests.browser import THEMES, Watched
+from tests.browser import THEMES, Watched, violations
 from tests.console.places import HOME
-from tests.console.test_access import violations
 
 
 def opened(page: Page) -> Locator:

@@ -10,6 +10,7 @@ import httpx2
 import pytest
 from tests.server.challenges.gate import Gate
 from tests.shared_data import some_lines
+from tools import plain_http
 
 from tidegate.server.http.ids import new_id
 
@@ -34,7 +35,7 @@ def test_of_many_that_race_one_gets_the_pass(gate: Gate) -> None:
     body = {"solution": gate.solution(path)}
 
     def send(_: int) -> httpx2.Response:
-        return httpx2.post(f"{gate.base_url}{path}/solution", json=body, timeout=60)
+        return plain_http.post(f"{gate.base_url}{path}/solution", json=body, timeout=60)
 
     with ThreadPoolExecutor(RACERS) as pool:
         answers = list(pool.map(send, range(RACERS)))

@@ -10,6 +10,7 @@ import attrs
 import httpx2
 from tests.server.login.issuer import Issuer
 from tests.server.serving import Served
+from tools import plain_http
 
 COOKIE = "tidegate_login"
 
@@ -46,7 +47,7 @@ class Browser:
     def get(self, path: str, **arguments: Any) -> httpx2.Response:
         """A request with the cookie."""
         headers = {"cookie": f"{COOKIE}={self.cookie}"} if self.cookie else {}
-        return httpx2.get(self.served.base_url + path, headers=headers, timeout=30, **arguments)
+        return plain_http.get(self.served.base_url + path, headers=headers, timeout=30, **arguments)
 
     def _keep(self, answer: httpx2.Response) -> None:
         set_cookie = answer.headers.get("set-cookie")
@@ -57,4 +58,4 @@ class Browser:
 def me(served: Served, token: str) -> httpx2.Response:
     """The caller with a token, according to the server."""
     headers = {"authorization": f"Bearer {token}"}
-    return httpx2.get(f"{served.base_url}/api/v1/me", headers=headers, timeout=30)
+    return plain_http.get(f"{served.base_url}/api/v1/me", headers=headers, timeout=30)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 import pytest
 from tests.server.serving import PASSWORD, Served
+from tools import plain_http
 
 from tidegate.server.http.problems import Problem
 from tidegate.server.login import attempts as module
@@ -131,7 +132,7 @@ def test_guesses_that_come_together_are_counted_before_any_is_looked_at(served: 
     def guess(number: int) -> httpx2.Response:
         body = {"email": someone.email, "password": f"wrong password {number}"}
         while True:
-            answer = httpx2.post(
+            answer = plain_http.post(
                 f"{served.base_url}/api/v1/auth/local/token", json=body, timeout=60
             )
             if answer.status_code != 429 or answer.json()["code"] != "too-many-requests":

@@ -15,6 +15,7 @@ from sqlalchemy import func, select
 from tests.faults.target import Target
 from tests.faults.traffic import definitions
 from tests.server.partitions.workers import owner_of
+from tools import plain_http
 
 from tidegate.stores.directory.partitions import partitions_of
 from tidegate.stores.rows.connections import partition_path, reading_engine
@@ -34,7 +35,7 @@ class World:
 
     def hot(self, partition: int, event: dict[str, Any], **headers: str) -> httpx.Response:
         """A hot call on a connection of its own, which either worker may have."""
-        return httpx.post(
+        return plain_http.post(
             f"{self.target.base_url}/api/v1/runtime/mitigation",
             json=event,
             headers={"x-service-api-key": self.keys[partition], **headers},
@@ -118,7 +119,9 @@ def test_limits_are_the_same_through_any_connection(world: World) -> None:
     key = world.target.control("POST", path, wanted).json()["key"]
     url = f"{world.target.base_url}/api/v1/runtime/mitigation"
     started = time.monotonic()
-    answers = [httpx.post(url, json=EVENT, headers={"x-service-api-key": key}) for _ in range(40)]
+    answers = [
+        plain_http.post(url, json=EVENT, headers={"x-service-api-key": key}) for _ in range(40)
+    ]
     most = 6 + 1 + (time.monotonic() - started)
     assert 6 <= sum(each.status_code == 200 for each in answers) <= most
     refused = next(each for each in answers if each.status_code != 200)
@@ -131,7 +134,7 @@ def test_figures_are_those_of_all_workers(world: World) -> None:
     """The page of metrics has the samples of each, with its partition as a label."""
     assert world.hot(0, EVENT).status_code == world.hot(1, EVENT).status_code == 200
     for _ in range(4):
-        page = httpx.get(f"{world.target.base_url}/metrics").text
+        page = plain_http.get(f"{world.target.base_url}/metrics").text
         for partition in (0, 1):
             assert f'tidegate_decisions_total{{partition="{partition}",action="allow"' in page
         assert page.count("# TYPE tidegate_decisions_total") == 1

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx2 as httpx
 from tests.faults.target import Target
 from tests.server.partitions.workers import connected, owner_of
+from tools import plain_http
 
 WAIT_SECONDS = 60.0
 
@@ -55,7 +55,7 @@ def _await_definitions(target: Target, key: str) -> None:
     """Return when the tenant of a key has definitions that daemons can follow."""
     end = time.monotonic() + WAIT_SECONDS
     url = f"{target.base_url}/api/v1/sync/snapshot"
-    while httpx.get(url, headers={"x-service-api-key": key}).status_code != 200:
+    while plain_http.get(url, headers={"x-service-api-key": key}).status_code != 200:
         assert time.monotonic() < end
         time.sleep(0.05)
 

@@ -11,6 +11,7 @@ from tidegate.cli.service.settings import SettingsCommand, settings_options
 from tidegate.cli.service.usable import need_database, need_directory
 from tidegate.config import Settings
 from tidegate.server.directory.opening import migrate_directory
+from tidegate.stores.databases import need_partitions
 from tidegate.stores.directory.lock import claim
 from tidegate.stores.migrations import HEAD
 from tidegate.stores.rows.dialects import is_postgresql
@@ -51,6 +52,8 @@ def migrate(
     need_database(settings)
     directory = settings.directory
     migrate_directory(directory, settings.store.url, accepts_keys=accept_keys)
+    if settings.store.url:
+        need_partitions(settings.store.url, settings.store.partitions)
     if as_json:
         print_json({"directory": str(directory), "revision": HEAD})
     else:

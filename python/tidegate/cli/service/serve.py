@@ -18,7 +18,7 @@ import click
 import uvloop
 
 from tidegate.cli.output import console, errors, json_option, print_json, report_failure
-from tidegate.cli.service.settings import SettingsCommand, settings_options
+from tidegate.cli.service.settings import SettingsCommand, settings_options, unusable
 from tidegate.cli.service.usable import need_usable
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
@@ -31,7 +31,7 @@ from tidegate.server.logging import log
 from tidegate.server.partitions.parent import Parent
 from tidegate.server.partitions.seat import Seat, make_inboxes
 from tidegate.server.process import load_program, reserve, run
-from tidegate.stores import Store, StoreUnavailableError, open_store
+from tidegate.stores import Store, StoreUnavailableError, databases, open_store
 from tidegate.stores.directory.lock import Lock
 from tidegate.stores.index.catalog import Bounds
 from tidegate.stores.objects import tenants
@@ -84,6 +84,8 @@ def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
     lock = own_directory(settings.directory, waits, url)
     try:
         keys = open_directory(settings.directory, lock, url)
+        if url:
+            _need_one_partition(settings)
         count = 1 if url else need_partitions(settings.directory, settings.server.workers)
         serving = _Serving(settings, keys, lock, is_demo=is_demo, as_json=as_json)
         if count == 1:
@@ -92,6 +94,16 @@ def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
             _serve_partitions(serving, count)
     finally:
         lock.release()
+
+
+def _need_one_partition(settings: Settings) -> None:
+    """Refuse a database whose partitions only nodes look after."""
+    count = databases.need_partitions(settings.store.url, settings.store.partitions)
+    if count > 1:
+        reason = (
+            f"the database has {count} partitions, which nodes decide for; give this one a name"
+        )
+        raise unusable("node.name", None, reason)
 
 
 @attrs.frozen(kw_only=True)

@@ -40,6 +40,9 @@ def need_database(settings: Settings) -> None:
         SettingsError: it cannot be used.
     """
     if not settings.store.url:
+        if settings.store.partitions > 1:
+            reason = "on SQLite there are as many as `server.workers`; several need `store.url`"
+            raise unusable("store.partitions", settings.store.partitions, reason)
         return
     if not is_postgresql(settings.store.url):
         reason = "it is no address of PostgreSQL; write `postgresql://user@host/name`"

@@ -122,7 +122,17 @@ class Verification:
                 return
             parts[:0] = [self._derived, self._end]
         yield from self._of_parts(parts, database, 0)
-        if not self.url:
+        if self.url:
+            # The libraries are those of PostgreSQL.
+            from tidegate.stores.directory import schemas
+
+            with database.connection() as connection:
+                further = schemas.partitions_of(connection)[1:]
+            for number in further:
+                self._before = self.decisions
+                parts = [self._end_elsewhere, self._log, self._snapshots]
+                yield from self._of_parts(parts, database, number)
+        else:
             found = partitions_of(self.directory / DATABASE)
             with database.connection() as connection:
                 used = set(tenants.placements(connection).values())

@@ -1,32 +1,42 @@
-"""What a node answers: its own health, and everything else by asking the owner."""
+"""What a node answers: its own health, and everything else by asking owners."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tidegate.server.connection.protocol import HEALTHY
 from tidegate.server.http.exchange import declared_length, read_body, respond
 from tidegate.server.http.problems import Problem, problem_of
-from tidegate.server.nodes.messages import MAX_BODY_BYTES, Asked
+from tidegate.server.nodes.messages import MAX_BODY_BYTES, Answered, Asked
 from tidegate.server.nodes.refusals import answered, refused
+from tidegate.server.partitions.gateway import METRICS
+from tidegate.server.partitions.pages import labelled
 
 if TYPE_CHECKING:
     from tidegate.server.http.exchange import Message, Receive, Scope, Send
     from tidegate.server.nodes.forwarding import Forwarding
+    from tidegate.server.nodes.whose import Whose
 
 _MAX_READING_BYTES = 8 * MAX_BODY_BYTES
-_HEALTH, _READINESS = b"/healthz", b"/readyz"
+_HEALTH, _READINESS, _METRICS = b"/healthz", b"/readyz", METRICS.encode()
 
 
 class NodeApplication:
-    """The application of a node, whoever the owner is.
+    """The application of a node, whoever the owners are.
 
     Args:
-        forwarding: asks the owner.
+        partitions: asks the owner of each; others may be added.
+        whose: finds the partition of a request, where there are several.
     """
 
-    def __init__(self, forwarding: Forwarding) -> None:
-        self._forwarding = forwarding
+    def __init__(self, partitions: Mapping[int, Forwarding], whose: Whose) -> None:
+        self._partitions = partitions
+        self._whose = whose
         self._reading = 0
         """Bytes of bodies that arrive, at most as many as their heads say."""
 
@@ -46,20 +56,26 @@ class NodeApplication:
         )
         try:
             body = await self._body(scope, receive)
+            made = await self._answer(path, msgspec.structs.replace(asked, body=body))
         except Exception as error:
             made = refused(problem_of(error), asked)
-        else:
-            if path == _READINESS and not self._forwarding.can_reach_owner:
-                made = answered("no-owner", asked)
-            else:
-                made = await self._forwarding.ask(
-                    Asked(
-                        asked.method, asked.target, asked.headers, body, asked.client, asked.scheme
-                    )
-                )
         start: Message = {"status": made.status, "headers": made.headers}
         await send({"type": "http.response.start", **start})
         await send({"type": "http.response.body", "body": made.body})
+
+    async def _answer(self, path: bytes, asked: Asked) -> Answered:
+        partitions = self._partitions
+        ready = [each for each in partitions.values() if each.can_reach_owner]
+        if path == _READINESS and not ready:
+            return answered("no-owner", asked)
+        if len(partitions) == 1:
+            return await partitions[0].ask(asked)
+        if path == _METRICS and ready and asked.method == "GET":
+            return await _page(ready, asked)
+        number = None if path == _READINESS else await self._whose.partition_of(asked)
+        if number is not None:
+            return await partitions[number].ask(asked)
+        return await (ready[0] if ready else partitions[0]).ask(asked)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         is_chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
@@ -72,3 +88,20 @@ class NodeApplication:
             return await read_body(scope, receive, MAX_BODY_BYTES)
         finally:
             self._reading -= size
+
+
+async def _page(partitions: list[Forwarding], asked: Asked) -> Answered:
+    """The metrics of several owners, with the partition as a label."""
+    answers = await asyncio.gather(*(each.ask(asked) for each in partitions))
+    first = answers[0]
+    if first.status != HTTPStatus.OK:
+        return first
+    body = labelled(
+        {
+            each.partition: answer.body
+            for each, answer in zip(partitions, answers, strict=True)
+            if answer.status == HTTPStatus.OK
+        }
+    )
+    headers = [each for each in first.headers if each[0].lower() != b"content-length"]
+    return Answered(first.status, [*headers, (b"content-length", b"%d" % len(body))], body)

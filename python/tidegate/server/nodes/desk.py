@@ -3,7 +3,8 @@
 A call that is asked again while it is under way waits for the same outcome.  One whose answer was
 lost is looked up by the hot path, which is why it hears that a call is repeated.  For that to be
 enough, no copy of a call may come later than its repetition: a gateway repeats on the same link, or
-on a new one, and then nothing more is taken from the old one.
+on a new one, and then nothing more is taken from the old one; and what it sent to the owner of one
+term is taken by none of another.
 """
 
 from __future__ import annotations
@@ -79,20 +80,25 @@ class Desk:
         self._flights: dict[str, _Flight] = {}
         self._outcomes: dict[tuple[Reply, str, int], tuple[Batch, list[Outcome]]] = {}
         self._links: dict[str, tuple[tuple[int, int], Link]] = {}
+        self._term = 0
+        self._termless: set[Link] = set()
+        """Links of gateways that do not say whom they ask."""
 
     @property
     def is_open(self) -> bool:
         """Whether requests are taken."""
         return self._application is not None and not self._has_ended()
 
-    def open(self, application: ASGIApp, has_ended: Callable[[], bool]) -> None:
+    def open(self, application: ASGIApp, term: int, has_ended: Callable[[], bool]) -> None:
         """Take requests.
 
         Args:
             application: answers them.
+            term: of the placement, in which this node is the owner.
             has_ended: whether this node is the owner no more, though nobody has closed this.
         """
         self._application, self._has_ended = application, has_ended
+        self._term = term
         self._tell()
 
     async def close(self) -> None:
@@ -108,10 +114,10 @@ class Desk:
             if flight.task is not None:
                 flight.task.cancel()
         await self._wait(_FINISH_SECONDS)
-        # What waits in the links was meant for the owner that this node was.
-        for _, link in self._links.values():
+        # What waits in these was meant for the owner that this node was.
+        for link in list(self._termless):
+            self.link_lost(link)
             link.abort()
-        self._links.clear()
 
     # Links
 
@@ -119,6 +125,7 @@ class Desk:
         """A gateway is gone; what it asked is finished all the same."""
         if self._links.get(link.peer, (None, None))[1] is link:
             del self._links[link.peer]
+        self._termless.discard(link)
 
     def receive(self, link: Link, message: LinkMessage) -> None:
         """Take a message of a gateway."""
@@ -126,6 +133,8 @@ class Desk:
             self._greet(link, message)
         elif link.peer and self._links.get(link.peer, (None, None))[1] is link:
             assert not isinstance(message, Outcomes | Standing)
+            if not message.term:
+                self._termless.add(link)
             self.take(message, link.send)
         else:
             link.abort()
@@ -159,7 +168,7 @@ class Desk:
             flight = self._flights.get(call.id)
             if flight is not None:
                 flight.waiting.append((batch, reply))
-            elif self._application is None or not self.is_open:
+            elif self._application is None or not self.is_open or batch.term not in (0, self._term):
                 self._put(batch, reply, Outcome(call.id, "not-owner", b""))
             else:
                 self._begin(self._application, call, batch, reply)

@@ -21,7 +21,6 @@ from tidegate.server.process import behind, settle_interpreter
 from tidegate.server.service import Service
 from tidegate.stores.base import DamagedLogError, StoreError, StoreUnavailableError
 from tidegate.stores.databases import open_unclaimed
-from tidegate.stores.directory.claims import PARTITION
 from tidegate.stores.index.catalog import Bounds
 
 if TYPE_CHECKING:
@@ -31,7 +30,8 @@ if TYPE_CHECKING:
     from tidegate.config import Settings
     from tidegate.operators.keys import Keys
     from tidegate.server.hot.hot_path import HotPath
-    from tidegate.server.workers.crew import Crew
+    from tidegate.server.partitions.others import Others
+    from tidegate.server.workers.crew import Crew, Shared
     from tidegate.stores.directory.claims import Claim
     from tidegate.stores.postgresql import PostgresqlStore
 
@@ -63,7 +63,9 @@ class Following:
         settings: of the process.
         keys: the key material that all nodes share.
         base_url: the address that callers reach the service by.
-        crew: the worker processes of the node.
+        crew: the worker processes of the node, for the partition.
+        partition: whose log is followed.
+        others: the partitions beside this one; None when there are none.
         level: called when the states are level with the log, on the event loop.
     """
 
@@ -72,9 +74,13 @@ class Following:
         settings: Settings,
         keys: Keys,
         base_url: str,
-        crew: Crew,
+        crew: Crew | Shared,
+        partition: int,
+        others: Others | None,
         level: Callable[[], None] = lambda: None,
     ) -> None:
+        self.partition = partition
+        self._others = others
         self._settings = settings
         self._keys = keys
         self._base_url = base_url
@@ -177,9 +183,10 @@ class Following:
             catalog=Bounds(names=catalog.names, bytes=catalog.memory_mib * MEBIBYTE),
             standby=settings.store.standby,
             ended=lambda error: self._ended(error),
+            partition=self.partition,
         )
         self._service = service = Service(
-            settings, store, self._keys, self._base_url, crew=self._crew
+            settings, store, self._keys, self._base_url, self._others, self._crew
         )
         await asyncio.to_thread(service.prepare)
         self._control_plane = await asyncio.to_thread(behind, settings, service)
@@ -187,7 +194,7 @@ class Following:
         position = await asyncio.to_thread(states.begin)
         await states.restore()
         settle_interpreter()
-        self._follower = follower = Follower(PARTITION, states, _InLog(), position)
+        self._follower = follower = Follower(self.partition, states, _InLog(), position)
         return follower
 
     async def _step(self, follower: Follower[States, _InLog]) -> float:

@@ -33,7 +33,6 @@ from tidegate.server.nodes.messages import (
 from tidegate.server.nodes.refusals import NOT_KNOWN, answered
 from tidegate.server.sync.application import without_waiting
 from tidegate.setting_bounds import split_address
-from tidegate.stores.directory.cluster_rows import EVERYBODY
 
 if TYPE_CHECKING:
     import ssl
@@ -46,9 +45,12 @@ if TYPE_CHECKING:
 HOT = Bounds(time=10.0, hold=2.0, ask_again=1.0)
 OTHERS = Bounds(time=120.0, hold=2.0, ask_again=120.0, calls=4_096, size=128 * 1024 * 1024)
 """What is no hot call may take long, and is asked again only when the link ended."""
-_TICK_SECONDS = 0.01
+TICK_SECONDS = 0.01
 _CONNECT_SECONDS = 2.0
 _RETRY_SECONDS = 0.05
+_FORMER_SECONDS = 1.0
+"""How long the answers of an owner that was replaced are waited for: after a hand-over they are on
+their way."""
 
 
 @attrs.define(eq=False)
@@ -58,19 +60,24 @@ class _Waiting:
     asked: Asked
     answer: asyncio.Future[Answered]
     is_handed_on: bool = False
+    link: Link | None = None
+    """By which it was handed on; None for the desk of this node, and once the owner refused it."""
 
 
 class Forwarding:
-    """The requests of this node that have no answer yet; for the event loop's thread only.
+    """The requests of this node for one partition that have no answer yet; for the event loop's
+    thread only.
 
     Args:
         name: of this node.
+        partition: whose owner is asked.
         desk: answers while this node is the owner.
         calling: what links to other nodes are made with.
     """
 
-    def __init__(self, name: str, desk: Desk, calling: ssl.SSLContext) -> None:
+    def __init__(self, name: str, partition: int, desk: Desk, calling: ssl.SSLContext) -> None:
         self.name = name
+        self.partition = partition
         self._desk = desk
         self._calling = calling
         self._gateways = {
@@ -88,6 +95,10 @@ class Forwarding:
         self._run = 0
         self._links = 0
         self._link: Link | None = None
+        self._former: Link | None = None
+        """To the owner before, whose last answers may come."""
+        self._former_until = 0.0
+        self._term = 0
         self._is_owner_open = False
         self._connecting: asyncio.Task[None] | None = None
         self._is_stopping = False
@@ -104,13 +115,20 @@ class Forwarding:
         """Take the rows of the directory: who the owner is, and where."""
         me = rows.members.get(self.name)
         self._run = 0 if me is None else me.run
-        owner = next((each.owner for each in rows.placements.values()), None) or ""
+        placement = rows.placements.get(self.partition)
+        owner = "" if placement is None else placement.owner or ""
         known = rows.members.get(owner)
         address = "" if known is None else known.address
+        self._term = 0 if placement is None else placement.term
         if (owner, address) != (self._owner, self._address):
-            self._leave()
+            self._retire(owner)
             self._owner, self._address = owner, address
-            log.info("calls go to another node", owner=owner or None, address=address or None)
+            log.info(
+                "calls go to another node",
+                partition=self.partition,
+                owner=owner or None,
+                address=address or None,
+            )
         for gateway in self._gateways.values():
             gateway.place(rows)
         self._schedule()
@@ -120,7 +138,7 @@ class Forwarding:
         if self._is_stopping:
             asked = _at_once(asked) or asked
         gateway = self._hot if is_hot(asked) else self._others
-        call = gateway.call(EVERYBODY, None, encode(asked), time.monotonic())
+        call = gateway.call(str(self.partition), None, encode(asked), time.monotonic())
         if isinstance(call, Refusal):
             return answered(call.reason, asked)
         waiting = _Waiting(asked, asyncio.get_running_loop().create_future())
@@ -146,20 +164,27 @@ class Forwarding:
         if not waiting.answer.done():
             waiting.answer.set_result(answer)
 
-    async def run(self) -> None:
-        """Keep time, until cancelled."""
-        try:
-            while True:
-                await asyncio.sleep(_TICK_SECONDS)
-                now = time.monotonic()
-                for gateway in self._gateways.values():
-                    if len(gateway):
-                        self._end(gateway.tick(now))
-                        if gateway.has_ready:
-                            self._schedule()
-                self._connect()
-        finally:
-            self._leave()
+    def tick(self, now: float) -> None:
+        """Do what is due; called each ``TICK_SECONDS``.
+
+        Args:
+            now: monotonic seconds.
+        """
+        for gateway in self._gateways.values():
+            if len(gateway):
+                self._end(gateway.tick(now))
+                if gateway.has_ready:
+                    self._schedule()
+        if self._former is not None and now >= self._former_until:
+            self._end_link(self._former)
+        self._connect()
+
+    def close(self) -> None:
+        """End the links."""
+        self._cancel_connecting()
+        for link in (self._former, self._link):
+            if link is not None:
+                self._end_link(link)
 
     def _schedule(self) -> None:
         if not self._is_scheduled:
@@ -179,24 +204,31 @@ class Forwarding:
             self._connect()
             gateway.lost(send.member, now)
             return
+        link = None if is_here else self._link
         batch = Batch(
             gateway.name,
             send.batch.number,
             send.batch.partition,
-            [self._handed_on(call) for call in send.batch.calls],
+            [self._handed_on(call, link) for call in send.batch.calls],
+            self._term,
         )
         if is_here:
             self._desk.take(batch, self._take)
-        elif self._link is not None:
-            self._link.send(batch)
+        elif link is not None:
+            link.send(batch)
 
-    def _handed_on(self, call: Call) -> HandedOn:
+    def _handed_on(self, call: Call, link: Link | None) -> HandedOn:
         waiting = self._waiting[call.decision_id]
         is_repeated, waiting.is_handed_on = waiting.is_handed_on, True
+        waiting.link = link
         return HandedOn(call.decision_id, is_repeated, call.body)
 
-    def _take(self, outcomes: Outcomes) -> None:
+    def _take(self, outcomes: Outcomes, link: Link | None = None) -> None:
         """Take outcomes of an owner, here or elsewhere."""
+        for each in outcomes.outcomes:
+            waiting = self._waiting.get(each.id)
+            if each.refusal and waiting is not None and waiting.link is link:
+                waiting.link = None  # it was not run there
         found: tuple[Outcome, ...] = tuple(
             Refusal(each.id, each.refusal) if each.refusal else Answer(each.id, each.answer)  # type: ignore[arg-type]
             for each in outcomes.outcomes
@@ -243,7 +275,7 @@ class Forwarding:
         link.peer = owner
         self._links += 1
         self._link = link
-        link.send(Hello(self.name, self._run, self._links))
+        link.send(Hello(self.name, self._run, self._links, self.partition))
         self._schedule()
 
     def _receive(self, link: Link, message: Message) -> None:
@@ -251,33 +283,52 @@ class Forwarding:
             if link is self._link or self._link is None:
                 self._is_owner_open = message.is_owner
         elif isinstance(message, Outcomes):
-            self._take(message)
+            self._take(message, link)
         else:
             link.abort()
 
     def _lost(self, link: Link) -> None:
-        if link is self._link:
+        if link is self._link or link is self._former:
             self._give_up(link)
 
-    def _leave(self) -> None:
-        """End the link: somebody else is the owner."""
+    def _retire(self, owner: str) -> None:
+        """Ask the owner no more that is replaced by another one, and take its last answers."""
+        self._cancel_connecting()
+        if self._former is not None:
+            self._end_link(self._former)
+        link, self._link, self._is_owner_open = self._link, None, False
+        if link is None:
+            return
+        self._former, now = link, time.monotonic()
+        if link.peer == owner:
+            # A new process of the same name: nothing more comes of the one before.
+            self._end_link(link)
+            return
+        self._former_until = now + _FORMER_SECONDS
+        self._hot.lost(link.peer, now)
+        self._schedule()
+
+    def _cancel_connecting(self) -> None:
         if self._connecting is not None:
             self._connecting.cancel()
             self._connecting = None
-        if self._link is not None:
-            link = self._link
-            self._give_up(link)
-            link.abort()
+
+    def _end_link(self, link: Link) -> None:
+        self._give_up(link)
+        link.abort()
 
     def _give_up(self, link: Link) -> None:
-        self._link = None
-        self._is_owner_open = False
+        if link is self._link:
+            self._link, self._is_owner_open = None, False
+        else:
+            self._former = None
         now = time.monotonic()
         # Nobody knows whether these were run, and to run them twice is not the same.
         for name, waiting in list(self._waiting.items()):
-            if waiting.is_handed_on and not is_repeatable(waiting.asked):
+            if waiting.link is link and not is_repeatable(waiting.asked):
                 known = Answer(name, encode(answered(NOT_KNOWN, waiting.asked)))
-                self._end(self._others.receive(Answers("others", 0, 0, (known,)), now))
+                answers = Answers("others", 0, self.partition, (known,))
+                self._end(self._others.receive(answers, now))
         for gateway in self._gateways.values():
             gateway.lost(link.peer, now)
         self._schedule()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
@@ -45,13 +45,22 @@ class Membership:
         name: of the node.
         address: where the others reach it.
         changed: called when the rows were read.
+        loads: decisions a second of each partition that this node owns.
     """
 
-    def __init__(self, url: str, name: str, address: str, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        url: str,
+        name: str,
+        address: str,
+        changed: Callable[[], None],
+        loads: Callable[[], Mapping[int, float]] = dict,
+    ) -> None:
         self.directory = Directory(name, address)
         self._url = url
         self._name = name
         self._changed = changed
+        self._loads = loads
         self._rows: ClusterRows | None = None
         self._thread = ThreadPoolExecutor(1, "tidegate-member")
         self._wake = asyncio.Event()
@@ -118,7 +127,8 @@ class Membership:
     async def _step(self) -> None:
         directory = self.directory
         now = time.monotonic()
-        due = directory.tick(now)
+        is_due = now >= directory.next_at()
+        due = directory.tick(now, self._loads() if is_due else None)
         if due is None:
             rows = await self._call(ClusterRows.read)
             more = directory.read(rows, time.monotonic())

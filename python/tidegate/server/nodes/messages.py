@@ -49,11 +49,13 @@ class Hello(msgspec.Struct, array_like=True, frozen=True, tag="hello"):
         name: of the gateway.
         run: of its process.
         link: grows with each link of that process; an owner takes nothing from an earlier one.
+        partition: whose calls the link is for.
     """
 
     name: str
     run: int
     link: int
+    partition: int = 0
 
 
 class HandedOn(msgspec.Struct, array_like=True, frozen=True):
@@ -71,12 +73,18 @@ class HandedOn(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Batch(msgspec.Struct, array_like=True, frozen=True, tag="batch"):
-    """Calls that are handed on together; names as of ``cluster/messages.py``."""
+    """Calls that are handed on together; names as of ``cluster/messages.py``.
+
+    Attributes:
+        term: of the placement of the owner that is asked: an owner of another term takes none of
+            them.  0 from versions that do not say.
+    """
 
     gateway: str
     number: int
     partition: int
     calls: list[HandedOn]
+    term: int = 0
 
 
 class Outcome(msgspec.Struct, array_like=True, frozen=True):

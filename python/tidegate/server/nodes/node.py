@@ -1,4 +1,4 @@
-"""A node, from start to stop: a member and a gateway always, the owner when it is its turn."""
+"""A node, from start to stop: a member and a gateway always, the owner of partitions by turns."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from tidegate.server.connection.protocol import Protocol, close_late_connections
 from tidegate.server.logging import log
 from tidegate.server.nodes.application import NodeApplication
 from tidegate.server.nodes.certificate import contexts
-from tidegate.server.nodes.desk import Desk
-from tidegate.server.nodes.following import Following
-from tidegate.server.nodes.forwarding import Forwarding
+from tidegate.server.nodes.desks import Desks
+from tidegate.server.nodes.fellows import Fellows, has_decision
+from tidegate.server.nodes.forwarding import TICK_SECONDS
 from tidegate.server.nodes.links import Link
 from tidegate.server.nodes.membership import Membership
-from tidegate.server.nodes.term import Term
+from tidegate.server.nodes.partition import NodePartition, Parts
+from tidegate.server.nodes.whose import Whose
 from tidegate.server.process import (
     ListenError,
     Server,
@@ -30,17 +31,20 @@ from tidegate.server.process import (
 from tidegate.server.routing import docs_page
 from tidegate.server.workers.crew import Crew
 from tidegate.setting_bounds import split_address
-from tidegate.stores.base import StoreError, StoreUnavailableError
-from tidegate.stores.directory.claims import PARTITION
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.databases import need_partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine, Iterable
     from types import FrameType
+    from uuid import UUID
 
     from tidegate.config import Settings
     from tidegate.operators.keys import Keys
+    from tidegate.server.nodes.desk import Desk
+    from tidegate.server.nodes.forwarding import Forwarding
+    from tidegate.server.workers.crew import Shared
 
-_RETRY_SECONDS = 0.5
 _POLL_SECONDS = 0.005
 _LOCAL_SECONDS = 2.0
 """How long the end of a term waits for hot calls whose bodies are on their way."""
@@ -91,49 +95,50 @@ class _Node:
         self._keys = keys
         self._name = settings.node.name
         self._crew: Crew
-        self._desk = Desk()
-        listening, calling = contexts(keys.pepper)
-        self._listening = listening
-        self._forwarding = Forwarding(self._name, self._desk, calling)
+        self._listening, self._calling = contexts(keys.pepper)
         self._membership: Membership
         self._server: _NodeServer
-        self._base_url = ""
-        self._following: Following | None = None
-        self._term: Term | None = None
-        self._owning: asyncio.Task[None] | None = None
+        self._whose = Whose(settings.store.url, self._has_decision)
+        self._partitions: dict[int, NodePartition] = {}
+        self._forwardings: dict[int, Forwarding] = {}
+        self._parts: Parts
         self._stopping: asyncio.Task[None] | None = None
-        self._is_released = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, started: Callable[[str], None]) -> None:
         """Serve until the stop."""
         settings = self._settings
         listening = listen(settings.server)
-        self._base_url = address_of(settings.server, listening)
+        base_url = address_of(settings.server, listening)
         # What an owner needs and takes long is ready before it is this node's turn.
-        self._crew = Crew(settings, self._keys, self._base_url, PARTITION)
+        self._crew = Crew(settings, self._keys, base_url)
         await self._crew.start()
         await asyncio.to_thread(docs_page.prepare)
+        count = await asyncio.to_thread(
+            need_partitions, settings.store.url, settings.store.partitions
+        )
         links = await self._listen_for_links()
         host, _ = split_address(settings.node.address)
         port = links.sockets[0].getsockname()[1]
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        self._membership = Membership(settings.store.url, self._name, address, self._follow)
+        self._membership = Membership(
+            settings.store.url, self._name, address, self._follow, self._loads
+        )
+        self._parts = self._common(base_url)
+        self._know(range(count))
         Protocol.hot = None
         Protocol.bounds = bounds_of(settings.server)
-        config = configuration(settings.server, NodeApplication(self._forwarding))
+        application = NodeApplication(self._forwardings, self._whose)
+        config = configuration(settings.server, application)
         self._server = _NodeServer(
-            config,
-            lambda: started(self._base_url),
-            self._forwarding.answer_now,
-            self._begin_stop,
+            config, lambda: started(base_url), self._answer_now, self._begin_stop
         )
         settle_interpreter()
         tasks = [
             asyncio.create_task(work)
             for work in (
                 self._membership.run(),
-                self._forwarding.run(),
+                self._tick(),
                 close_late_connections(self._server.server_state.connections),
             )
         ]
@@ -142,25 +147,37 @@ class _Node:
             await self._server.serve(sockets=accepting(listening))
         finally:
             links.close()
-            if self._owning is not None:
-                self._end_term()
-                await asyncio.gather(self._owning, return_exceptions=True)
-            if self._following is not None:
-                await self._following.close()
+            await asyncio.gather(*(each.close() for each in self._partitions.values()))
             for task in tasks:
                 task.cancel()
             ended, *_ = await asyncio.gather(*tasks, return_exceptions=True)
             await self._crew.stop()
+            self._whose.close()
             listening.close()
         if isinstance(ended, Exception):
             raise ended
 
+    def _common(self, base_url: str) -> Parts:
+        return Parts(
+            settings=self._settings,
+            keys=self._keys,
+            base_url=base_url,
+            calling=self._calling,
+            membership=self._membership,
+            crew=self._crew_of,
+            others=self._others,
+            changed=self._answer_hot_calls,
+            finish_local=self._finish_local,
+            is_stopping=lambda: self._stopping is not None,
+            spawn=self._spawn,
+        )
+
     async def _listen_for_links(self) -> asyncio.Server:
         host, port = split_address(self._settings.node.address)
-        desk = self._desk
+        desks = Desks(self._desk_of)
         try:
             return await asyncio.get_running_loop().create_server(
-                lambda: Link(desk.receive, desk.link_lost),
+                lambda: Link(desks.receive, desks.lost),
                 host,
                 port,
                 ssl=self._listening,
@@ -175,49 +192,70 @@ class _Node:
         if not task.cancelled():
             self._server.should_exit = True
 
-    # Duties
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            now = time.monotonic()
+            for each in self._forwardings.values():
+                each.tick(now)
+
+    def _answer_now(self) -> None:
+        """Answer calls that wait for a change: the server stops."""
+        for each in self._forwardings.values():
+            each.answer_now()
+
+    # Partitions
+
+    def _know(self, numbers: Iterable[int]) -> None:
+        """Have a place for each partition."""
+        for number in numbers:
+            if number not in self._partitions:
+                made = self._partitions[number] = NodePartition(number, self._parts)
+                self._forwardings[number] = made.forwarding
+
+    def _crew_of(self, partition: int) -> Crew | Shared:
+        return self._crew.of(partition) if len(self._partitions) > 1 else self._crew
+
+    def _others(self, partition: int) -> Fellows | None:
+        if len(self._partitions) == 1:
+            return None
+        return Fellows(partition, self._forwardings, self._whose)
+
+    def _desk_of(self, partition: int) -> Desk | None:
+        found = self._partitions.get(partition)
+        return None if found is None else found.desk
+
+    def _has_decision(self, decision_id: UUID) -> Coroutine[Any, Any, int | None]:
+        return has_decision(self._forwardings, decision_id)
+
+    def _loads(self) -> dict[int, float]:
+        now = time.monotonic()
+        return {
+            each.number: each.load(now)
+            for each in self._partitions.values()
+            if each.opened is not None
+        }
+
+    def _answer_hot_calls(self) -> None:
+        """Have hot calls take the short way to the owner, where one partition has all tenants."""
+        first, *more = self._partitions.values()
+        opened = first.opened
+        if opened is not None:
+            Protocol.reception = opened.service.application.reception
+        Protocol.hot = opened.hot if opened is not None and not more else None
 
     def _follow(self) -> None:
         """Do what the rows say, which were just read."""
         directory = self._membership.directory
-        self._forwarding.place(directory.rows)
-        duties = directory.duties()
-        number = duties.owns.get(PARTITION)
-        term = self._term
-        if term is not None and (number != term.number or PARTITION in duties.hands_over):
-            term.is_handed_over = number == term.number
-            term.over.set()
-        if number is not None and self._owning is None and not self._is_released:
-            following, self._following = self._following or self._new_following(), None
-            self._owning = asyncio.create_task(self._own(number, following))
-        self._keep_following(PARTITION in duties.follows)
-        me = directory.rows.members.get(self._name)
+        rows, duties = directory.rows, directory.duties()
+        self._know(rows.placements)
+        for each in self._partitions.values():
+            each.do(rows, duties)
+        me = rows.members.get(self._name)
         if me is not None and me.is_draining and self._stopping is None:
             self._begin_stop()
 
-    def _keep_following(self, is_follower: bool) -> None:
-        """Follow the log while the directory wants that, and say when the states are level."""
-        following = self._following
-        if is_follower and following is None and self._owning is None and not self._is_stopping():
-            self._following = following = self._new_following()
-            following.begin()
-        elif not is_follower and following is not None:
-            self._following = None
-            self._spawn(following.close())
-        if is_follower and following is not None and following.is_level:
-            level = self._membership.directory.level(PARTITION)
-            if level is not None:
-                self._spawn(self._membership.change(level))
-
-    def _new_following(self) -> Following:
-        return Following(
-            self._settings, self._keys, self._base_url, self._crew, self._membership.wake
-        )
-
-    def _is_stopping(self) -> bool:
-        return self._stopping is not None
-
-    def _spawn(self, work: Any) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         async def watched() -> None:
             try:
                 await work
@@ -227,44 +265,6 @@ class _Node:
         self._tasks.add(task := asyncio.create_task(watched()))
         task.add_done_callback(self._tasks.discard)
 
-    def _is_owner(self, number: int) -> bool:
-        return self._membership.directory.duties().owns.get(PARTITION) == number
-
-    async def _own(self, number: int, following: Following) -> None:
-        """Be the owner for one term."""
-        started = time.monotonic()
-        was_level = following.is_level
-        term = Term(self._settings, following, number, lambda: self._is_owner(number))
-        self._term = term
-        try:
-            opened = await term.open()
-            if opened is not None and not term.over.is_set():
-                Protocol.reception = opened.service.application.reception
-                self._desk.open(
-                    opened.application, lambda: term.has_ended() or not self._is_leased()
-                )
-                Protocol.hot = opened.hot
-                seconds = round(time.monotonic() - started, 3)
-                log.info("this node is the owner", term=number, seconds=seconds, followed=was_level)
-                await term.over.wait()
-        except StoreError as error:
-            log.error("this node cannot become the owner", error=str(error))
-            await asyncio.sleep(_RETRY_SECONDS)
-        finally:
-            started = time.monotonic()
-            Protocol.hot = None
-            await self._finish_local()
-            await self._desk.close()
-            await term.close()
-            self._term = None
-            self._owning = None
-            seconds = round(time.monotonic() - started, 3)
-            log.info("this node is no owner", term=number, seconds=seconds)
-            await self._release(number)
-
-    def _is_leased(self) -> bool:
-        return self._membership.is_leased
-
     async def _finish_local(self) -> None:
         """Wait for the hot calls that connections of this node have under way."""
         until = time.monotonic() + _LOCAL_SECONDS
@@ -273,18 +273,6 @@ class _Node:
             if not any(isinstance(each, Protocol) and each.is_deciding for each in connections):
                 return
             await asyncio.sleep(_POLL_SECONDS)
-
-    async def _release(self, number: int) -> None:
-        """Make the follower the owner, where the directory wants that."""
-        released = self._membership.directory.released(PARTITION, number)
-        if released is not None:
-            self._is_released = True
-            try:
-                await self._membership.change(released)
-            except StoreUnavailableError as error:
-                log.warning("the log could not be handed over", reason=str(error))
-            self._is_released = False
-        self._membership.wake()
 
     # Stopping
 
@@ -313,10 +301,4 @@ class _Node:
         ]
         if not others:
             return False
-        placement = rows.placements.get(PARTITION)
-        is_mine = placement is not None and placement.owner == self._name
-        return self._owning is not None or is_mine or not self._forwarding.can_reach_owner
-
-    def _end_term(self) -> None:
-        if self._term is not None:
-            self._term.over.set()
+        return any(each.has_to_hand_over() for each in self._partitions.values())

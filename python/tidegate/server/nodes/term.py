@@ -1,4 +1,4 @@
-"""This node as the owner, from the claim of the log to its release."""
+"""This node as the owner of a partition, from the claim of its log to the release."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Term:
 
     Args:
         settings: of the process.
-        following: what the owner is made of; it ends with the term.
+        following: what the owner of a partition is made of; it ends with the term.
         number: of the placement, which changes with each owner.
         is_wanted: whether the directory still has the log here.
     """
@@ -71,10 +71,12 @@ class Term:
         await asyncio.to_thread(self._opened.claim.release)
 
     def _claim(self) -> Claim | None:
-        return claim_for_node(self._settings.store.url, self._settings.node.name, self._is_wanted)
+        url, name = self._settings.store.url, self._settings.node.name
+        return claim_for_node(url, name, self._following.partition, self._is_wanted)
 
     def _end(self, error: StoreUnavailableError) -> None:
         """The store says, on a thread of its own, that this process is the owner no more."""
         self.error = error
-        log.error("this node is the owner no more", error=str(error))
+        partition = self._following.partition
+        log.error("this node is the owner no more", partition=partition, error=str(error))
         self._loop.call_soon_threadsafe(self.over.set)

@@ -8,27 +8,23 @@ such as a login, goes to the owner of the first partition, so its limits are tho
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
-from uuid import UUID
 
-from sqlalchemy import select
-
-from tidegate.policy.proofs import tenant_of_ticket
 from tidegate.server.hot.admission import KEY_HEADER
 from tidegate.server.hot.key_ring import prefix_of
 from tidegate.server.http.problems import Problem
 from tidegate.server.http.request import path_as_written
 from tidegate.server.partitions.forwarding import Forwarding
 from tidegate.server.partitions.link import TICK_SECONDS, Link
+from tidegate.server.partitions.named import named_in, tenant_of_challenge
 from tidegate.server.partitions.pages import send_pages
 from tidegate.stores.objects import tenants
-from tidegate.stores.rows.tables import challenge_sessions
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     import msgspec
 
     from tidegate.server.hot.key_ring import ApiKey
@@ -37,11 +33,6 @@ if TYPE_CHECKING:
     from tidegate.server.turns.call import HotCall
     from tidegate.stores.base import Store
 
-_ID = "([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
-_TENANT = re.compile(rf"(?:/api/v1)?/tenants/{_ID}(?:/|$)", re.ASCII)
-_CHALLENGE = re.compile(rf"/api/v1/challenge/{_ID}(/solution)?$", re.ASCII)
-_FIRST = ("/api/v1/", "/tenants")
-"""What begins like this and names no tenant is the first partition's."""
 METRICS = "/metrics"
 TELL_SECONDS = 2.0
 """How long a change waits until the other workers know of it."""
@@ -100,6 +91,11 @@ class Gateway:
         }
 
     # Hot calls
+
+    @property
+    def elsewhere(self) -> Gateway:
+        """Takes hot calls of other partitions: this."""
+        return self
 
     def forward(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
         """Hand the calls of other partitions to their owners; gives those of this one, in order."""
@@ -173,17 +169,16 @@ class Gateway:
         return answer
 
     async def _owner_of(self, scope: Scope, path: str) -> int:
-        found = _TENANT.match(path)
-        if found is not None:
-            return await self._partition_of(UUID(found[1]))
-        found = _CHALLENGE.match(path)
-        if found is not None:
-            return await self._partition_of_challenge(UUID(found[1]), scope["query_string"])
+        named = named_in(path)
+        if named.tenant_id is not None:
+            return await self._partition_of(named.tenant_id)
+        if named.challenge_id is not None:
+            return await self._partition_of_challenge(named.challenge_id, scope["query_string"])
         credential = next((value for name, value in scope["headers"] if name == KEY_HEADER), None)
         if credential is not None:
             link = self._by_prefix.get(prefix_of(credential))
             return self.number if link is None else link.partition
-        return 0 if path.startswith(_FIRST) else self.number
+        return 0 if named.is_of_first else self.number
 
     async def _partition_of(self, tenant_id: UUID) -> int:
         """Where a tenant lives; the first partition refuses those that nobody knows."""
@@ -200,17 +195,11 @@ class Gateway:
     async def _partition_of_challenge(self, challenge_id: UUID, query: bytes) -> int:
         """Where the decision was made that challenged."""
 
-        def opened() -> UUID | None:
-            table = challenge_sessions
+        def tenant_of() -> UUID | None:
             with self._store.read() as connection:
-                return connection.execute(
-                    select(table.c.tenant_id).where(table.c.challenge_id == challenge_id)
-                ).scalar()
+                return tenant_of_challenge(connection, challenge_id, query)
 
-        tenant_id = await asyncio.to_thread(opened)
-        if tenant_id is None:
-            tickets = parse_qs(query.decode("latin-1")).get("ticket")
-            tenant_id = tenant_of_ticket(tickets[0]) if tickets else None
+        tenant_id = await asyncio.to_thread(tenant_of)
         if tenant_id is not None:
             return await self._partition_of(tenant_id)
         for link in self.links.values():

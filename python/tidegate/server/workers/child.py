@@ -60,6 +60,18 @@ class Setup:
     base_url: str
 
 
+@attrs.frozen
+class OfPartition:
+    """Work that reads the log of another partition than the worker's own."""
+
+    partition: int
+    job: Job[Any]
+
+    def __call__(self, application: Application) -> Any:
+        """Do it."""
+        return self.job(application)
+
+
 def main(pipe: Pipe, setup: Setup) -> None:
     """Work until the pipe is closed."""
     # A stop of the whole group is for the service, which lets running work finish.
@@ -67,25 +79,42 @@ def main(pipe: Pipe, setup: Setup) -> None:
         signal.signal(each, signal.SIG_IGN)
     be_nice(NICENESS)
     logging.configure(setup.log)
-    application = _application(setup, _Asking(pipe))
+    applications = _Applications(setup, _Asking(pipe))
     tidying = Tidying()
     with suppress(EOFError, OSError):
         while True:
             started = time.process_time()
-            _work(pipe, application, pickle.loads(pipe.recv_bytes()))  # noqa: S301 - the service's
+            _work(pipe, applications, pickle.loads(pipe.recv_bytes()))  # noqa: S301 - the service's
             if time.process_time() - started > LONG_SECONDS:
                 tidying.tidy()
 
 
-def _work(pipe: Pipe, application: Application, job: Job[Any]) -> None:
+def _work(pipe: Pipe, applications: _Applications, job: Job[Any]) -> None:
     try:
-        result = job(application)
+        result = job(applications.of(job))
     except Exception as error:
         # What its traceback holds is not to live on.
         error.__traceback__ = error.__context__ = None
         send_error(pipe, error)
     else:
         send(pipe, Kind.RETURNED, result)
+
+
+@attrs.frozen
+class _Applications:
+    """The parts of the service, for each partition whose log is read here."""
+
+    _setup: Setup
+    _asking: _Asking
+    _made: dict[int, Application] = attrs.field(factory=dict)
+
+    def of(self, job: Job[Any]) -> Application:
+        """Those of a piece of work."""
+        number = job.partition if isinstance(job, OfPartition) else self._setup.partition
+        if number not in self._made:
+            setup = attrs.evolve(self._setup, partition=number)
+            self._made[number] = _application(setup, self._asking)
+        return self._made[number]
 
 
 def _application(setup: Setup, asking: _Asking) -> Application:

@@ -1,21 +1,28 @@
 """All worker processes of a service: for requests, for passwords, and for replay.
 
 So a login does not wait for an explanation, and a replay job, which may take hours, holds no place.
+Services of several partitions in one process share all of them but those for replay.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tidegate.server.workers.child import Setup
+import attrs
+
+from tidegate.server.workers.child import OfPartition, Setup
 from tidegate.server.workers.pool import Pool
 from tidegate.server.workers.worker import Worker
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from tidegate.config import Settings
     from tidegate.operators.keys import Keys
     from tidegate.server.offload.desk import Desk
     from tidegate.server.offload.jobs import Job
+
+T = TypeVar("T")
 
 MEBIBYTE = 2**20
 LONGEST_REPLAY_SECONDS = 7 * 86_400.0
@@ -40,10 +47,19 @@ class Crew:
             token_lifetime_seconds=settings.token.lifetime_seconds,
             base_url=base_url,
         )
-        memory = settings.workers.memory_mib * MEBIBYTE
+        self._setup = setup
+        self._memory = memory = settings.workers.memory_mib * MEBIBYTE
         self.pool = Pool("work", setup, settings.workers.processes, memory)
         self.passwords = Pool("passwords", setup, 1, memory)
         self.replay = Replayer(setup, memory)
+
+    def of(self, partition: int) -> Shared:
+        """The same processes for the service of another partition."""
+        return Shared(
+            SharedPool(self.pool, partition),
+            SharedPool(self.passwords, partition),
+            Replayer(attrs.evolve(self._setup, partition=partition), self._memory),
+        )
 
     async def start(self) -> None:
         """Start the processes that requests wait for."""
@@ -55,6 +71,40 @@ class Crew:
         self.replay.end()
         await self.pool.stop()
         await self.passwords.stop()
+
+
+@attrs.frozen
+class Shared:
+    """A crew as the service of one partition has it; who started the processes ends them."""
+
+    pool: SharedPool
+    passwords: SharedPool
+    replay: Replayer
+
+
+@attrs.frozen
+class SharedPool:
+    """Worker processes, which read the log of one partition for whoever asks here."""
+
+    _pool: Pool
+    _partition: int
+
+    @property
+    def pids(self) -> list[int]:
+        """See :attr:`Pool.pids`."""
+        return self._pool.pids
+
+    @property
+    def waiting(self) -> int:
+        """See :attr:`Pool.waiting`."""
+        return self._pool.waiting
+
+    async def run(
+        self, job: Job[T], desk: Desk, owner: Hashable, seconds: float, *, is_urgent: bool = False
+    ) -> T:
+        """See :class:`~tidegate.server.offload.jobs.Workers`."""
+        own = OfPartition(self._partition, job)
+        return await self._pool.run(own, desk, owner, seconds, is_urgent=is_urgent)
 
 
 class Replayer:

@@ -1,4 +1,4 @@
-"""One owner of a database of PostgreSQL: a session's lock says who lives, an epoch who may append.
+"""The owner of a log in PostgreSQL: a session's lock says who lives, an epoch who may append.
 
 The lock ends with its process at once, and with its machine after seconds.  It is for finding the
 next owner quickly.  That no earlier owner appends any more rests on the epoch alone: the statement
@@ -21,10 +21,15 @@ import psycopg
 
 from tidegate.stores.base import HeldError
 from tidegate.stores.directory.lock import Holder
-from tidegate.stores.rows.postgresql import LOCKS, OWNER_LOCK, connect, shown, unreachable
+from tidegate.stores.rows.postgresql import (
+    LOCKS,
+    OWNER_LOCK,
+    connect,
+    owner_lock,
+    shown,
+    unreachable,
+)
 
-PARTITION = 0
-"""The one partition that there is."""
 _RETRY_SECONDS = 0.02
 _END_HOLDER = """
 SELECT pg_terminate_backend(held.pid) FROM pg_locks AS held
@@ -41,6 +46,7 @@ class Claim:
 
     url: str
     _connection: psycopg.Connection[Any]
+    partition: int = 0
     _since: str = attrs.field(factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def describe(self, address: str | None = None) -> None:
@@ -49,7 +55,7 @@ class Claim:
         with suppress(psycopg.Error):
             self._connection.execute(
                 "UPDATE partitions SET owner = %s WHERE partition_id = %s",
-                (self.description(address), PARTITION),
+                (self.description(address), self.partition),
             )
 
     def description(self, address: str | None = None) -> str:
@@ -109,8 +115,10 @@ def claim_database(url: str, waits: Callable[[Holder], None] | None = None) -> C
     return claim
 
 
-def claim_for_node(url: str, name: str, is_wanted: Callable[[], bool]) -> Claim | None:
-    """Become the owner as the node that the cluster's directory has placed the log at.
+def claim_for_node(
+    url: str, name: str, partition: int, is_wanted: Callable[[], bool]
+) -> Claim | None:
+    """Become the owner as the node that the cluster's directory has placed a partition at.
 
     The session of another node that holds the lock is ended: that node was replaced, and may be
     stalled.  A process that is no node is waited for.
@@ -118,7 +126,8 @@ def claim_for_node(url: str, name: str, is_wanted: Callable[[], bool]) -> Claim 
     Args:
         url: of the database.
         name: of the node.
-        is_wanted: whether the directory still has the log at this node.
+        partition: whose log it will append to.
+        is_wanted: whether the directory still has the partition at this node.
 
     Returns:
         None once the claim is not wanted any more.
@@ -133,9 +142,10 @@ def claim_for_node(url: str, name: str, is_wanted: Callable[[], bool]) -> Claim 
     try:
         while is_wanted():
             lock = "SELECT pg_try_advisory_lock(%s, %s)"
-            if connection.execute(lock, (LOCKS, OWNER_LOCK)).fetchone() == (True,):
-                return Claim(url, connection)
-            connection.execute(_END_HOLDER, (LOCKS, OWNER_LOCK, session_name("") + "%"))
+            numbers = owner_lock(partition)
+            if connection.execute(lock, numbers).fetchone() == (True,):
+                return Claim(url, connection, partition)
+            connection.execute(_END_HOLDER, (*numbers, session_name("") + "%"))
             time.sleep(_RETRY_SECONDS)
     except psycopg.Error as error:
         connection.close()
@@ -155,9 +165,7 @@ def session_name(node: str | None) -> str:
 
 def _holder(connection: psycopg.Connection[Any]) -> Holder:
     try:
-        row = connection.execute(
-            "SELECT owner FROM partitions WHERE partition_id = %s", (PARTITION,)
-        ).fetchone()
+        row = connection.execute("SELECT owner FROM partitions WHERE partition_id = 0").fetchone()
         found = orjson.loads(row[0] if row else "{}")
         return Holder(found["pid"], found["host"], found["since"], found["address"])
     except (psycopg.Error, ValueError, KeyError, TypeError):

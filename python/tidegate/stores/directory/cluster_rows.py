@@ -17,12 +17,10 @@ import psycopg
 
 from tidegate.cluster.rows import Change, Join, Member, Placement, Renew, Rows, apply
 from tidegate.stores.base import HeldError, StoreUnavailableError
-from tidegate.stores.directory.claims import PARTITION, session_name
+from tidegate.stores.directory.claims import session_name
 from tidegate.stores.rows.errors import reason
 from tidegate.stores.rows.postgresql import CLUSTER_LOCK, LOCKS, connect, shown, unreachable
 
-EVERYBODY = ""
-"""Stands for all tenants, while there is one partition."""
 _CHANNEL = "tidegate_cluster"
 MEMBERS = LOCKS + 1
 """The first number of the locks of names; the second is a hash of the name."""
@@ -39,7 +37,10 @@ SELECT name, address, run, renewals, is_draining, loads, EXISTS (
 """
 _READ_PLACEMENTS = (
     "SELECT partition_id, owner, follower, is_moving, is_level, term, version"
-    " FROM cluster_placements"
+    " FROM cluster_placements ORDER BY partition_id"
+)
+_NOT_PLACED = (
+    "SELECT partition_id FROM partitions EXCEPT SELECT partition_id FROM cluster_placements"
 )
 _WRITE_MEMBER = """
 INSERT INTO cluster_members (name, address, run, renewals, is_draining, loads)
@@ -112,10 +113,9 @@ class ClusterRows:
                 # A lease must not wait for a standby that is away; all else does.
                 self._connection.execute("SET LOCAL synchronous_commit = local")
             self._connection.execute(f"SELECT pg_advisory_xact_lock({LOCKS}, {CLUSTER_LOCK})")
+            for (partition,) in self._connection.execute(_NOT_PLACED).fetchall():
+                self._write(Placement(partition))
             before = self._rows()
-            if not before.placements:
-                self._write(Placement(PARTITION))
-                before = attrs.evolve(before, placements={PARTITION: Placement(PARTITION)})
             after = apply(before, change)
             if after is None:
                 return None
@@ -151,17 +151,14 @@ class ClusterRows:
         with _translated(self._url):
             return any(True for _ in self._connection.notifies(timeout=seconds, stop_after=1))
 
-    def epoch(self) -> int:
-        """The epoch of the log.
+    def epochs(self) -> dict[int, int]:
+        """The epoch of the log of each partition.
 
         Raises:
             StoreUnavailableError: the session ended.
         """
         with _translated(self._url):
-            found = self._connection.execute(
-                "SELECT epoch FROM partitions WHERE partition_id = %s", (PARTITION,)
-            ).fetchone()
-        return int(found[0]) if found else 0
+            return dict(self._connection.execute("SELECT partition_id, epoch FROM partitions"))
 
     def close(self) -> None:
         """End the session."""
@@ -187,7 +184,9 @@ class ClusterRows:
             )
         }
         placements = {row[0]: Placement(*row) for row in self._connection.execute(_READ_PLACEMENTS)}
-        return Rows(members, placements, {EVERYBODY: PARTITION})
+        # Who lives where is in the rows of the tenants; here each partition has the name it is
+        # asked by.
+        return Rows(members, placements, {str(each): each for each in placements})
 
     def _write(self, row: Member | Placement) -> None:
         if isinstance(row, Placement):

@@ -44,16 +44,17 @@ if TYPE_CHECKING:
 VERSION = 1
 """Version of the tables of such a file; a change of them needs a step in :func:`check`."""
 
-_metadata = MetaData(naming_convention=tables.metadata.naming_convention)
-for _table in (
+LOG_TABLES = (
     tables.store_meta,
-    tables.store_identity,
     tables.log_gaps,
-    tables.partitions,
     tables.decision_log,
     tables.snapshots,
     tables.snapshot_parts,
-):
+)
+"""What each partition has of its own, whatever the database; and ``spools``."""
+
+_metadata = MetaData(naming_convention=tables.metadata.naming_convention)
+for _table in (*LOG_TABLES, tables.store_identity, tables.partitions):
     _table.to_metadata(_metadata)
 
 spools = Table(

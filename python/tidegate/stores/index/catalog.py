@@ -47,18 +47,18 @@ _NAMES = (
 
 _SKETCHES = Forms(
     sqlite=text("""
-        SELECT name, sketch FROM derived.field_catalog
+        SELECT name, sketch FROM field_catalog
         WHERE tenant_id = :tenant AND name IN (SELECT value FROM json_each(:names))
     """),
     postgresql=text("""
-        SELECT name, sketch FROM derived.field_catalog
+        SELECT name, sketch FROM field_catalog
         WHERE tenant_id = :tenant
           AND name IN (SELECT json_array_elements_text(CAST(:names AS json)))
     """),
 )
 
 _INSERT = """
-    INSERT INTO derived.field_catalog AS known
+    INSERT INTO field_catalog AS known
         (tenant_id, name, type, example, present, sketch, last_seen_at_ns)
 """
 

@@ -171,7 +171,7 @@ def renew_tables(connection: Connection, log_id: int) -> bool:
 
 def has_table(connection: Connection, table: Table) -> bool:
     """Whether a table is there."""
-    return inspect_schema(connection).has_table(table.name, table.schema)
+    return inspect_schema(connection).has_table(table.name, connection.schema_for_object(table))
 
 
 def is_whole(path: Path) -> bool:

@@ -29,14 +29,14 @@ _FETCH = 10_000
 # One seek for each bucket, and one in each bucket for the key.
 _FIND = text("""
     WITH RECURSIVE buckets (bucket) AS (
-        SELECT min(bucket) FROM derived.idempotency WHERE bucket >= :first
+        SELECT min(bucket) FROM idempotency WHERE bucket >= :first
         UNION ALL
-        SELECT (SELECT min(later.bucket) FROM derived.idempotency AS later
+        SELECT (SELECT min(later.bucket) FROM idempotency AS later
                 WHERE later.bucket > buckets.bucket AND later.bucket < :end)
         FROM buckets WHERE buckets.bucket IS NOT NULL
     )
     SELECT keys.fingerprint, keys.seq
-    FROM buckets CROSS JOIN derived.idempotency AS keys
+    FROM buckets CROSS JOIN idempotency AS keys
     WHERE keys.bucket = buckets.bucket AND keys.key_hash = :key_hash AND buckets.bucket < :end
     ORDER BY keys.bucket / 65536 DESC, keys.bucket
     LIMIT 1

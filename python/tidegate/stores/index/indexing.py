@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 BATCH_ENTRIES = 16_384
 """Decisions indexed in one step, some 0.1 s: the more, the more keys share a page."""
 
-_INSERT_KEYS = "INSERT INTO derived.idempotency (bucket, key_hash, fingerprint, seq)"
+_INSERT_KEYS = "INSERT INTO idempotency (bucket, key_hash, fingerprint, seq)"
 _IDEMPOTENCY = Forms(
     sqlite=text(f"""{_INSERT_KEYS}
         SELECT :bucket, substr(:keys, 1 + 32 * key, 16), substr(:keys, 17 + 32 * key, 16), value
@@ -50,7 +50,7 @@ _IDEMPOTENCY = Forms(
 )
 
 _INSERT_COUNTS = """
-    INSERT INTO derived.result_counts AS known
+    INSERT INTO result_counts AS known
         (tenant_id, policy_id, observed_minute, received_minute, total, allow, challenge, block,
          by_others, monitor, errors, last_observed_ns, last_received_ns)
 """

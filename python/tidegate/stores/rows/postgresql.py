@@ -29,6 +29,9 @@ READER_SECONDS = 5.0
 LOCKS = 0x74_69_64_65
 """The first number of every advisory lock of ours; the second says which."""
 OWNER_LOCK, WRITE_LOCK, MIGRATION_LOCK, CLUSTER_LOCK = 0, 1, 2, 3
+PARTITION_LOCKS = LOCKS + 2
+"""The first number of the owners' locks of further partitions; the second is the partition."""
+_DERIVED = "derived"
 _DEFAULTS = {
     "connect_timeout": "10",
     "application_name": "tidegate",
@@ -102,18 +105,37 @@ class _Number(Loader):
         return float(text) if b"." in text or b"N" in text else int(text)
 
 
-def writing_engine(url: str) -> Engine:
+def owner_lock(partition: int) -> tuple[int, int]:
+    """The two numbers of the lock that the owner of a partition holds."""
+    return (PARTITION_LOCKS, partition) if partition else (LOCKS, OWNER_LOCK)
+
+
+def partition_schema(partition: int) -> str:
+    """The schema with the log of a partition beyond the first; see ``directory/schemas.py``."""
+    return f"partition_{partition}"
+
+
+def derived_schema(partition: int) -> str:
+    """The schema with what is derived from the log of a partition."""
+    return f"{_DERIVED}_{partition}" if partition else _DERIVED
+
+
+def writing_engine(url: str, partition: int = 0) -> Engine:
     """The engine of the one connection that commits.
 
     Its transactions take turns with those of other processes, as SQLite's do.
+
+    Args:
+        url: of the database.
+        partition: whose log the connections see; everything else is the same for all.
     """
     lock = f"SELECT pg_advisory_xact_lock({LOCKS}, {WRITE_LOCK})"
-    return _engine(url, ("BEGIN", lock), poolclass=NullPool)
+    return _engine(url, ("BEGIN", lock), partition, poolclass=NullPool)
 
 
-def deriving_engine(url: str) -> Engine:
+def deriving_engine(url: str, partition: int = 0) -> Engine:
     """The engine of the connection that derives: what is lost of its commits is derived again."""
-    engine = _engine(url, ("BEGIN",), poolclass=NullPool)
+    engine = _engine(url, ("BEGIN",), partition, poolclass=NullPool)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
@@ -128,11 +150,12 @@ def looking_engine(url: str) -> Engine:
     return _engine(url, (begin,), poolclass=NullPool)
 
 
-def reading_engine(url: str) -> Engine:
+def reading_engine(url: str, partition: int = 0) -> Engine:
     """The engine of the reading connections; a transaction has one view of the data."""
     return _engine(
         url,
         ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",),
+        partition,
         poolclass=QueuePool,
         pool_size=READERS,
         max_overflow=0,
@@ -142,14 +165,29 @@ def reading_engine(url: str) -> Engine:
     )
 
 
-def _engine(url: str, begin: tuple[str, ...], **pool: Any) -> Engine:
+def _search_path(partition: int) -> str:
+    """The statement by which the tables of a partition are found before those of the first."""
+    path = ["nullif(current_setting('search_path'), '')", f"'{derived_schema(partition)}'"]
+    if partition:
+        path.insert(0, f"'{partition_schema(partition)}'")
+    return f"SELECT set_config('search_path', concat_ws(', ', {', '.join(path)}), false)"
+
+
+def _engine(url: str, begin: tuple[str, ...], partition: int = 0, **pool: Any) -> Engine:
+    path = _search_path(partition)
+
     def opened() -> psycopg.Connection[Any]:
         try:
             return connect(url)
         except psycopg.Error as error:
             raise unreachable(url, error) from error
 
-    engine = create_engine("postgresql+psycopg://", creator=opened, **pool)
+    names = {"schema_translate_map": {_DERIVED: derived_schema(partition)}} if partition else {}
+    engine = create_engine("postgresql+psycopg://", creator=opened, execution_options=names, **pool)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.execute(path)
 
     @event.listens_for(engine, "begin")
     def begin_transaction(connection: Connection) -> None:

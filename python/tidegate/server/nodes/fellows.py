@@ -1,0 +1,114 @@
+"""What a node asks the owners of partitions by itself, on the way that calls take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+import orjson
+
+from tidegate.server.logging import log
+from tidegate.server.nodes.messages import Asked
+from tidegate.server.service import DECISION
+from tidegate.stores.base import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from tidegate.server.hot.call_queue import Elsewhere
+    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.server.http.exchange import Receive, Scope, Send
+    from tidegate.server.nodes.forwarding import Forwarding
+    from tidegate.server.nodes.whose import Whose
+    from tidegate.server.service import Service
+
+BETWEEN_NODES = "tidegate"
+"""The scheme of a node's own questions: a caller's has the one of its connection."""
+TELL_SECONDS = 2.0
+"""How long a change waits until the owner of a tenant knows of it."""
+
+
+class Fellows:
+    """The other partitions, as the service of one needs them.
+
+    Args:
+        number: of this partition.
+        partitions: what asks the owner of each.
+        whose: finds the partition of a tenant.
+    """
+
+    elsewhere: Elsewhere | None = None
+    """Hot calls come to an owner that is theirs: the node looks whose they are."""
+
+    def __init__(self, number: int, partitions: Mapping[int, Forwarding], whose: Whose) -> None:
+        self._number = number
+        self._partitions = partitions
+        self._whose = whose
+
+    @property
+    def count(self) -> int:
+        """How many partitions there are."""
+        return len(self._partitions)
+
+    async def replace(self, keys: Iterable[ApiKey]) -> None:
+        """See :class:`~tidegate.server.partitions.others.Others`; a node looks keys up."""
+
+    async def tell(self, tenant_id: UUID, what: str) -> None:
+        """See :class:`~tidegate.server.partitions.others.Others`."""
+        # Who does not hear of it looks within a second.
+        with suppress(StoreUnavailableError, TimeoutError):
+            number = await self._whose.partition_of_tenant(tenant_id)
+            if number != self._number:
+                async with asyncio.timeout(TELL_SECONDS):
+                    await question(self._partitions[number], what)
+
+    async def tell_all(self, what: str) -> None:
+        """See :class:`~tidegate.server.partitions.others.Others`; only a tenant's owner looks at
+        its keys, and it has made the change."""
+
+
+async def has_decision(partitions: Mapping[int, Forwarding], decision_id: UUID) -> int | None:
+    """The partition whose log has a decision, as far as its owner can be asked."""
+    open_ones = {number: each for number, each in partitions.items() if each.can_reach_owner}
+    found = await asyncio.gather(
+        *(question(each, f"{DECISION}{decision_id}") for each in open_ones.values())
+    )
+    return next((number for number, has in zip(open_ones, found, strict=True) if has), None)
+
+
+async def question(partition: Forwarding, what: str) -> Any:
+    """The reply of the owner of a partition to what it is asked; None where there is none."""
+    asked = Asked("GET", b"/" + quote(what, safe="").encode(), [], b"", None, BETWEEN_NODES)
+    answered = await partition.ask(asked)
+    return orjson.loads(answered.body) if answered.status == HTTPStatus.OK else None
+
+
+def replying(
+    service: Service, application: Callable[[Scope, Receive, Send], Any]
+) -> Callable[[Scope, Receive, Send], Any]:
+    """An application that answers the questions of fellow nodes, too.
+
+    Args:
+        service: replies.
+        application: answers everything else.
+    """
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["scheme"] != BETWEEN_NODES:
+            await application(scope, receive, send)
+            return
+        what = unquote(scope["raw_path"].decode()).removeprefix("/")
+        status, reply = HTTPStatus.OK, None
+        try:
+            reply = await service.asked(what)
+        except Exception:
+            log.exception("a question of a node could not be answered", what=what)
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+        await send({"type": "http.response.start", "status": int(status), "headers": []})
+        await send({"type": "http.response.body", "body": orjson.dumps(reply)})
+
+    return answer

@@ -1,0 +1,138 @@
+"""Whose partition is a request?  Looked up in the database, and kept: neither answer ever changes.
+
+A tenant lives in one partition for good, and a key is of one tenant.  So what a node knows of them
+can be missing, but not out of date.  Of a credential the public prefix is looked at; whether it
+counts is for the owner to say, and the first partition's refuses what nobody knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
+from uuid import UUID
+
+from sqlalchemy import select
+
+from tidegate.server.hot.admission import KEY_HEADER
+from tidegate.server.hot.key_ring import prefix_of
+from tidegate.server.partitions.named import named_in, tenant_of_challenge
+from tidegate.stores.databases import reading_engine
+from tidegate.stores.rows.errors import translated
+from tidegate.stores.rows.tables import api_keys, tenants
+
+if TYPE_CHECKING:
+    from tidegate.server.nodes.messages import Asked
+
+K = TypeVar("K", bound="str | UUID")
+
+
+class Whose:
+    """The places of tenants; for the event loop's thread only.
+
+    Args:
+        url: of the database.
+        has_decision: the partition whose log has a decision, by asking all owners.
+    """
+
+    def __init__(self, url: str, has_decision: Callable[[UUID], Awaitable[int | None]]) -> None:
+        self._engine = reading_engine(url)
+        self._has_decision = has_decision
+        self._tenants = _Places(self._find_tenants)
+        self._prefixes = _Places(self._find_prefixes)
+
+    def close(self) -> None:
+        """End the connections to the database."""
+        self._engine.dispose()
+
+    async def partition_of(self, asked: Asked) -> int | None:
+        """The partition that a request is for; None where any answers it alike.
+
+        Raises:
+            StoreUnavailableError: the database cannot be read.
+        """
+        path, _, query = asked.target.partition(b"?")
+        named = named_in(path.decode("latin-1"))
+        if named.tenant_id is not None:
+            return await self.partition_of_tenant(named.tenant_id)
+        if named.challenge_id is not None:
+            return await self._of_challenge(named.challenge_id, query)
+        credential = next((value for name, value in asked.headers if name == KEY_HEADER), None)
+        if credential is not None:
+            prefix = prefix_of(credential).decode("latin-1")
+            is_one = prefix.isascii() and prefix.isalnum()
+            return (await self._prefixes.of(prefix) or 0) if is_one else 0
+        return 0 if named.is_of_first else None
+
+    async def partition_of_tenant(self, tenant_id: UUID) -> int:
+        """The partition where a tenant lives; the first one for those that nobody knows.
+
+        Raises:
+            StoreUnavailableError: the database cannot be read.
+        """
+        return await self._tenants.of(tenant_id) or 0
+
+    async def _of_challenge(self, challenge_id: UUID, query: bytes) -> int | None:
+        def tenant_of() -> UUID | None:
+            with translated(), self._engine.connect() as connection:
+                return tenant_of_challenge(connection, challenge_id, query)
+
+        tenant_id = await asyncio.to_thread(tenant_of)
+        if tenant_id is not None:
+            return await self.partition_of_tenant(tenant_id)
+        return await self._has_decision(challenge_id)
+
+    def _find_tenants(self, names: Sequence[UUID]) -> Mapping[UUID, int]:
+        query = select(tenants.c.tenant_id, tenants.c.partition_id).where(
+            tenants.c.tenant_id.in_(names)
+        )
+        with translated(), self._engine.connect() as connection:
+            return {name: number for name, number in connection.execute(query)}  # noqa: C416 - rows
+
+    def _find_prefixes(self, names: Sequence[str]) -> Mapping[str, int]:
+        query = (
+            select(api_keys.c.prefix, tenants.c.partition_id)
+            .join(tenants, tenants.c.tenant_id == api_keys.c.tenant_id)
+            .where(api_keys.c.prefix.in_(names))
+        )
+        with translated(), self._engine.connect() as connection:
+            return {name: number for name, number in connection.execute(query)}  # noqa: C416 - rows
+
+
+class _Places(Generic[K]):
+    """Names that were looked up.  One statement at a time is under way, for all that wait."""
+
+    def __init__(self, find: Callable[[Sequence[K]], Mapping[K, int]]) -> None:
+        self._find = find
+        self._known: dict[K, int] = {}
+        self._waiting: dict[K, asyncio.Future[int | None]] = {}
+        self._looking: asyncio.Task[None] | None = None
+
+    async def of(self, name: K) -> int | None:
+        """The place of a name; None where there is no such name."""
+        known = self._known.get(name)
+        if known is not None:
+            return known
+        waiting = self._waiting.get(name)
+        if waiting is None:
+            waiting = self._waiting[name] = asyncio.get_running_loop().create_future()
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look())
+        return await asyncio.shield(waiting)
+
+    async def _look(self) -> None:
+        try:
+            while self._waiting:
+                asked, self._waiting = self._waiting, {}
+                try:
+                    found = await asyncio.to_thread(self._find, list(asked))
+                except Exception as error:
+                    for waiting in asked.values():
+                        waiting.set_exception(error)
+                        waiting.exception()  # who asked may be gone
+                    continue
+                self._known.update(found)
+                for name, waiting in asked.items():
+                    waiting.set_result(found.get(name))
+        finally:
+            self._looking = None

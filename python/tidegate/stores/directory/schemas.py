@@ -1,0 +1,92 @@
+"""Schemas of the log's partitions in PostgreSQL: one for each partition beyond the first.
+
+The first partition is the database as it always was.  A further one has a schema with the log, the
+snapshots and what else is committed with a decision, and one with what is derived from it, as on
+SQLite it has files (``partitions.py``).  Whoever works on a partition has its schemas first on its
+search path, so a table that is not in them is the one that all share.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from sqlalchemy import MetaData, insert, select
+from sqlalchemy import text as sql
+from sqlalchemy.schema import CreateSchema
+
+from tidegate.stores.directory.partitions import LOG_TABLES, spools
+from tidegate.stores.index import derived
+from tidegate.stores.rows import tables
+from tidegate.stores.rows.counters import CHANGES, LOG_ID, PRUNED_SEQ, RECOVERIES
+from tidegate.stores.rows.errors import translated
+from tidegate.stores.rows.postgresql import (
+    derived_schema,
+    looking_engine,
+    partition_schema,
+    writing_engine,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+def partitions_of(connection: Connection) -> list[int]:
+    """The partitions that a database has, in order."""
+    number = tables.partitions.c.partition_id
+    return list(connection.execute(select(number).order_by(number)).scalars())
+
+
+def need_partitions(url: str, wanted: int) -> int:
+    """Have as many partitions as are wanted, or more when there are more.
+
+    Args:
+        url: of a database with the tables of this version.
+        wanted: how many.
+
+    Returns:
+        How many there are.
+
+    Raises:
+        StoreUnavailableError: the database cannot be read, or a schema not be made.
+    """
+    engine = looking_engine(url)
+    try:
+        with translated(), engine.connect() as connection:
+            found = len(partitions_of(connection))
+    finally:
+        engine.dispose()
+    if found >= wanted:
+        return found
+    engine = writing_engine(url)
+    try:
+        with translated(), engine.connect() as connection, connection.begin():
+            # Another process may have made them while this one waited for its turn.
+            found = len(partitions_of(connection))
+            for number in range(found, wanted):
+                _make(connection, number)
+    finally:
+        engine.dispose()
+    return max(found, wanted)
+
+
+def _make(connection: Connection, number: int) -> None:
+    """Make a partition; it is there as a whole with the transaction, or not at all."""
+    schema = partition_schema(number)
+    connection.execute(CreateSchema(schema))
+    connection.execute(CreateSchema(derived_schema(number)))
+    # Changes of what all share are counted in one place.
+    shared = f"CREATE VIEW {schema}.shared_meta AS SELECT name, value FROM store_meta"  # noqa: S608
+    connection.execute(sql(shared))
+    made = MetaData(naming_convention=tables.metadata.naming_convention)
+    meta, *_ = [each.to_metadata(made, schema=schema) for each in (*LOG_TABLES, spools)]
+    made.create_all(connection, checkfirst=False)
+    log_id = secrets.randbits(62)
+    numbers = {CHANGES: 0, PRUNED_SEQ: 0, RECOVERIES: 0, LOG_ID: log_id}
+    rows = [{"name": name, "value": value} for name, value in numbers.items()]
+    connection.execute(insert(meta), rows)
+    connection.execute(insert(tables.partitions).values(partition_id=number, epoch=0))
+    # It changes the connection itself, until it is changed back.
+    connection.execution_options(schema_translate_map={"derived": derived_schema(number)})
+    derived.make_tables(connection, log_id)
+    connection.execution_options(schema_translate_map=None)

@@ -1,0 +1,12 @@
+"""The partition 1 of a database of PostgreSQL, as a store."""
+
+from __future__ import annotations
+
+from tidegate.stores.databases import need_partitions
+from tidegate.stores.postgresql import PostgresqlStore
+
+
+def open_partition(url: str) -> PostgresqlStore:
+    """Open it; its schema is made when it is missing."""
+    need_partitions(url, 2)
+    return PostgresqlStore(url, partition=1)
