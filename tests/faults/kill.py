@@ -242,7 +242,8 @@ def _say(made: kill_workers.Run, again: int) -> None:
     click.echo(
         f"{total} acknowledged, {made.kills} workers killed, {made.restarts} times with their"
         " parent: none lost, none twice, none changed, and no other partition refused;"
-        f" {again} calls in flight at a death were asked of the next owner"
+        f" {again} calls in flight at a death were asked of the next owner, and {made.refused} of"
+        " dead ones were refused after their wait"
     )
     click.echo(
         f"all answered again after {statistics.median(made.away):.2f} s, at most"

@@ -20,11 +20,13 @@ from uuid import UUID
 
 import attrs
 import click
+import msgspec
 from tests.faults.check import Checker
 from tests.faults.load import Acknowledged, Call, Connection, send
 from tests.faults.target import UNLIMITED, Target
-from tests.faults.traffic import Traffic, definitions
+from tests.faults.traffic import BEACON, Traffic, definitions
 
+from tidegate.server.hot.batch import PATH as BATCH
 from tidegate.server.partitions.forwarding import HOLD_SECONDS
 from tidegate.stores.directory.lock import lock_path, read_holder
 
@@ -32,6 +34,9 @@ CONNECTIONS = 6
 """Of each tenant; each connection ends up at any of the workers."""
 EARLIEST, LATEST = 0.1, 1.0
 """Seconds into the load."""
+BATCH_CONNECTIONS = 1
+"""Of each tenant, beside the others."""
+BATCH_CALLS = 6
 AFTER_SECONDS = 0.5
 """How long the load goes on once all answer again."""
 REPLAYED = 60
@@ -66,6 +71,8 @@ class Run:
     residents: list[Resident]
     kills: int = 0
     restarts: int = 0
+    refused: int = 0
+    """Calls of a worker that was away for too long."""
     away: list[float] = attrs.field(factory=list)
     """Seconds from a kill until all partitions answered again."""
 
@@ -112,6 +119,7 @@ class Run:
         for each in self.residents:
             asyncio.run(self._again(each, draw))
             each.total += len(each.acknowledged)
+            self.refused += len(each.refused)
             each.checker.check(self.target.database, each.acknowledged)
             each.acknowledged, each.unknown, each.refused = [], [], []
 
@@ -136,7 +144,8 @@ class Run:
         loads = []
         for each in self.residents:
             calls = _calls(Traffic(draw.getrandbits(40)))
-            sending = [self._send(each, calls, ending) for _ in range(CONNECTIONS)]
+            sizes = [1] * CONNECTIONS + [BATCH_CALLS] * BATCH_CONNECTIONS
+            sending = [self._send(each, calls, size, ending) for size in sizes]
             loads += [asyncio.create_task(one) for one in sending]
         await asyncio.sleep(draw.uniform(EARLIEST, LATEST))
         count = len(self.residents)
@@ -169,26 +178,33 @@ class Run:
             if each.partition not in victims or self.away[-1] < HOLD_SECONDS:
                 assert not each.refused, f"partition {each.partition}: {each.refused[-1]}"
 
-    async def _send(self, to: Resident, calls: Iterator[Call], ending: asyncio.Event) -> None:
+    async def _send(
+        self, to: Resident, calls: Iterator[Call], size: int, ending: asyncio.Event
+    ) -> None:
         """One connection after the other: who has it may be killed."""
         base_url = self.target.base_url
         connection = Connection(base_url, to.api_key)
         while not ending.is_set():
-            call = next(calls)
+            sent = [next(calls) for _ in range(size)]
+            if size > 1:
+                sent = [attrs.evolve(call, path=BEACON) for call in sent]
+            path, body = (sent[0].path, sent[0].body) if size == 1 else _batch(sent)
             try:
-                status, headers, answer = await connection.post(call.path, call.body)
+                status, headers, answer = await connection.post(path, body)
             except OSError:
-                to.unknown.append(call)
+                to.unknown += sent
                 connection.close()
                 await asyncio.sleep(0.01)
                 continue
-            if status == 200:
-                to.acknowledged.append(
-                    Acknowledged(call, answer, "idempotency-replayed" in headers)
-                )
-            else:
-                to.unknown.append(call)
-                to.refused.append((status, answer))
+            items = _items(answer) if size > 1 and status == 200 else [(status, answer)] * size
+            for call, (status, answer) in zip(sent, items, strict=True):
+                if status == 200:
+                    is_replayed = "idempotency-replayed" in headers
+                    to.acknowledged.append(Acknowledged(call, answer, is_replayed))
+                else:
+                    to.unknown.append(call)
+                    to.refused.append((status, answer))
+            if status != 200:
                 await asyncio.sleep(0.01)
         connection.close()
 
@@ -225,6 +241,18 @@ class Run:
 def _calls(traffic: Traffic) -> Iterator[Call]:
     while True:
         yield Call(*traffic.next())
+
+
+def _batch(calls: Sequence[Call]) -> tuple[str, bytes]:
+    """Path and body of the batch of some events."""
+    return BATCH, b"[%b]" % b",".join(call.body for call in calls)
+
+
+def _items(answer: bytes) -> Iterator[tuple[int, bytes]]:
+    """Status and answer of each event of a batch, each as if the event had come alone."""
+    for item in map(bytes, msgspec.json.decode(answer, type=list[msgspec.Raw])):
+        status: int = json.loads(item)["status"]
+        yield status, item.replace(b'"status":%d,' % status, b"", 1)
 
 
 def _gone(processes: list[int]) -> None:
