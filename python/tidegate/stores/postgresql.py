@@ -203,7 +203,7 @@ class PostgresqlStore(CommittingStore):
         if self._end is not None:
             raise self._end
         if self.log.epoch is None:
-            self._lock = self._lock or claim_database(self.url)
+            self._lock = self._lock or claim_database(self.url, partition=self.partition)
             self._begin_epoch(self._lock)
 
     def _begun(self, writer: Connection) -> None:

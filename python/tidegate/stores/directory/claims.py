@@ -22,8 +22,6 @@ import psycopg
 from tidegate.stores.base import HeldError
 from tidegate.stores.directory.lock import Holder
 from tidegate.stores.rows.postgresql import (
-    LOCKS,
-    OWNER_LOCK,
     connect,
     owner_lock,
     shown,
@@ -77,13 +75,16 @@ class Claim:
             self._connection.close()
 
 
-def claim_database(url: str, waits: Callable[[Holder], None] | None = None) -> Claim:
-    """Become the one process that appends to the log of a database.
+def claim_database(
+    url: str, waits: Callable[[Holder], None] | None = None, partition: int = 0
+) -> Claim:
+    """Become the one process that appends to a log of a database.
 
     Args:
         url: of the database.
         waits: called with the holder, if there is one, before waiting for its end; without
             ``waits`` the call does not wait.
+        partition: whose log.
 
     Raises:
         HeldError: another process holds the lock.
@@ -93,24 +94,25 @@ def claim_database(url: str, waits: Callable[[Holder], None] | None = None) -> C
         connection = connect(url)
     except psycopg.Error as error:
         raise unreachable(url, error) from error
+    lock = owner_lock(partition)
     try:
-        taken = connection.execute("SELECT pg_try_advisory_lock(%s, %s)", (LOCKS, OWNER_LOCK))
+        taken = connection.execute("SELECT pg_try_advisory_lock(%s, %s)", lock)
         if taken.fetchone() != (True,):
-            holder = _holder(connection)
+            holder = _holder(connection, partition)
             if waits is None:
                 raise HeldError(
                     f"{shown(url)} belongs to {holder}; stop it, or use another database, or wait"
                     " for its end with `tidegate serve --wait-for-lock`"
                 )
             waits(holder)
-            connection.execute("SELECT pg_advisory_lock(%s, %s)", (LOCKS, OWNER_LOCK))
+            connection.execute("SELECT pg_advisory_lock(%s, %s)", lock)
     except psycopg.Error as error:
         connection.close()
         raise unreachable(url, error) from error
     except BaseException:
         connection.close()
         raise
-    claim = Claim(url, connection)
+    claim = Claim(url, connection, partition)
     claim.describe()
     return claim
 
@@ -163,9 +165,11 @@ def session_name(node: str | None) -> str:
     return "tidegate cluster" if node is None else f"tidegate node {node}"
 
 
-def _holder(connection: psycopg.Connection[Any]) -> Holder:
+def _holder(connection: psycopg.Connection[Any], partition: int) -> Holder:
     try:
-        row = connection.execute("SELECT owner FROM partitions WHERE partition_id = 0").fetchone()
+        row = connection.execute(
+            "SELECT owner FROM partitions WHERE partition_id = %s", (partition,)
+        ).fetchone()
         found = orjson.loads(row[0] if row else "{}")
         return Holder(found["pid"], found["host"], found["since"], found["address"])
     except (psycopg.Error, ValueError, KeyError, TypeError):

@@ -1,0 +1,29 @@
+"""What a path says of whose it is."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from tidegate.server.partitions.named import Named, named_in
+
+
+def test_a_tenant_and_a_challenge_are_found_in_their_paths() -> None:
+    """With what follows them, and under both prefixes."""
+    name = uuid4()
+    for path in (f"/api/v1/tenants/{name}", f"/tenants/{name}/policies"):
+        assert named_in(path) == Named(tenant_id=name)
+    for path in (f"/api/v1/challenge/{name}", f"/api/v1/challenge/{name}/solution"):
+        assert named_in(path) == Named(challenge_id=name)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/auth/login", "/api/v1/tenants", "/tenants/nobody"])
+def test_what_names_nobody_is_of_the_first_partition(path: str) -> None:
+    """So the limits of logins are counted in one place."""
+    assert named_in(path) == Named(is_of_first=True)
+
+
+def test_a_page_is_of_any_partition() -> None:
+    """Pages are the same everywhere."""
+    assert named_in("/console/") == Named()
