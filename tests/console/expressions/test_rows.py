@@ -19,7 +19,7 @@ from tidegate.testing.expressions import ExpressionGenerator
 from tidegate.testing.vocabulary import WORDS, string_literal
 from tidegate.types import BOOL, STRING, ListType
 
-WANTED = 2_000
+WANTED = 5_000
 METHODS = sorted(
     {
         (signature.name, isinstance(signature.params[1], ListType))
