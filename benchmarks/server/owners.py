@@ -1,0 +1,99 @@
+"""What a hot call costs its owner's port with two partitions, beside one partition.
+
+Two clusters of two nodes run side by side, and rounds of calls alternate between them.  The figure
+is the processor time of the owner's process for a call, which other work on the machine disturbs
+little.
+
+    python -m benchmarks.server.owners
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import orjson
+import psycopg
+from tools.cluster import EVENT, Cluster, cluster
+
+ROUNDS, SECONDS, CONNECTIONS = 4, 3.0, 32
+SETTLE_SECONDS = 10.0
+"""Until partitions are shared out, and limits are those of the measurement."""
+
+
+def main() -> None:
+    """Print each pair and the median of the ratios."""
+    with (
+        tempfile.TemporaryDirectory() as first,
+        tempfile.TemporaryDirectory() as second,
+        cluster(Path(first), "ab") as one,
+        cluster(Path(second), "ab", partitions=2) as two,
+    ):
+        for made in (one, two):
+            unlimited(made)
+        time.sleep(SETTLE_SECONDS)
+        ratios = []
+        for _ in range(ROUNDS):
+            with_one, with_two = measured(one), measured(two)
+            ratios.append(with_two / with_one)
+            print(f"{with_one:.0f} us with one, {with_two:.0f} us with two", flush=True)
+        print(f"{statistics.median(ratios):.1f} times the processor time, at the median")
+
+
+def unlimited(made: Cluster) -> None:
+    """Raise the limit of the key."""
+    with psycopg.connect(made.url) as connection:
+        connection.execute("UPDATE api_keys SET rate_limit_per_minute = 600000")
+        connection.execute("UPDATE store_meta SET value = value + 1 WHERE name = 'changes'")
+
+
+def measured(made: Cluster) -> float:
+    """Microseconds of the owner's processor time for a call at its own port."""
+    node = made.owner()
+    assert node.process is not None
+    before = processor_seconds(node.process.pid)
+    calls = asyncio.run(called(node.base_url, made.demo.api_key))
+    return (processor_seconds(node.process.pid) - before) / calls * 1e6
+
+
+def processor_seconds(process: int) -> float:
+    """What a process has used so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def called(base_url: str, api_key: str) -> int:
+    """Call for some seconds on many connections; how many calls were answered."""
+    address = urlsplit(base_url)
+    body = orjson.dumps(EVENT)
+    head = (
+        f"POST /api/v1/runtime/mitigation HTTP/1.1\r\nhost: {address.netloc}\r\n"
+        f"x-service-api-key: {api_key}\r\ncontent-type: application/json\r\n"
+        f"content-length: {len(body)}\r\n\r\n"
+    )
+    request = head.encode() + body
+    until = time.monotonic() + SECONDS
+
+    async def call_on() -> int:
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        count = 0
+        while time.monotonic() < until:
+            writer.write(request)
+            lines = (await reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
+            assert b" 200 " in lines[0], lines[0]
+            size = next(line for line in lines if line.startswith(b"content-length:"))
+            await reader.readexactly(int(size.partition(b":")[2]))
+            count += 1
+        writer.close()
+        return count
+
+    return sum(await asyncio.gather(*(call_on() for _ in range(CONNECTIONS))))
+
+
+if __name__ == "__main__":
+    main()
