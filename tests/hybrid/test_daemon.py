@@ -34,7 +34,8 @@ def level(origin: Service, site: Daemon, revision: int) -> None:
 
 
 def newest(origin: Service) -> int:
-    revision: int = origin.sync("GET", "/snapshot").json()["revision"]
+    """The revision that the service has now; what daemons are sent comes a moment later."""
+    revision: int = origin.call("GET", "/definitions")["revision"]
     return revision
 
 
