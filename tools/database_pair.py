@@ -267,7 +267,7 @@ def pair(
         is_in_memory: keep the data in memory where there is room; a measurement wants the disk.
         address: where both listen.
         callers: a network whose machines may connect, beside this one.
-        disk_mib: give the primary a disk of its own that has so many MiB; for root alone.
+        disk_mib: size of a disk of its own that the primary gets; for root alone.
     """
     memory = _memory() if is_in_memory else None
     with tempfile.TemporaryDirectory(prefix="tidegate-postgresql-", dir=memory) as made:

@@ -245,8 +245,8 @@ def test_a_death_leaves_the_other_partition_alone(world: World) -> None:
 
 
 def test_partitions_change_places_while_callers_go_on(world: World) -> None:
-    """Who is moved to a node is followed by another one the other way; a call gets its answer, and
-    nobody is told that a change was made or not."""
+    """A partition that is moved to a node is followed by another one the other way; each call and
+    each change gets its answer."""
     made = world.made
     target = made.owner(1)
     with calling(made, target, 2) as calls, changing(world, target) as changes:
