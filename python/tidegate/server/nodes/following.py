@@ -93,6 +93,8 @@ class Following:
         self._running: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
         self._ended: Callable[[StoreUnavailableError], None] = lambda _: None
+        self.has_been_level = False
+        """Whether the states were level once: then a claim has the end of the log to read alone."""
 
     @property
     def is_level(self) -> bool:
@@ -204,8 +206,10 @@ class Following:
         while request is not None and not self._over.is_set():
             request = await asyncio.to_thread(_applied, follower, request)
         await follower.decider.restore()
-        if self.is_level and not was_level:
-            self._tell_level()
+        if self.is_level:
+            self.has_been_level = True
+            if not was_level:
+                self._tell_level()
         return follower.next_at()
 
     async def _read_to(self, end: int) -> Level:

@@ -176,7 +176,7 @@ class NodePartition:
     async def _own(self, number: int, following: Following) -> None:
         """Be the owner for one term."""
         started = time.monotonic()
-        was_level = following.is_level
+        has_followed = following.has_been_level
         term = Term(self._parts.settings, following, number, lambda: self._is_owner(number))
         self._term = term
         of = {"partition": self.number, "term": number}
@@ -191,7 +191,7 @@ class NodePartition:
                 self.opened = opened
                 self._parts.changed()
                 seconds = round(time.monotonic() - started, 3)
-                log.info("this node is the owner", **of, seconds=seconds, followed=was_level)
+                log.info("this node is the owner", **of, seconds=seconds, followed=has_followed)
                 await term.over.wait()
         except StoreError as error:
             log.error("this node cannot become the owner", **of, error=str(error))
