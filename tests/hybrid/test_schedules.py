@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.hybrid.schedules import each_once, schedules
+from tests.hybrid.schedules import drawn, each_once, schedules
 
 
-def test_no_fault_loses_anything_or_counts_it_twice(tmp_path: Path) -> None:
+def test_ten_schedules_of_faults_lose_nothing_and_count_nothing_twice(tmp_path: Path) -> None:
     """Whatever fails, the site answers, and the service has each decision once in the end."""
-    schedules(tmp_path, each_once(1), seed=1)
+    planned = each_once(1)
+    schedules(tmp_path, [*planned, *drawn(10 - len(planned), seed=1)], seed=1)

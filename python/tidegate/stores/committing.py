@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from tidegate.stores.base import StoreStatistics, StoreUnavailableError
 from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
@@ -41,6 +41,8 @@ class CommittingStore(ABC):
     ``log``.
     """
 
+    _SHARED: ClassVar[str]
+    """The counters that all partitions share, as a further partition's connections name them."""
     _read_engine: Engine
     _queue: GroupCommit
     _deriver: Deriver
@@ -170,12 +172,19 @@ class CommittingStore(ABC):
         """Called after a commit, before anybody learns of it."""
 
     def _count_change(self, writer: Connection) -> None:
-        """Count a commit that changes anything but decisions."""
+        """Count a commit that changes anything but decisions: in the partition, and for all."""
         count(writer, CHANGES)
+        if self.partition:
+            writer.exec_driver_sql(
+                f"UPDATE {self._SHARED} SET value = value + 1 WHERE name = '{CHANGES}'"  # noqa: S608
+            )
 
     def _all_changes(self, connection: Connection) -> int:
         """How many such commits there were, of all processes."""
-        return counter(connection, CHANGES)
+        if not self.partition:
+            return counter(connection, CHANGES)
+        query = f"SELECT value FROM {self._SHARED} WHERE name = '{CHANGES}'"  # noqa: S608
+        return int(connection.exec_driver_sql(query).scalar_one())
 
     def _keep_audit(self, entries: Sequence[AuditEntry]) -> None:
         """Called in the transaction of decisions with audit entries; a form may need them twice."""

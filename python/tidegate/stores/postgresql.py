@@ -46,10 +46,6 @@ if TYPE_CHECKING:
 LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id = %s"
 
 
-COUNT_SHARED_CHANGE = f"UPDATE shared_meta SET value = value + 1 WHERE name = '{CHANGES}'"  # noqa: S608
-SHARED_CHANGES = f"SELECT value FROM shared_meta WHERE name = '{CHANGES}'"  # noqa: S608
-
-
 class PostgresqlStore(CommittingStore):
     """A :class:`~tidegate.stores.base.Store` in a database of PostgreSQL.
 
@@ -69,6 +65,8 @@ class PostgresqlStore(CommittingStore):
         UnsafeDatabaseError: the database could lose what it acknowledged.
         ValueError: the URL is none of PostgreSQL.
     """
+
+    _SHARED = "shared_meta"
 
     def __init__(
         self,
@@ -187,17 +185,6 @@ class PostgresqlStore(CommittingStore):
                 self._begun(self._connection())
                 count(self._connection(), RECOVERIES)
         self._queue.accept()
-
-    def _count_change(self, writer: Connection) -> None:
-        super()._count_change(writer)
-        if self.partition:
-            driver_connection(writer).execute(COUNT_SHARED_CHANGE)
-
-    def _all_changes(self, connection: Connection) -> int:
-        if not self.partition:
-            return super()._all_changes(connection)
-        (found,) = driver_connection(connection).execute(SHARED_CHANGES).fetchone()
-        return int(found)
 
     def _claim_log(self) -> None:
         if self._end is not None:

@@ -61,8 +61,6 @@ log = logging.getLogger("tidegate")
 
 NEEDED_BYTES = 1024 * 1024
 """Free bytes on the disk before writing is resumed: the size of a full group."""
-COUNT_SHARED_CHANGE = f"UPDATE {SHARED}.store_meta SET value = value + 1 WHERE name = '{CHANGES}'"  # noqa: S608
-SHARED_CHANGES = f"SELECT value FROM {SHARED}.store_meta WHERE name = '{CHANGES}'"  # noqa: S608
 _AUDIT = ", ".join(f'"{each.name}"' for each in audit_written.columns)
 MEND_AUDIT = f"INSERT OR IGNORE INTO {SHARED}.audit ({_AUDIT}) SELECT {_AUDIT} FROM audit_written"  # noqa: S608
 LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id = ?"
@@ -86,6 +84,8 @@ class SqliteStore(CommittingStore):
             or others may read the file.
         ValueError: the URL is none of SQLite.
     """
+
+    _SHARED = f"{SHARED}.store_meta"
 
     def __init__(
         self,
@@ -252,17 +252,6 @@ class SqliteStore(CommittingStore):
             self._committed_seq = self.log.claim(self._connection(), self._lock.description())
             self._last_rows.clear()
             self._keep_mark()
-
-    def _count_change(self, writer: Connection) -> None:
-        super()._count_change(writer)
-        if self.partition:
-            driver_connection(writer).execute(COUNT_SHARED_CHANGE)
-
-    def _all_changes(self, connection: Connection) -> int:
-        if not self.partition:
-            return super()._all_changes(connection)
-        (found,) = driver_connection(connection).execute(SHARED_CHANGES).fetchone()
-        return int(found)
 
     def _keep_audit(self, entries: Sequence[AuditEntry]) -> None:
         """Keep the entries beside their decisions too: a failure of the power in the middle of the

@@ -218,7 +218,7 @@ def test_a_change_that_may_have_been_made_is_refused(tmp_path: Path, what: str) 
             await following
         problem = orjson.loads(asking.body)
         assert (asking.status, problem["code"]) == (503, "not-ready")
-        assert "made or not" in problem["detail"]
+        assert "may have been made" in problem["detail"]
         assert asking.headers[b"retry-after"] == b"1"
 
     asyncio.run(run())

@@ -22,7 +22,8 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOT = frozenset({*ENDPOINTS, BATCH})
 _KEY = IDEMPOTENCY_KEY.encode()
 NOT_KNOWN = (
-    "the process that was asked ended before it answered, so the change was made or not: read it"
+    "the process that was asked ended before it answered, so the change may have been made: look"
+    " before you repeat it"
 )
 """Why a change that may have been made is refused."""
 
