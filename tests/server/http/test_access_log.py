@@ -16,7 +16,6 @@ import structlog
 from tests.server.serving import Caller, Served
 
 from tidegate.config import LogSettings
-from tidegate.server.http import access_log
 from tidegate.server.http.access_log import MAX_REFUSALS, AccessLog
 from tidegate.server.logging import configure
 from tidegate.stores.decision_log.lines import LogBlock
@@ -43,8 +42,6 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
     before = (root.handlers, root.level)
     monkeypatch.setattr(sys, "stderr", stream)
     configure(LogSettings())
-    # The module's logger remembers the set-up of whoever logged first.
-    monkeypatch.setattr(access_log, "log", structlog.get_logger("tidegate"))
     yield Lines(stream)
     root.handlers, root.level = before
     structlog.reset_defaults()
@@ -118,28 +115,3 @@ def test_decisions_are_sampled(lines: Lines) -> None:
     (line,) = lines.all()
     assert (line["event"], line["decisions"], line["tenant_id"]) == ("decision", 9, str(tenant))
     assert line["decision_id"] == str(UUID(bytes=b"\x02" * 16))
-
-
-class Terminal(io.StringIO):
-    """Standard error that somebody looks at."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("stream", "is_json"), [(io.StringIO(), True), (Terminal(), False)])
-def test_logs_are_text_on_a_terminal_and_json_elsewhere(
-    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, is_json: bool
-) -> None:
-    """Without a setting people and programs each get the form that they can read."""
-    root = logging.getLogger()
-    before = (root.handlers, root.level)
-    monkeypatch.setattr(sys, "stderr", stream)
-    try:
-        configure(LogSettings())
-        structlog.get_logger("tidegate").info("hello", number=1)
-    finally:
-        root.handlers, root.level = before
-        structlog.reset_defaults()
-    assert stream.getvalue().startswith("{") is is_json
-    assert "hello" in stream.getvalue()

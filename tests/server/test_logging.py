@@ -1,0 +1,56 @@
+"""How the log is written, and for whom."""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+from collections.abc import Iterator
+
+import pytest
+import structlog
+from structlog.testing import capture_logs
+
+from tidegate.config import LogSettings
+from tidegate.server.logging import configure, log
+
+
+@pytest.fixture
+def set_up_again() -> Iterator[None]:
+    """After the test, the log is as it was."""
+    root = logging.getLogger()
+    before = (root.handlers, root.level)
+    yield
+    root.handlers, root.level = before
+    structlog.reset_defaults()
+
+
+class Terminal(io.StringIO):
+    """Standard error that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.usefixtures("set_up_again")
+@pytest.mark.parametrize(("stream", "is_json"), [(io.StringIO(), True), (Terminal(), False)])
+def test_logs_are_text_on_a_terminal_and_json_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, is_json: bool
+) -> None:
+    """Without a setting people and programs each get the form that they can read."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    configure(LogSettings())
+    log.info("hello", number=1)
+    assert stream.getvalue().startswith("{") is is_json
+    assert "hello" in stream.getvalue()
+
+
+@pytest.mark.usefixtures("set_up_again")
+def test_a_set_up_is_for_loggers_that_have_logged_too() -> None:
+    """A logger writes as the last set-up says, not as the set-up of its first line."""
+    configure(LogSettings())
+    log.info("first")
+    configure(LogSettings())
+    with capture_logs() as lines:
+        log.info("second")
+    assert [each["event"] for each in lines] == ["second"]
