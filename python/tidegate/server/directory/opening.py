@@ -126,12 +126,13 @@ def migrate_directory(directory: Path, url: str = "", *, accepts_keys: bool = Fa
     database = database_of(directory, url)
     if _is_whole(directory, database):
         return
-    is_there = database.absence() is None
-    if is_there and _is_additive(database):
+    is_older = database.absence() is None and _is_older(database)
+    if is_older and _is_additive(database):
         migrate(database.url)
+        is_older = False
         if _is_whole(directory, database):
             return
-    with _held_alone(database) if is_there else _held(database, None):
+    with _held_alone(database) if is_older else _held(database, None):
         parts = _Parts(directory, database, is_owner=True)
         if database.absence() is None:
             migrate(database.url)
@@ -147,6 +148,13 @@ def _is_whole(directory: Path, database: Database) -> bool:
         _Parts(directory, database).checked()
         return True
     return False
+
+
+def _is_older(database: Database) -> bool:
+    """Whether there are migrations to run."""
+    with database.connection() as connection:
+        found = migrations.current(connection)
+    return found is not None and found < migrations.HEAD
 
 
 def _is_additive(database: Database) -> bool:
@@ -175,17 +183,12 @@ def _held(database: Database, lock: Lock | Claim | None) -> Iterator[None]:
 
 @contextmanager
 def _held_alone(database: Database) -> Iterator[None]:
-    """Own a database that no other process works on, where its tables are to change."""
-    with database.connection() as connection:
-        changes = migrations.current(connection) != migrations.HEAD
+    """Own a database that no other process works on: its tables are to change."""
     try:
-        nodes = database.nodes() if changes else []
-        if nodes:
+        if nodes := database.nodes():
             raise HeldError(f"connected are the nodes {', '.join(nodes)}")
         made = database.own()
     except HeldError as error:
-        if not changes:
-            raise
         raise HeldError(
             "what is to change in the tables is used by the version that runs: stop every node and"
             f" process, run `tidegate migrate` again, then start the new version; {error}"
