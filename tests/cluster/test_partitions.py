@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import parse_headers
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
 
 import httpx2 as httpx
 import orjson
@@ -135,8 +138,10 @@ def changing(world: World, node: Node) -> Iterator[list[httpx.Response]]:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Two nodes and two partitions; each test leaves a node with one of them."""
-    with cluster(tmp_path_factory.mktemp("cluster"), "ab", partitions=2) as running:
-        yield World(running)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("TIDEGATE_METRICS_PUBLIC", "all")
+        with cluster(tmp_path_factory.mktemp("cluster"), "ab", partitions=2) as running:
+            yield World(running)
 
 
 def test_each_node_answers_for_every_tenant(world: World) -> None:
@@ -162,6 +167,62 @@ def test_each_node_answers_for_every_tenant(world: World) -> None:
             for node in world.made.nodes.values()
         ]
         assert refused == [401, 401]
+
+
+def handed_on(node: Node, partition: int) -> float:
+    """How many calls of a partition came to its owner through a gateway, since its term began."""
+    page = httpx.get(f"{node.base_url}/metrics").text
+    name = f'tidegate_calls_handed_on_total{{partition="{partition}"}} '
+    return float(next(line for line in page.splitlines() if line.startswith(name))[len(name) :])
+
+
+def test_a_call_at_the_owner_is_handed_to_nobody(world: World) -> None:
+    """The owner decides a call of a key that it has seen at once; the other node hands it on."""
+    for number in range(2):
+        owner = world.made.owner(number)
+        (other,) = [each for each in world.made.nodes.values() if each is not owner]
+        assert world.decide(number, owner).status_code == 200
+        before = handed_on(owner, number)
+        for node, handed in ((owner, 0), (other, 5)):
+            assert {world.decide(number, node).status_code for _ in range(5)} == {200}
+            assert handed_on(owner, number) == before + handed
+
+
+def test_one_connection_gets_the_answers_of_all_partitions_in_order(world: World) -> None:
+    """Calls that were sent ahead, of both tenants and of nobody, are answered as they were sent."""
+    node = world.made.nodes["a"]
+    address = urlsplit(node.base_url)
+    order = [0, 1, None, 0, 0, 1, 1, None, 1, 0] * 4
+    sent = b""
+    for at, number in enumerate(order):
+        key = "nobody" if number is None else world.tenants[number].api_key
+        body = orjson.dumps({**EVENT, "idempotency_key": f"in order {at}"})
+        head = (
+            f"POST /api/v1/runtime/mitigation HTTP/1.1\r\nhost: {address.netloc}\r\n"
+            f"x-service-api-key: {key}\r\ncontent-type: application/json\r\n"
+            f"x-request-id: call-{at}\r\ncontent-length: {len(body)}\r\n\r\n"
+        )
+        sent += head.encode() + body
+    with (
+        socket.create_connection((address.hostname, address.port), 30) as connection,
+        connection.makefile("rb") as answers,
+    ):
+        connection.sendall(sent)
+        for at, number in enumerate(order):
+            status, body = read_answer(answers, f"call-{at}")
+            assert status == (401 if number is None else 200)
+            if number is not None:
+                again = world.decide(number, node, idempotency_key=f"in order {at}")
+                assert again.content == body
+                assert again.headers["idempotency-replayed"] == "true"
+
+
+def read_answer(answers: BinaryIO, request_id: str) -> tuple[int, bytes]:
+    """Status and body of the next answer, which has to be of a request."""
+    status = int(answers.readline().split()[1])
+    headers = parse_headers(answers)
+    assert headers["x-request-id"] == request_id
+    return status, answers.read(int(headers["content-length"]))
 
 
 def test_figures_are_those_of_all_owners(world: World) -> None:
