@@ -66,8 +66,8 @@ class HotCycle(HotCall):
         self.message_event = _NOTHING
 
     def is_with(self, hot: HotPath) -> bool:
-        """Whether a call is under way that a hot path has, or will get."""
-        return not self.response_complete and self._known is None and self._hot is hot
+        """Whether a hot path has the call."""
+        return self._is_started and not self.response_complete and self._hot is hot
 
     def take(
         self,
@@ -148,6 +148,12 @@ class HotCycle(HotCall):
             return
         if self._refusal is not None:
             self.answer(self._refusal)
+            return
+        if self._protocol.hot_path() is not self._hot:
+            # The term of its hot path ended while the body was on its way.
+            self.response_complete = self._is_answered = True
+            body, self.body = self.body, b""
+            self._protocol.leave_to_application(body, self.keep_alive)
             return
         self.started = perf_counter_ns()
         self._hot.queue.add(self)

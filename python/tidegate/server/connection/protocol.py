@@ -117,7 +117,7 @@ class Protocol(HttpToolsProtocol):
         self._call = HotCycle(self)
 
     def is_with(self, hot: HotPath) -> bool:
-        """Whether a call is under way that a hot path has, or will get."""
+        """Whether a hot path has a call of this connection."""
         return self._call.is_with(hot)
 
     # The transport's side
@@ -334,14 +334,9 @@ class Protocol(HttpToolsProtocol):
         self._framing = self._dropped = 0
         endpoint = _PATHS.get(self.url)
         keep_alive = version != "1.0" and self.parser.should_keep_alive()
-        paths = None if self.expect_100_continue else self.hot
-        if paths is None:
+        if self.hot is None or self.expect_100_continue:
             self._begin_application()
-        elif (
-            endpoint is not None
-            and method == b"POST"
-            and (hot := paths.of(credential_of(self.headers))) is not None
-        ):
+        elif endpoint is not None and method == b"POST" and (hot := self.hot_path()) is not None:
             self.cycle = self._call
             self._call.begin(hot, endpoint, self.headers, keep_alive)
         elif self.url == _HEALTH and method == b"GET" and self.scheme == "http":
@@ -350,6 +345,19 @@ class Protocol(HttpToolsProtocol):
             self._call.begin_known(HEALTHY, self.headers, keep_alive)
         else:
             self._begin_application()
+
+    def hot_path(self) -> HotPath | None:
+        """The one for a call whose headers are there; None where it is not in this process now."""
+        return None if self.hot is None else self.hot.of(credential_of(self.headers))
+
+    def leave_to_application(self, body: bytes, keep_alive: bool) -> None:
+        """Have the application answer a call that is there as a whole."""
+        self._begin_application()
+        if self.cycle is not None:
+            self.cycle.keep_alive = keep_alive
+        super().on_body(body)
+        super().on_message_complete()
+        self._account()
 
     def _begin_application(self) -> None:
         url, headers, expects = self.url, self.headers, self.expect_100_continue

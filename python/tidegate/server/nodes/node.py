@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.005
 _LOCAL_SECONDS = 2.0
-"""How long the end of a term waits for hot calls whose bodies are on their way."""
+"""How long the end of a term waits for the answers of hot calls."""
 
 
 class _NodeServer(Server):
@@ -268,7 +268,7 @@ class _Node:
         task.add_done_callback(self._tasks.discard)
 
     async def _finish_local(self, hot: HotPath) -> None:
-        """Wait for the calls of a hot path that connections of this node have under way."""
+        """Wait for the calls of this node's connections that a hot path has."""
         until = time.monotonic() + _LOCAL_SECONDS
         connections = self._server.server_state.connections
         while time.monotonic() < until:
