@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import http.client
 import re
+import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
+from pathlib import Path
 
 from tests.newcomer.pages import blocks, lines, write_files
 from tests.newcomer.terminal import PATIENCE, Terminal, terminal
@@ -27,6 +29,8 @@ FAILED_LOGIN = (
 )
 CALL = r"curl -s (?:[^']|'[^']*')*? -d '[^']*'"
 """A call to try, as commands print it, over one line or more."""
+MOMENT = 0.1
+"""Seconds between two looks."""
 PASSWORD = "a password of mine, long enough"
 
 
@@ -55,12 +59,23 @@ def embed(shell: Terminal) -> None:
     shell.type(settings.replace("/run/shop", str(shell.directory)).replace("…", "a-secret"))
     shell.type(decider)
     site = re.findall(r"http://\S+", shell.begin(workers, until=r"Listening at: \S+"))[-1]
-    asked = 0
-    while asked == 0 or visit(site) == 500:  # until the decider listens
+    # Each visit before that would print a traceback on the terminal, which holds only some of them.
+    wait_for(shell.directory / "decider.sock")
+    asked = 1
+    while visit(site) == 500:  # the file is there a moment before the decider listens
         asked += 1
-        assert asked < 200, "the decider does not listen"
+        assert asked < 20, "the decider does not listen"
+        time.sleep(MOMENT)
     assert [visit(f"{site}/login") for _ in range(3)] == [200, 200, 200]
     shell.interrupt()
+
+
+def wait_for(path: Path) -> None:
+    """Wait until a file is there."""
+    ends = time.monotonic() + PATIENCE
+    while not path.exists():
+        assert time.monotonic() < ends, f"{path} is not there"
+        time.sleep(MOMENT)
 
 
 def visit(url: str) -> int:
