@@ -83,6 +83,7 @@ class Load:
         answers: by the number of the event.
         refused: seconds that each answer of 503 took.
         unanswered: calls without a key that ended without an answer.
+        lost: connections that were refused, or ended before an answer.
         longest: seconds that an answer took, at most.
     """
 
@@ -93,6 +94,7 @@ class Load:
     answers: dict[int, Answer] = attrs.field(factory=dict)
     statuses: Counter[int] = attrs.field(factory=Counter)
     unanswered: int = 0
+    lost: int = 0
     longest: float = 0.0
     last: float = 0.0
     longest_pause: float = 0.0
@@ -127,6 +129,7 @@ class Load:
             asked = connection.post(PATH, event(number, key))
             status, _, body = await asyncio.wait_for(asked, ANSWER_SECONDS)
         except OSError:
+            self.lost += 1
             return False
         finally:
             connection.close()

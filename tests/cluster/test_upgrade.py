@@ -112,7 +112,7 @@ def test_nodes_are_upgraded_one_by_one_and_back_while_callers_go_on(
         await check_keys(made, load.answers, draw)
 
     asyncio.run(work())
-    assert not load.unanswered, f"{load.unanswered} calls without a key had no answer"
+    assert not load.lost, f"{load.lost} connections ended without an answer"
     assert all(seconds >= HOT.hold for seconds in load.refused), load.refused
     assert known(made) == set(), "a node of the newer version runs"
     assert len(load.answers) > 100
@@ -165,8 +165,8 @@ def wait_for_locked(databases: Pair, database: str) -> None:
 def test_a_migration_lets_others_pass_while_it_waits_for_a_long_read(
     made: Cluster, newer: Path, tmp_path: Path
 ) -> None:
-    """An append behind it is done before the read ends; then the migration is done, in the log of
-    every partition."""
+    """An append behind it is done before the read ends; then the migration is done once, though two
+    run at the same time, in the log of every partition."""
     databases = made.databases
     url = databases.url(databases.emptied("waits"))
     migrate(url)
@@ -180,15 +180,19 @@ def test_a_migration_lets_others_pass_while_it_waits_for_a_long_read(
         done.append((ended.returncode, ended.stdout + ended.stderr))
 
     with psycopg.connect(url) as reader, psycopg.connect(url, autocommit=True) as other:
+        # Behind a migration that does not give up it would wait for the end of the read.
+        other.execute(f"SET statement_timeout = '{READY_SECONDS:.0f}s'")
         reader.execute("SELECT * FROM tenants")
-        changing = threading.Thread(target=change)
-        changing.start()
+        changing = [threading.Thread(target=change) for _ in range(2)]
+        for each in changing:
+            each.start()
         wait_for_locked(databases, "waits")
         with other.transaction():
             other.execute("LOCK TABLE tenants IN ROW EXCLUSIVE MODE")
         assert not done
-    changing.join(READY_SECONDS)
-    assert [code for code, _ in done] == [0], done
+    for each in changing:
+        each.join(READY_SECONDS)
+    assert [code for code, _ in done] == [0, 0], done
     with psycopg.connect(url) as connection:
         found = connection.execute(
             "SELECT table_schema FROM information_schema.columns WHERE table_name = 'decision_log'"
