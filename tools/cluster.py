@@ -46,6 +46,8 @@ class Node:
     base_url: str = ""
     standby: str = "required"
     partitions: int = 1
+    python_path: str = ""
+    """Where another version of the package is; empty for this one."""
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -80,6 +82,7 @@ class Node:
                 start_new_session=True,
                 env={
                     **os.environ,
+                    **({"PYTHONPATH": self.python_path} if self.python_path else {}),
                     "TIDEGATE_STORE_URL": self.url,
                     "TIDEGATE_STORE_STANDBY": self.standby,
                     "TIDEGATE_STORE_PARTITIONS": str(self.partitions),

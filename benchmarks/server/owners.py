@@ -1,8 +1,9 @@
-"""What a hot call costs its owner's port with two partitions, beside one partition.
+"""What a hot call costs its owner with two partitions, beside one partition.
 
-Two clusters of two nodes run side by side, and rounds of calls alternate between them.  The figure
-is the processor time of the owner's process for a call, which other work on the machine disturbs
-little.
+Two clusters of two nodes run side by side, and rounds of calls alternate between them: at the
+owner with one partition, at the owner with two, and at the other node with two, which hands the
+calls on.  The figure is the processor time of the owner's process for a call, which other work on
+the machine disturbs little.
 
     python -m benchmarks.server.owners
 """
@@ -19,7 +20,7 @@ from urllib.parse import urlsplit
 
 import orjson
 import psycopg
-from tools.cluster import EVENT, Cluster, cluster
+from tools.cluster import EVENT, Cluster, Node, cluster
 
 ROUNDS, SECONDS, CONNECTIONS = 4, 3.0, 32
 SETTLE_SECONDS = 10.0
@@ -27,7 +28,7 @@ SETTLE_SECONDS = 10.0
 
 
 def main() -> None:
-    """Print each pair and the median of the ratios."""
+    """Print each round and the medians of the ratios."""
     with (
         tempfile.TemporaryDirectory() as first,
         tempfile.TemporaryDirectory() as second,
@@ -37,12 +38,23 @@ def main() -> None:
         for made in (one, two):
             unlimited(made)
         time.sleep(SETTLE_SECONDS)
-        ratios = []
+        at_owner, handed_on = [], []
         for _ in range(ROUNDS):
-            with_one, with_two = measured(one), measured(two)
-            ratios.append(with_two / with_one)
-            print(f"{with_one:.0f} us with one, {with_two:.0f} us with two", flush=True)
-        print(f"{statistics.median(ratios):.1f} times the processor time, at the median")
+            with_one = measured(one, one.owner())
+            with_two = measured(two, two.owner())
+            (other,) = two.others()
+            from_other = measured(two, other)
+            at_owner.append(with_two / with_one)
+            handed_on.append(from_other / with_one)
+            print(
+                f"{with_one:.0f} us with one, {with_two:.0f} us with two,"
+                f" {from_other:.0f} us where the other node handed them on",
+                flush=True,
+            )
+        print(
+            f"{statistics.median(at_owner):.2f} times the processor time at the owner's port,"
+            f" {statistics.median(handed_on):.1f} times from the other node, at the medians"
+        )
 
 
 def unlimited(made: Cluster) -> None:
@@ -52,13 +64,13 @@ def unlimited(made: Cluster) -> None:
         connection.execute("UPDATE store_meta SET value = value + 1 WHERE name = 'changes'")
 
 
-def measured(made: Cluster) -> float:
-    """Microseconds of the owner's processor time for a call at its own port."""
-    node = made.owner()
-    assert node.process is not None
-    before = processor_seconds(node.process.pid)
+def measured(made: Cluster, node: Node) -> float:
+    """Microseconds of the owner's processor time for a call at the port of a node."""
+    owner = made.owner()
+    assert owner.process is not None
+    before = processor_seconds(owner.process.pid)
     calls = asyncio.run(called(node.base_url, made.demo.api_key))
-    return (processor_seconds(node.process.pid) - before) / calls * 1e6
+    return (processor_seconds(owner.process.pid) - before) / calls * 1e6
 
 
 def processor_seconds(process: int) -> float:

@@ -14,7 +14,7 @@ import attrs
 import click
 from tests.attack import report
 from tests.attack.attack import FULL, SHORT
-from tests.attack.expectations import QUIET_SECONDS, REST_SECONDS, SETTLE_SECONDS
+from tests.attack.expectations import IDLE_SECONDS, QUIET_SECONDS, REST_SECONDS, SETTLE_SECONDS
 from tests.attack.kinds import NAMES, attack
 from tests.attack.runs import Pace
 
@@ -38,7 +38,7 @@ def main(
     scale = SHORT if short else FULL
     if policies:
         scale = attrs.evolve(scale, policies=policies)
-    pace = Pace(seconds, QUIET_SECONDS, SETTLE_SECONDS, REST_SECONDS)
+    pace = Pace(seconds, QUIET_SECONDS, SETTLE_SECONDS, REST_SECONDS, IDLE_SECONDS)
 
     def begun(name: str) -> None:
         click.echo(f"{time.strftime('%X')} {name}", err=True)

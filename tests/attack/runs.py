@@ -208,12 +208,14 @@ class Pace:
     Attributes:
         settle: after an attack, at least.
         rest: and at most, where the server is not at rest before.
+        idle: before memory is judged, at least: workers forget after a while what they kept.
     """
 
     attack: float
     quiet: float
     settle: float
     rest: float
+    idle: float
 
 
 @attrs.define
@@ -235,6 +237,10 @@ class Run:
     def measure(self, name: str, what: str, attacks: Sequence[Attack]) -> Measured:
         """Attack, between two quiet spans."""
         pid = self.world.pid
+        # Of several at once, what is judged is what the others see of them.
+        bounds_growth = all(each.bounds_growth for each in attacks)
+        if bounds_growth:
+            rest(pid, self.pace.idle, self.pace.rest)
         before, logged, started = Usage.read(pid), len(self.world.log()), time.monotonic()
         with Watch(pid) as watch:
             self.probe.begin()
@@ -242,7 +248,7 @@ class Run:
             attacked = self.probe.end()
         seconds = time.monotonic() - started
         used = Usage.read(pid).seconds - before.seconds
-        rest(pid, self.pace.settle, self.pace.rest)
+        rest(pid, self.pace.idle if bounds_growth else self.pace.settle, self.pace.rest)
         after = Usage.read(pid)
         earlier, self.quiet = self.quiet, self.probe.seen(self.pace.quiet)
         outcome = outcomes[0]
@@ -255,8 +261,7 @@ class Run:
             name=name,
             what=what,
             isolates=any(each.isolates for each in attacks),
-            # Of several at once, what is judged is what the others see of them.
-            bounds_growth=all(each.bounds_growth for each in attacks),
+            bounds_growth=bounds_growth,
             bounds_peak=all(each.bounds_peak for each in attacks),
             outcome=outcome,
             quiet=earlier + self.quiet,

@@ -79,16 +79,22 @@ class Load:
     """Calls at random nodes until they are stopped.
 
     Attributes:
+        away: names of nodes that nobody asks, as if a load balancer had taken them out.
         answers: by the number of the event.
+        refused: seconds that each answer of 503 took.
         unanswered: calls without a key that ended without an answer.
+        lost: connections that were refused, or ended before an answer.
         longest: seconds that an answer took, at most.
     """
 
     made: Cluster
     draw: random.Random
+    away: set[str] = attrs.field(factory=set)
+    refused: list[float] = attrs.field(factory=list)
     answers: dict[int, Answer] = attrs.field(factory=dict)
     statuses: Counter[int] = attrs.field(factory=Counter)
     unanswered: int = 0
+    lost: int = 0
     longest: float = 0.0
     last: float = 0.0
     longest_pause: float = 0.0
@@ -116,12 +122,14 @@ class Load:
                 self.longest = max(self.longest, time.monotonic() - started)
 
     async def _ask(self, number: int, key: str | None) -> bool:
-        node = self.draw.choice(list(self.made.nodes.values()))
-        connection = Connection(node.base_url, self.made.demo.api_key)
+        nodes = [each for each in self.made.nodes.values() if each.name not in self.away]
+        connection = Connection(self.draw.choice(nodes).base_url, self.made.demo.api_key)
+        started = time.monotonic()
         try:
             asked = connection.post(PATH, event(number, key))
             status, _, body = await asyncio.wait_for(asked, ANSWER_SECONDS)
         except OSError:
+            self.lost += 1
             return False
         finally:
             connection.close()
@@ -129,6 +137,8 @@ class Load:
         if status != 200:
             # What piled up in a pause can pass the limit of the key.
             assert status in (429, 503), body
+            if status == 503:
+                self.refused.append(time.monotonic() - started)
             return False
         now = time.monotonic()
         self.longest_pause = max(self.longest_pause, now - self.last)
@@ -224,8 +234,12 @@ def _cluster(directory: Path, standby: str) -> Iterator[tuple[Cluster, Network |
         yield stack.enter_context(made), joined
 
 
-async def _again(made: Cluster, answers: dict[int, Answer], draw: random.Random) -> None:
-    """Each key has its first answer, at whichever node."""
+async def check_keys(made: Cluster, answers: dict[int, Answer], draw: random.Random) -> None:
+    """Compare some answers with those that their keys have now, at whichever node.
+
+    Raises:
+        AssertionError: a key has another answer.
+    """
     keyed = [(number, each) for number, each in answers.items() if each.key is not None]
     for number, known in draw.sample(keyed, min(len(keyed), 100)):
         node = draw.choice(list(made.nodes.values()))
@@ -297,7 +311,7 @@ def run(directory: Path, count: int, seed: int, *, promotes: bool = True) -> Rep
             finally:
                 load.is_over = True
                 await loading
-            await _again(made, load.answers, draw)
+            await check_keys(made, load.answers, draw)
 
         asyncio.run(work())
         made.stop()

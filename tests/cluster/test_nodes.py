@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx2 as httpx
+import msgspec
 import orjson
 import psycopg
 import pytest
@@ -296,6 +297,10 @@ class Fellow:
         assert isinstance(outcomes, Outcomes)
         return outcomes.outcomes[0]
 
+    def send_raw(self, message: object) -> None:
+        """Send what may be no message of this version."""
+        self._link.sendall(framed(msgspec.msgpack.encode(message)))
+
     def is_ended(self) -> bool:
         """Whether the owner has ended the link."""
         try:
@@ -367,6 +372,25 @@ def test_a_call_for_the_owner_of_another_term_is_not_taken(made: Cluster) -> Non
     for term, refusal in ((found[0] + 1, "not-owner"), (found[0], ""), (found[0] + 2, "not-owner")):
         fellow.send(str(uuid7()), target, body, is_repeated=False, term=term)
         assert fellow.outcome().refusal == refusal
+    fellow.close()
+
+
+def test_a_message_of_a_newer_version_ends_its_link_alone(made: Cluster) -> None:
+    """The log says why, and the owner goes on; what is new in a known message is not read."""
+    fellow = Fellow(made, 5, 1)
+    assert fellow.is_welcome()
+    fellow.send_raw(["later", 1])
+    assert fellow.is_ended()
+    said = [orjson.loads(line) for line in made.owner().log.read_bytes().splitlines()]
+    ended = [each for each in said if "one of a newer version" in each["event"]]
+    assert [(each["peer"], "later" in each["reason"]) for each in ended] == [("fellow", True)]
+    longer = Fellow(made, 5, 2)
+    assert longer.is_welcome()
+    longer.send_raw(["batch", "hot", 1, 0, [], 0, "later"])
+    body = orjson.dumps(EVENT)
+    answer = longer.ask(str(uuid7()), b"/api/v1/runtime/mitigation", body, is_repeated=False)
+    assert answer.status == 200
+    longer.close()
     fellow.close()
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import parse_headers
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
 
 import httpx2 as httpx
 import orjson
@@ -17,6 +20,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from tests.cluster.calling import calling
+from tests.server.partitions.workers import handed_on
 from tools.cluster import EVENT, READY_SECONDS, Cluster, Node, cluster
 from tools.database_pair import NEEDED, programs
 
@@ -135,8 +139,10 @@ def changing(world: World, node: Node) -> Iterator[list[httpx.Response]]:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Two nodes and two partitions; each test leaves a node with one of them."""
-    with cluster(tmp_path_factory.mktemp("cluster"), "ab", partitions=2) as running:
-        yield World(running)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("TIDEGATE_METRICS_PUBLIC", "all")
+        with cluster(tmp_path_factory.mktemp("cluster"), "ab", partitions=2) as running:
+            yield World(running)
 
 
 def test_each_node_answers_for_every_tenant(world: World) -> None:
@@ -162,6 +168,67 @@ def test_each_node_answers_for_every_tenant(world: World) -> None:
             for node in world.made.nodes.values()
         ]
         assert refused == [401, 401]
+
+
+def test_a_call_at_the_owner_is_handed_to_nobody(world: World) -> None:
+    """The owner decides a call of a key that it has seen at once; the other node hands it on."""
+    for number in range(2):
+        owner = world.made.owner(number)
+        (other,) = [each for each in world.made.nodes.values() if each is not owner]
+        assert world.decide(number, owner).status_code == 200
+        before = handed_on(owner.base_url, number)
+        for node, handed in ((owner, 0), (other, 5)):
+            assert {world.decide(number, node).status_code for _ in range(5)} == {200}
+            assert handed_on(owner.base_url, number) == before + handed
+
+
+def test_one_connection_gets_the_answers_of_all_partitions_in_order(world: World) -> None:
+    """Calls that were sent ahead, of both tenants and of nobody, are answered as they were sent."""
+    node = world.made.nodes["a"]
+    order = [0, 1, None, 0, 0, 1, 1, None, 1, 0] * 4
+    sent = b""
+    for at, number in enumerate(order):
+        key = "nobody" if number is None else world.tenants[number].api_key
+        sent += hot_call(key, {**EVENT, "idempotency_key": f"in order {at}"}, f"call-{at}")
+    with connected(node) as (connection, answers):
+        connection.sendall(sent)
+        for at, number in enumerate(order):
+            status, body = read_answer(answers, f"call-{at}")
+            assert status == (401 if number is None else 200)
+            if number is not None:
+                again = world.decide(number, node, idempotency_key=f"in order {at}")
+                assert again.content == body
+                assert again.headers["idempotency-replayed"] == "true"
+
+
+@contextmanager
+def connected(node: Node) -> Iterator[tuple[socket.socket, BinaryIO]]:
+    """A connection to a node, and what it answers."""
+    address = urlsplit(node.base_url)
+    with (
+        socket.create_connection((address.hostname, address.port), 30) as connection,
+        connection.makefile("rb") as answers,
+    ):
+        yield connection, answers
+
+
+def hot_call(api_key: str, event: dict[str, Any], request_id: str) -> bytes:
+    """A hot call as it is sent."""
+    body = orjson.dumps(event)
+    head = (
+        "POST /api/v1/runtime/mitigation HTTP/1.1\r\nhost: tidegate\r\n"
+        f"x-service-api-key: {api_key}\r\ncontent-type: application/json\r\n"
+        f"x-request-id: {request_id}\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def read_answer(answers: BinaryIO, request_id: str) -> tuple[int, bytes]:
+    """Status and body of the next answer, which has to be of a request."""
+    status = int(answers.readline().split()[1])
+    headers = parse_headers(answers)
+    assert headers["x-request-id"] == request_id
+    return status, answers.read(int(headers["content-length"]))
 
 
 def test_figures_are_those_of_all_owners(world: World) -> None:
@@ -246,13 +313,23 @@ def test_a_death_leaves_the_other_partition_alone(world: World) -> None:
 
 def test_partitions_change_places_while_callers_go_on(world: World) -> None:
     """A partition that is moved to a node is followed by another one the other way; each call and
-    each change gets its answer."""
+    each change gets its answer, also a call whose body comes after the owner has changed."""
     made = world.made
-    target = made.owner(1)
-    with calling(made, target, 2) as calls, changing(world, target) as changes:
+    target, former = made.owner(1), made.owner(0)
+    ended = len(told_of(former, "this node is no owner", 0))
+    call = hot_call(world.tenants[0].api_key, EVENT, "late")
+    with (
+        calling(made, target, 2) as calls,
+        changing(world, target) as changes,
+        connected(former) as (connection, answers),
+    ):
+        connection.sendall(call[:-5])
         arguments = ["cluster", "move", target.name, "--partition", "0", "--store-url", made.url]
         moved = CliRunner().invoke(tidegate, arguments)
         assert moved.exit_code == 0, moved.output + str(moved.exception)
+        wait_until(lambda: len(told_of(former, "this node is no owner", 0)) > ended, "it owns on")
+        connection.sendall(call[-5:])
+        assert read_answer(answers, "late")[0] == 200
         world.settle()
     calls.require_hold()
     assert made.owner(0) is target

@@ -139,6 +139,27 @@ def test_the_chart_makes_nodes_that_hand_over_one_after_the_other() -> None:
     assert nodes["template"]["spec"]["terminationGracePeriodSeconds"] >= 60
 
 
+def test_the_chart_migrates_before_the_first_node_is_replaced() -> None:
+    """A job of the new image has the keys and the database of the nodes."""
+    templates = DEPLOY / "helm/templates"
+    (job,) = rendered((templates / "migration.yaml").read_text())
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-upgrade"
+    (nodes,) = rendered((templates / "nodes.yaml").read_text())
+    migrating, serving = (each["spec"]["template"]["spec"] for each in (job, nodes))
+    assert migrating["initContainers"] == serving["initContainers"]
+    assert migrating["volumes"] == serving["volumes"]
+    assert migrating["securityContext"] == serving["securityContext"]
+    (container,), (node,) = migrating["containers"], serving["containers"]
+    assert container["args"] == ["migrate"]
+    for each in container["env"]:
+        assert each in node["env"]
+    assert {each["name"] for each in container["env"]} == {
+        "TIDEGATE_STORE_DIRECTORY",
+        "TIDEGATE_STORE_URL",
+    }
+    assert all(each in node["volumeMounts"] for each in container["volumeMounts"])
+
+
 def test_the_container_serves() -> None:
     """Built of a wheel of this tree, it becomes healthy and ends by a stop."""
     program = engine()

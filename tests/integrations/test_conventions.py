@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -139,18 +141,26 @@ def test_a_visitor_cannot_choose_the_path_that_is_judged(edge: Edge) -> None:
             assert ask(edge.base_url, "/blocked", sent).status in (403, 451)
 
 
+@pytest.fixture(scope="module")
+def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Edge]]:
+    """Each integration, after a service that answered it was stopped."""
+    directory = tmp_path_factory.mktemp("cut-off")
+    with ExitStack() as stack:
+        with deciding(directory / "data") as alone:
+            key, edges = alone.tenant().key, {}
+            for name in COMMANDS:
+                place = directory / name
+                place.mkdir()
+                edges[name] = stack.enter_context(running(name, alone.base_url, key, place))
+                assert ask(edges[name].base_url, "/").status == 200
+        yield edges
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_without_the_service_a_visitor_gets_502(name: str, tmp_path: Path) -> None:
+def test_without_the_service_a_visitor_gets_502(name: str, cut_off: dict[str, Edge]) -> None:
     """Nothing passes, and the answer says what is wrong."""
-    with (
-        deciding(tmp_path / "data") as alone,
-        running(name, alone.base_url, alone.tenant().key, tmp_path) as edge,
-    ):
-        assert ask(edge.base_url, "/").status == 200
-        alone.process.terminate()
-        alone.process.wait(30)
-        seen = ask(edge.base_url, "/")
-        assert (seen.status, PAGE in seen.body) == (502, False)
+    seen = ask(cut_off[name].base_url, "/")
+    assert (seen.status, PAGE in seen.body) == (502, False)
 
 
 def test_a_wrong_key_lets_nothing_pass(edge: Edge, shop: Deciding, tmp_path: Path) -> None:

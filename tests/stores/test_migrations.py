@@ -17,12 +17,12 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from pysqlite3 import dbapi2
-from sqlalchemy import create_engine, event
+from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import Engine
 
 from tidegate.stores import SchemaError, SqliteStore, migrate, migrations
 from tidegate.stores.decision_log import decisions, lifts, log, replay_jobs
-from tidegate.stores.index import idempotency, results
+from tidegate.stores.index import derived, idempotency, results
 from tidegate.stores.objects import audit
 from tidegate.stores.rows import connections
 from tidegate.stores.rows.tables import metadata
@@ -160,7 +160,10 @@ def test_a_migration_that_is_killed_is_run_again(path: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ("UPDATE schema_version SET version_num = '9999'", "9999.*knows"),
+        (
+            "UPDATE schema_version SET version_num = '9999', runs_from = '9998'",
+            "9999.*from revision 9998 on.*knows",
+        ),
         ("DELETE FROM schema_version", "tidegate migrate"),
         ("DROP TABLE schema_version", "revision none.*tidegate migrate"),
     ],
@@ -183,10 +186,79 @@ def test_a_newer_database_is_not_migrated(path: Path) -> None:
     migrate(url)
     connection = dbapi2.connect(path)
     with connection:
-        connection.execute("UPDATE schema_version SET version_num = '9999'")
+        connection.execute("UPDATE schema_version SET version_num = '9999', runs_from = '9999'")
     connection.close()
     with pytest.raises(SchemaError, match="newer"):
         migrate(url)
+
+
+def test_newer_tables_that_this_code_runs_on_are_taken(path: Path) -> None:
+    """The store opens, and migrating leaves the number as it is; an exact copy is refused."""
+    url = f"sqlite:///{path}"
+    migrate(url)
+    with dbapi2.connect(path) as connection:
+        connection.execute("UPDATE schema_version SET version_num = '9999'")
+    connection.close()
+    SqliteStore(url).close()
+    migrate(url)
+    engine = connections.writing_engine(path)
+    with engine.connect() as opened:
+        assert migrations.current(opened) == "9999"
+        assert migrations.is_additive(opened)
+        with pytest.raises(SchemaError, match=r"9999.*knows"):
+            migrations.check_same(opened)
+    engine.dispose()
+
+
+def test_a_migration_says_what_code_runs_on_its_tables() -> None:
+    """A revision of code or an earlier one, and none earlier than the migration before said."""
+    script = ScriptDirectory.from_config(configuration())
+    said = {
+        each.revision: getattr(each.module, "runs_from", None) for each in script.walk_revisions()
+    }
+    before = "0016"
+    for revision in sorted(said):
+        if revision < before:
+            assert said[revision] is None
+            continue
+        assert said[revision] is not None, f"{revision} does not say its `runs_from`"
+        assert before <= said[revision] <= revision
+        before = said[revision]
+    assert before == migrations.RUNS_FROM
+
+
+def test_derived_tables_change_with_a_migration_that_older_code_does_not_run_on() -> None:
+    """Nodes share derived tables, so a version of these has no code before it beside it.
+
+    Whoever changes the version adds a migration whose ``runs_from`` is its own number, and writes
+    both here.
+    """
+    assert (derived.VERSION, migrations.RUNS_FROM) == (3, "0016")
+
+
+@pytest.mark.parametrize(
+    ("runs_from", "is_additive"), [("0015", False), ("0016", True), ("0017", True)]
+)
+def test_running_code_stays_beside_a_migration_that_takes_nothing_away(
+    path: Path, runs_from: str, is_additive: bool
+) -> None:
+    """What the database said before decides: processes may be as old as it allowed."""
+    migrate(f"sqlite:///{path}")
+    engine = connections.writing_engine(path)
+    with engine.connect() as connection, connection.begin():
+        changed = text("UPDATE schema_version SET runs_from = :number")
+        connection.execute(changed, {"number": runs_from})
+        assert migrations.is_additive(connection) is is_additive
+    engine.dispose()
+
+
+def test_no_process_stays_beside_a_migration_of_tables_that_say_nothing(path: Path) -> None:
+    """Earlier tables do not say what code runs on them, and an empty database has no code."""
+    with at_revision(path, "0015"):
+        engine = connections.writing_engine(path)
+        with engine.connect() as connection:
+            assert not migrations.is_additive(connection)
+        engine.dispose()
 
 
 @contextmanager

@@ -12,10 +12,12 @@ from tests.stores.partition_schema import open_partition
 from tidegate.stores import (
     FencedError,
     HeldError,
+    SchemaError,
     StoreUnavailableError,
     UnknownOutcomeError,
     UnsafeDatabaseError,
     migrate,
+    migrations,
     retention,
 )
 from tidegate.stores.databases import need_partitions
@@ -472,3 +474,39 @@ def test_retention_deletes_what_is_too_old(url: str) -> None:
             assert log.last_seq(connection) == 4
     finally:
         store.close()
+
+
+def test_derived_tables_of_another_version_are_left_to_a_migration(url: str) -> None:
+    """A store that opens may be one of several, and the others derive into them; a migration makes
+    those of each partition anew."""
+    need_partitions(url, 2)
+    with connect(url) as connection:
+        for schema in ("derived", "derived_1"):
+            connection.execute(f"UPDATE {schema}.derived_meta SET value = 0 WHERE name = 'version'")
+    for partition in (0, 1):
+        with pytest.raises(SchemaError, match=r"of version 0.*stop every node"):
+            PostgresqlStore(url, partition=partition)
+    migrate(url)
+    for partition in (0, 1):
+        PostgresqlStore(url, partition=partition).close()
+
+
+def test_tables_that_do_not_say_what_code_runs_on_them_are_migrated(url: str) -> None:
+    """They say it from then on."""
+    with connect(url) as connection:
+        connection.execute("ALTER TABLE schema_version DROP COLUMN runs_from")
+        connection.execute("UPDATE schema_version SET version_num = '0015'")
+    migrate(url)
+    with connect(url) as connection:
+        found = connection.execute("SELECT version_num, runs_from FROM schema_version").fetchall()
+    assert found == [(migrations.HEAD, migrations.RUNS_FROM)]
+
+
+def test_newer_tables_get_no_partition_of_this_version(url: str) -> None:
+    """It would lack what the newer version added to the log."""
+    with connect(url) as connection:
+        connection.execute("UPDATE schema_version SET version_num = '9999'")
+    PostgresqlStore(url).close()
+    assert need_partitions(url, 1) == 1
+    with pytest.raises(SchemaError, match="needs the version that wrote it"):
+        need_partitions(url, 2)

@@ -72,6 +72,8 @@ class HotApplication:
 
     async def _one(self, endpoint: Endpoint, scope: Scope, receive: Receive) -> Answer:
         hot, given = self._hot, given_id(scope)
+        if given is not None:
+            hot.metrics.handed_on += 1
         if given is not None and given.is_repeated:
             # What was decided before has counted against the limit.
             key = hot.admission.credential(scope["headers"])

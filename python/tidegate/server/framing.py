@@ -77,7 +77,11 @@ class FrameProtocol(asyncio.Protocol):
         try:
             place = self._split(data)
         except msgspec.DecodeError as error:
-            log.error("what was sent is no message", peer=self.peer, reason=str(error))
+            log.error(
+                "the connection is ended: what was sent is no message, or one of a newer version",
+                peer=self.peer,
+                reason=str(error),
+            )
             self.abort()
             return
         if place < len(data) and self.is_open:

@@ -50,7 +50,7 @@ def carry_over(source: str, target: str, progress: Callable[[str], None] = lambd
     try:
         with translated():
             with look.connect() as checked:
-                migrations.check(checked)
+                migrations.check_same(checked)
                 used = set(tenants.placements(checked).values())
             if used.difference({0}):
                 raise ConflictError(

@@ -28,7 +28,7 @@ def migrate(url: str) -> None:
         url: ``sqlite:////var/lib/tidegate/tidegate.db`` or ``postgresql://user@host/name``.
 
     Raises:
-        SchemaError: the database is newer than this code.
+        SchemaError: the database is too new for this code.
         StoreUnavailableError: it cannot be opened or written.
         UnsafeDatabaseError: the library is one that could lose data.
         ValueError: the URL names no database this code knows.
@@ -79,6 +79,12 @@ def claim_database(url: str, waits: Callable[[Holder], None] | None = None) -> C
     """
     made: Claim = _postgresql("tidegate.stores.directory.claims").claim_database(url, waits)
     return made
+
+
+def connected_nodes(url: str) -> list[str]:
+    """The names of the nodes that are connected; see :mod:`tidegate.stores.directory.claims`."""
+    found: list[str] = _postgresql("tidegate.stores.directory.claims").connected_nodes(url)
+    return found
 
 
 def claim_for_node(

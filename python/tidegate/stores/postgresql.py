@@ -12,7 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from psycopg.errors import LockNotAvailable
 from psycopg.pq import TransactionStatus
+from sqlalchemy.exc import DBAPIError
 
 from tidegate.stores import migrations
 from tidegate.stores.base import FencedError, Standby, StoreUnavailableError, UnknownOutcomeError
@@ -20,6 +22,7 @@ from tidegate.stores.committing import CommittingStore
 from tidegate.stores.decision_log.log import last_seq
 from tidegate.stores.decision_log.partition_log import PostgresqlLog
 from tidegate.stores.directory.claims import Claim, claim_database
+from tidegate.stores.directory.schemas import partitions_of
 from tidegate.stores.group_commit import GroupCommit
 from tidegate.stores.index import derived
 from tidegate.stores.index.catalog import DEFAULT_BOUNDS, Bounds
@@ -41,8 +44,12 @@ from tidegate.stores.rows.postgresql import (
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
+LOCK_MILLISECONDS = 500
+"""How long a migration waits for a table, and holds up those that come later."""
+LOCK_PAUSE_SECONDS = 1.0
+LOCK_TRIES = 60
 LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id = %s"
 
 
@@ -60,7 +67,7 @@ class PostgresqlStore(CommittingStore):
         monotonic: seconds of a clock that never jumps, for ages and durations.
 
     Raises:
-        SchemaError: the tables are not those of this version; see ``tidegate migrate``.
+        SchemaError: this version cannot run on the tables; see ``tidegate migrate``.
         StoreUnavailableError: the database cannot be reached.
         UnsafeDatabaseError: the database could lose what it acknowledged.
         ValueError: the URL is none of PostgreSQL.
@@ -258,17 +265,52 @@ def migrate(url: str) -> None:
         url: as for the store.  The database is there, and may be empty.
 
     Raises:
-        SchemaError: the database is newer than this code.
+        SchemaError: the database is too new for this code.
         StoreUnavailableError: it cannot be reached or written.
         ValueError: the URL is none of PostgreSQL.
     """
     check_url(url)
     engine = writing_engine(url)
     try:
-        with translated(), engine.connect() as connection:
-            migrations.upgrade(connection)
-            with connection.begin():
-                derived.renew_tables(connection, counter(connection, LOG_ID))
+        with translated():
+            _upgrade(engine)
+            with engine.connect() as connection:
+                numbers = partitions_of(connection)
+    finally:
+        with suppress(Exception):
+            engine.dispose()
+    for number in numbers:
+        _renew_derived(url, number)
+
+
+def _upgrade(engine: Engine) -> None:
+    """Upgrade the tables beside processes that use them.
+
+    A change of a table waits for every transaction that reads it, and all who come later wait
+    behind that change.  So a long read would hold every append up: the change gives up soon, lets
+    the others pass, and tries again.
+    """
+    for _ in range(LOCK_TRIES):
+        try:
+            with engine.connect() as connection:
+                driver_connection(connection).execute(f"SET lock_timeout = {LOCK_MILLISECONDS}")
+                migrations.upgrade(connection)
+                return
+        except DBAPIError as error:
+            if not isinstance(error.orig, LockNotAvailable):
+                raise
+        time.sleep(LOCK_PAUSE_SECONDS)
+    raise StoreUnavailableError(
+        "the tables are in use by a long read or another migration, and nothing was changed; end it"
+        " or wait for its end, then run `tidegate migrate` again"
+    )
+
+
+def _renew_derived(url: str, number: int) -> None:
+    engine = writing_engine(url, number)
+    try:
+        with translated(), engine.connect() as connection, connection.begin():
+            derived.renew_tables(connection, counter(connection, LOG_ID), replaces=True)
     finally:
         with suppress(Exception):
             engine.dispose()

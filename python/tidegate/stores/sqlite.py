@@ -318,7 +318,7 @@ def migrate(url: str) -> None:
         url: as for the store, such as ``sqlite:////var/lib/tidegate/tidegate.db``.
 
     Raises:
-        SchemaError: the database is newer than this code.
+        SchemaError: the database is too new for this code.
         StoreUnavailableError: it cannot be opened or written.
         UnsafeDatabaseError: the library is one that could lose data.
         ValueError: the URL names no database this code knows.

@@ -11,7 +11,7 @@ import attrs
 from tidegate.server.connection.protocol import Protocol
 from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.hot_path import RUNTIME, HotPath
-from tidegate.server.hot.key_ring import ApiKey, KeyRing, make_key
+from tidegate.server.hot.key_ring import ApiKey, KeyRing, NewKey, make_key
 from tidegate.server.http.answer import Answer
 from tidegate.server.turns.call import HotCall
 
@@ -84,10 +84,10 @@ class Undecided(HotPath):
         return Waiting(self.admission)
 
 
-def keyed(keys: KeyRing, limit: int) -> None:
+def keyed(keys: KeyRing, limit: int, key: NewKey = KEY) -> None:
     """One key in the ring, with a limit of events a minute."""
-    hashes = ((KEY.secret_hash, None),)
-    keys.replace([ApiKey(UUID(int=1), UUID(int=2), KEY.prefix, limit, hashes)])
+    hashes = ((key.secret_hash, None),)
+    keys.replace([ApiKey(UUID(int=1), UUID(int=2), key.prefix, limit, hashes)])
 
 
 @attrs.frozen

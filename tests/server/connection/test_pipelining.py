@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
+import attrs
+import pytest
 from tests.server.connection.scene import (
     ALLOWED,
+    KEY,
+    PEPPER,
     Connection,
     Undecided,
+    halves,
+    keyed,
     request,
     turn,
 )
@@ -18,6 +26,12 @@ from uvicorn.server import ServerState
 from tidegate.config import ServerSettings
 from tidegate.server.connection.bounds import MAX_HELD_BYTES
 from tidegate.server.connection.protocol import Protocol
+from tidegate.server.connection.reception import Reception
+from tidegate.server.hot.admission import Admission
+from tidegate.server.hot.hot_path import HotPath
+from tidegate.server.hot.key_ring import KeyRing, make_key
+from tidegate.server.hot.metrics import HotMetrics
+from tidegate.server.hot.rate_limit import RateLimits
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.limits import SEND_SECONDS
 from tidegate.server.process import configuration
@@ -33,6 +47,60 @@ def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecide
         assert connection.sent[2] == ALLOWED.body
     assert not connection.transport.is_reading_paused
     assert connection.protocol.bounds.held == 0
+
+
+@attrs.frozen
+class ByCredential:
+    """Several hot paths, by the credentials whose calls they decide on."""
+
+    paths: Mapping[bytes, HotPath]
+    metrics: HotMetrics = attrs.field(factory=HotMetrics)
+
+    def of(self, credential: bytes | None) -> HotPath | None:
+        return self.paths.get(credential or b"")
+
+
+def test_a_pipeline_over_several_hot_paths_is_answered_in_order(
+    connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call goes to the hot path of its key, or to the application where there is none here, and
+    the next begins once it is answered."""
+    new, keys = make_key(bytes(range(42)), PEPPER), KeyRing(PEPPER)
+    keyed(keys, 60_000, new)
+    other = attrs.evolve(hot, admission=Admission(keys, RateLimits()))
+    other_key = new.text
+    by_credential = ByCredential({KEY.text.encode(): hot, other_key.encode(): other})
+    monkeypatch.setattr(Protocol, "hot", by_credential)
+    monkeypatch.setattr(Protocol, "reception", Reception())
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        body = (await receive())["body"]
+        headers = [(b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    connection.protocol.app = application
+    ways = [KEY.text, other_key, "unknown", KEY.text, "unknown", other_key, other_key, KEY.text]
+    requests = [request(b'"%d"' % at, key=key) for at, key in enumerate(ways)]
+    for pieces in ([b"".join(requests)], [piece for each in requests for piece in halves(each)]):
+        connection.receive(*pieces)
+        for at, key in enumerate(ways):
+            body = b'"%d"' % at
+            for _ in range(6):
+                turn(connection)
+            if key != "unknown":
+                deciding, idle = (hot, other) if key == KEY.text else (other, hot)
+                assert not idle.queue.calls
+                assert connection.protocol.is_with(deciding)
+                assert not connection.protocol.is_with(idle)
+                [call] = deciding.queue.calls
+                assert call.body == body
+                assert connection.transport.written == b""
+                deciding.queue.calls.clear()
+                call.decided(body)
+            assert connection.sent[2] == body
+        assert not connection.protocol.is_with(hot)
+    assert connection.protocol.server_state.total_requests == 2 * len(ways)
 
 
 def test_refusals_of_a_pipeline_take_a_turn_each(connection: Connection, hot: Undecided) -> None:

@@ -297,6 +297,38 @@ def test_without_a_hot_path_every_call_goes_to_the_application(
     assert asked == [(RUNTIME.path, b"{}")]
 
 
+def test_a_call_whose_hot_path_ends_before_its_body_comes_goes_on(
+    connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The application answers it, and the connection goes on; the hot path never gets the call."""
+    monkeypatch.setattr(Protocol, "reception", Reception())
+    asked: list[bytes] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        asked.append((await receive())["body"])
+        headers = [(b"content-length", b"0"), (b"x-path", scope["path"].encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    connection.protocol.app = application
+    data = request(b'{"fields":{}}')
+    for at in range(2):
+        monkeypatch.setattr(Protocol, "hot", hot)
+        connection.receive(data[:-5])
+        assert not connection.protocol.is_with(hot)
+        monkeypatch.setattr(Protocol, "hot", None)
+        connection.receive(data[-5:])
+        for _ in range(6):
+            turn(connection)
+        assert asked == [b'{"fields":{}}'] * (at + 1)
+        status, headers, _ = connection.sent
+        assert status == b"HTTP/1.1 200 OK"
+        assert b"x-path: " + RUNTIME.path.encode() in headers
+    assert not hot.queue.calls
+    assert not connection.transport.is_closed
+    assert connection.protocol.bounds.held == 0
+
+
 def test_what_nobody_waits_for_any_more_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     """A caller that left before its turn has no work done."""
     monkeypatch.setattr(Protocol, "reception", Reception())

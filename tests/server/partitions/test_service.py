@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import func, select
 from tests.faults.target import Target
 from tests.faults.traffic import definitions
-from tests.server.partitions.workers import owner_of
+from tests.server.partitions.workers import AtWorker, handed_on, owner_of
 from tools import plain_http
 
 from tidegate.stores.directory.partitions import partitions_of
@@ -138,6 +138,19 @@ def test_figures_are_those_of_all_workers(world: World) -> None:
         for partition in (0, 1):
             assert f'tidegate_decisions_total{{partition="{partition}",action="allow"' in page
         assert page.count("# TYPE tidegate_decisions_total") == 1
+
+
+def test_calls_that_were_handed_on_are_counted(world: World) -> None:
+    """A call counts at its owner where another worker has the connection, and nowhere else."""
+    url = world.target.base_url
+    headers = {"x-service-api-key": world.keys[1]}
+    for partition, handed in ((1, 0), (0, 3)):
+        before = handed_on(url, 1)
+        with httpx.Client(transport=AtWorker(url, world.owner(partition))) as caller:
+            for _ in range(3):
+                path = f"{url}/api/v1/runtime/mitigation"
+                assert caller.post(path, json=EVENT, headers=headers).status_code == 200
+        assert handed_on(url, 1) == before + handed
 
 
 def test_a_worker_that_dies_is_replaced(world: World) -> None:

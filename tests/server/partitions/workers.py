@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 import attrs
 import httpx2
 from tests.server.deciding import Deciding, Service
+from tools import plain_http
 
 from tidegate.stores.directory.lock import lock_path, read_holder
 
@@ -90,6 +91,13 @@ def owner_of(directory: Path, partition: int) -> int:
     found = read_holder(lock_path(directory / f"tidegate-{partition}.db")).pid
     assert found is not None
     return found
+
+
+def handed_on(base_url: str, partition: int) -> float:
+    """How many calls of a partition came through a gateway since its owner began."""
+    page = plain_http.get(f"{base_url}/metrics").text
+    name = f'tidegate_calls_handed_on_total{{partition="{partition}"}} '
+    return float(next(line for line in page.splitlines() if line.startswith(name))[len(name) :])
 
 
 def through(shop: Deciding, partition: int) -> Deciding:

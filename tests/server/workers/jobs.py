@@ -6,7 +6,9 @@ import os
 import signal
 import time
 from pathlib import Path
+from uuid import UUID
 
+from tidegate.policy.definitions.model import Definitions
 from tidegate.server.routing.context import Application
 from tidegate.stores.base import StaleRevisionError
 
@@ -55,3 +57,13 @@ def fail(_: Application) -> None:
 def evictions(tenant_id: object, application: Application) -> int:
     """Something only the service knows."""
     return application.runtime.evictions(tenant_id)  # type: ignore[arg-type]
+
+
+def keep(tenant_id: UUID, application: Application) -> None:
+    """Keep definitions for later work."""
+    application.known.of_revision(tenant_id, 1, Definitions)
+
+
+def is_kept(tenant_id: UUID, application: Application) -> bool:
+    """Whether they are still kept."""
+    return application.known.find(tenant_id, 1) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterator
@@ -53,13 +54,14 @@ def application(tmp_path: Path) -> Iterator[Application]:
 class World:
     """A pool and what its work asks."""
 
-    def __init__(self, application: Application, directory: Path, size: int) -> None:
+    def __init__(self, application: Application, directory: Path, size: int, **more: Any) -> None:
         setup = Setup(
             database_url=f"sqlite:///{directory / 'data' / 'tidegate.db'}",
             keys=application.keys,
             log=LogSettings(),
             token_lifetime_seconds=60,
             base_url="http://127.0.0.1",
+            **more,
         )
         self.directory = directory
         self.desk = Desk(application)
@@ -100,11 +102,12 @@ def play(
     directory: Path,
     scene: Callable[[World], Awaitable[None]],
     size: int = 2,
+    **setup: Any,
 ) -> None:
     """Play a scene with a pool."""
 
     async def whole() -> None:
-        world = World(application, directory, size)
+        world = World(application, directory, size, **setup)
         await world.pool.start()
         try:
             await scene(world)
@@ -245,3 +248,22 @@ def test_work_that_is_given_up_leaves_its_place(application: Application, tmp_pa
         assert not world.has_begun("given up")
 
     play(application, tmp_path, scene, size=1)
+
+
+def test_an_idle_worker_forgets_what_it_kept(application: Application, tmp_path: Path) -> None:
+    """The next piece of work finds what was kept, and one after a long pause does not."""
+    tenant_id, pause = UUID(int=1), 0.05
+
+    async def scene(world: World) -> None:
+        await world.run(partial(jobs.keep, tenant_id))
+        for each in itertools.count():  # a busy machine may need a longer pause
+            await asyncio.sleep(pause * 2**each)
+            if not await world.run(partial(jobs.is_kept, tenant_id)):
+                return
+
+    async def at_once(world: World) -> None:
+        await world.run(partial(jobs.keep, tenant_id))
+        assert await world.run(partial(jobs.is_kept, tenant_id))
+
+    play(application, tmp_path, scene, size=1, idle_seconds=pause)
+    play(application, tmp_path, at_once, size=1)

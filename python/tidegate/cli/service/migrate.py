@@ -10,10 +10,11 @@ from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.cli.service.settings import SettingsCommand, settings_options
 from tidegate.cli.service.usable import need_database, need_directory
 from tidegate.config import Settings
+from tidegate.server.directory.database import database_of
 from tidegate.server.directory.opening import migrate_directory
 from tidegate.stores.databases import need_partitions
 from tidegate.stores.directory.lock import claim
-from tidegate.stores.migrations import HEAD
+from tidegate.stores.migrations import HEAD, current
 from tidegate.stores.rows.dialects import is_postgresql
 
 SQLITE = "sqlite:///"
@@ -54,10 +55,13 @@ def migrate(
     migrate_directory(directory, settings.store.url, accepts_keys=accept_keys)
     if settings.store.url:
         need_partitions(settings.store.url, settings.store.partitions)
+    with database_of(directory, settings.store.url).connection() as connection:
+        # Of a newer version, perhaps, on whose tables this one runs too.
+        revision = current(connection)
     if as_json:
-        print_json({"directory": str(directory), "revision": HEAD})
+        print_json({"directory": str(directory), "revision": revision})
     else:
-        console.print(f"{directory}: the database is at revision {HEAD}", markup=False)
+        console.print(f"{directory}: the database is at revision {revision}", markup=False)
 
 
 def _carry(source: str | None, target: str | None, *, as_json: bool) -> None:

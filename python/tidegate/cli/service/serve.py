@@ -186,7 +186,9 @@ def _serve_partitions(serving: _Serving, count: int) -> None:
     lock.share()
     reserved = reserve(settings.server)
     paths, inboxes = make_inboxes(directory, count)
-    store = serving.store(None)
+    # The owner of the demonstration is written; otherwise the first partition is only looked at.
+    first = claim_partition(directory, 0, lambda _: None) if serving.is_demo else None
+    store = serving.store(first)
     started = serving.greeting(store)
     store.close()
     is_shared = bool(settings.server.unix_socket)

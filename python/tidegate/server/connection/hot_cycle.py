@@ -65,6 +65,10 @@ class HotCycle(HotCall):
         self.response_complete = True
         self.message_event = _NOTHING
 
+    def is_with(self, hot: HotPath) -> bool:
+        """Whether a hot path has the call."""
+        return self._is_started and not self.response_complete and self._hot is hot
+
     def take(
         self,
         hot: HotPath,
@@ -113,13 +117,10 @@ class HotCycle(HotCall):
         except Problem as problem:
             self._refusal = problem
 
-    def begin_known(
-        self, hot: HotPath, answer: Answer, headers: list[Header], keep_alive: bool
-    ) -> None:
+    def begin_known(self, answer: Answer, headers: list[Header], keep_alive: bool) -> None:
         """Begin with a request whose answer is always the same; its body says nothing."""
         self.response_complete = self._is_started = self._is_answered = False
         self.keep_alive = keep_alive
-        self._hot = hot
         self.request_id = (given_request_id(headers) or str(uuid7())).encode()
         self._refusal = None
         self._known = answer
@@ -147,6 +148,12 @@ class HotCycle(HotCall):
             return
         if self._refusal is not None:
             self.answer(self._refusal)
+            return
+        if self._protocol.hot_path() is not self._hot:
+            # The term of its hot path ended while the body was on its way.
+            self.response_complete = self._is_answered = True
+            body, self.body = self.body, b""
+            self._protocol.leave_to_application(body, self.keep_alive)
             return
         self.started = perf_counter_ns()
         self._hot.queue.add(self)

@@ -9,7 +9,7 @@ A request takes the first way that knows its form.  A hot call that arrives as o
 plain form (``PlainForm``) is read in one step.  Every other hot call is read by uvicorn's parser
 and answered here, without the ASGI messages between.  Everything else, and a hot call that waits
 for ``100 Continue``, takes uvicorn's way to the same application.  ``Protocol.hot`` set to None
-turns the short ways off.
+turns the short ways off; a call whose hot path is not in this process takes none of them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tidegate.server.connection.framing import body_length, piece_end
 from tidegate.server.connection.hot_cycle import HotCycle
 from tidegate.server.connection.reception import Reception
 from tidegate.server.connection.writing import answer_bytes, lines, refusal, success_bytes
+from tidegate.server.hot.admission import credential_of
 from tidegate.server.hot.hot_path import ENDPOINTS
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.headers import DATA_HEADERS
@@ -47,7 +48,7 @@ from tidegate.server.http.problems import Problem
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from tidegate.server.hot.hot_path import HotPath
+    from tidegate.server.hot.hot_path import HotPath, HotPaths
 
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
 """The form of a hot call that is read in one step."""
@@ -87,8 +88,8 @@ class Protocol(HttpToolsProtocol):
     """One connection."""
 
     cycle: RequestResponseCycle | HotCycle | None  # type: ignore[assignment]
-    hot: ClassVar[HotPath | None] = None
-    """Set before the server starts."""
+    hot: ClassVar[HotPaths | None] = None
+    """Set before the server starts; at a node whenever it begins or ends to own a partition."""
     bounds: ClassVar[Bounds] = Bounds()
     """Limits shared by all connections; set before the server starts."""
     reception: ClassVar[Reception] = Reception()
@@ -115,10 +116,9 @@ class Protocol(HttpToolsProtocol):
         self._share: str | None = None
         self._call = HotCycle(self)
 
-    @property
-    def is_deciding(self) -> bool:
-        """Whether a hot call is under way that the hot path has, or will get."""
-        return not self._call.response_complete
+    def is_with(self, hot: HotPath) -> bool:
+        """Whether a hot path has a call of this connection."""
+        return self._call.is_with(hot)
 
     # The transport's side
 
@@ -143,13 +143,15 @@ class Protocol(HttpToolsProtocol):
         if self._rest:
             self._keep(self._rest[self._place :] + data, 0)
             return
-        if self._stage is BETWEEN and (hot := self.hot) is not None:
+        if self._stage is BETWEEN and (paths := self.hot) is not None:
             call = PLAIN.read(data)
             if call is not None and not self.transport.is_closing():
-                self._stage = ANSWER
-                self.cycle = self._call
-                self._call.take(hot, *call)
-                return
+                hot = paths.of(call[1])
+                if hot is not None:
+                    self._stage = ANSWER
+                    self.cycle = self._call
+                    self._call.take(hot, *call)
+                    return
         self._read(data, 0)
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
@@ -334,15 +336,28 @@ class Protocol(HttpToolsProtocol):
         keep_alive = version != "1.0" and self.parser.should_keep_alive()
         if self.hot is None or self.expect_100_continue:
             self._begin_application()
-        elif endpoint is not None and method == b"POST":
+        elif endpoint is not None and method == b"POST" and (hot := self.hot_path()) is not None:
             self.cycle = self._call
-            self._call.begin(self.hot, endpoint, self.headers, keep_alive)
+            self._call.begin(hot, endpoint, self.headers, keep_alive)
         elif self.url == _HEALTH and method == b"GET" and self.scheme == "http":
             # Asked each second by whoever ends what does not answer: it waits for nobody.
             self.cycle = self._call
-            self._call.begin_known(self.hot, HEALTHY, self.headers, keep_alive)
+            self._call.begin_known(HEALTHY, self.headers, keep_alive)
         else:
             self._begin_application()
+
+    def hot_path(self) -> HotPath | None:
+        """The one for a call whose headers are there; None where it is not in this process now."""
+        return None if self.hot is None else self.hot.of(credential_of(self.headers))
+
+    def leave_to_application(self, body: bytes, keep_alive: bool) -> None:
+        """Have the application answer a call that is there as a whole."""
+        self._begin_application()
+        if self.cycle is not None:
+            self.cycle.keep_alive = keep_alive
+        super().on_body(body)
+        super().on_message_complete()
+        self._account()
 
     def _begin_application(self) -> None:
         url, headers, expects = self.url, self.headers, self.expect_100_continue

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 from tidegate.stores.base import DamagedDatabaseError
-from tidegate.stores.databases import claim_database, looking_engine, shown, writing_engine
+from tidegate.stores.databases import (
+    claim_database,
+    connected_nodes,
+    looking_engine,
+    shown,
+    writing_engine,
+)
 from tidegate.stores.decision_log.log import last_seq
 from tidegate.stores.directory.lock import claim
 from tidegate.stores.directory.mark import Mark, Noted
@@ -47,6 +53,9 @@ class Database(Protocol):
 
     def own(self, waits: Callable[[Holder], None] | None = None) -> Lock | Claim:
         """Become its owner; see :func:`~tidegate.stores.directory.lock.claim`."""
+
+    def nodes(self) -> list[str]:
+        """The names of the nodes that are connected."""
 
     def connection(self, *, writes: bool = False) -> AbstractContextManager[Connection]:
         """A connection, to a database that nothing is known of yet."""
@@ -98,6 +107,10 @@ class FileDatabase:
         """See :meth:`Database.own`."""
         return claim(self.path, waits)
 
+    def nodes(self) -> list[str]:
+        """See :meth:`Database.nodes`: a file has none."""
+        return []
+
     def connection(self, *, writes: bool = False) -> AbstractContextManager[Connection]:
         """See :meth:`Database.connection`."""
         return _connected(self, writes)
@@ -135,6 +148,10 @@ class ElsewhereDatabase:
     def own(self, waits: Callable[[Holder], None] | None = None) -> Claim:
         """See :meth:`Database.own`."""
         return claim_database(self.url, waits)
+
+    def nodes(self) -> list[str]:
+        """See :meth:`Database.nodes`."""
+        return connected_nodes(self.url)
 
     def connection(self, *, writes: bool = False) -> AbstractContextManager[Connection]:
         """See :meth:`Database.connection`."""

@@ -29,7 +29,7 @@ from tidegate.operators.keys import (
 )
 from tidegate.server.directory.database import database_of
 from tidegate.stores import migrate, migrations
-from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.base import HeldError, StoreUnavailableError
 from tidegate.stores.directory import identity
 from tidegate.stores.directory.identity import DirectoryFile, StoredIdentity
 from tidegate.stores.rows import tables
@@ -111,21 +111,28 @@ def open_directory(
 def migrate_directory(directory: Path, url: str = "", *, accepts_keys: bool = False) -> None:
     """Bring a directory to this version, or make one.
 
+    Processes that work on the database go on meanwhile, where what they know of its tables stays.
+
     Args:
         directory: it is made when it is missing.
         url: as of :func:`own_directory`.
         accepts_keys: take the keys that are there, or new ones, for those of the directory.
 
     Raises:
-        HeldError: there is something to do, and another process owns the directory.
+        HeldError: there is something to do that no other process may go on beside.
         others: as :func:`open_directory`.
     """
     _make(directory)
     database = database_of(directory, url)
-    with suppress(_UnsettledError, TidegateError):
-        _Parts(directory, database).checked()
+    if _is_whole(directory, database):
         return
-    with _held(database, None):
+    is_older = database.absence() is None and _is_older(database)
+    if is_older and _is_additive(database):
+        migrate(database.url)
+        is_older = False
+        if _is_whole(directory, database):
+            return
+    with _held_alone(database) if is_older else _held(database, None):
         parts = _Parts(directory, database, is_owner=True)
         if database.absence() is None:
             migrate(database.url)
@@ -133,6 +140,26 @@ def migrate_directory(directory: Path, url: str = "", *, accepts_keys: bool = Fa
             parts.accept_keys()
         parts.add_keys()
         parts.checked()
+
+
+def _is_whole(directory: Path, database: Database) -> bool:
+    """Whether there is nothing to do."""
+    with suppress(_UnsettledError, TidegateError):
+        _Parts(directory, database).checked()
+        return True
+    return False
+
+
+def _is_older(database: Database) -> bool:
+    """Whether there are migrations to run."""
+    with database.connection() as connection:
+        found = migrations.current(connection)
+    return found is not None and found < migrations.HEAD
+
+
+def _is_additive(database: Database) -> bool:
+    with database.connection() as connection:
+        return migrations.is_additive(connection)
 
 
 def _make(directory: Path) -> None:
@@ -148,6 +175,24 @@ def _held(database: Database, lock: Lock | Claim | None) -> Iterator[None]:
         yield
         return
     made = database.own()
+    try:
+        yield
+    finally:
+        made.release()
+
+
+@contextmanager
+def _held_alone(database: Database) -> Iterator[None]:
+    """Own a database that no other process works on: its tables are to change."""
+    try:
+        if nodes := database.nodes():
+            raise HeldError(f"connected are the nodes {', '.join(nodes)}")
+        made = database.own()
+    except HeldError as error:
+        raise HeldError(
+            "what is to change in the tables is used by the version that runs: stop every node and"
+            f" process, run `tidegate migrate` again, then start the new version; {error}"
+        ) from None
     try:
         yield
     finally:

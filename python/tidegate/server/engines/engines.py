@@ -84,6 +84,9 @@ class Runtimes:
         self._tenants: dict[UUID, Tenant] = {}
         self._changing: dict[UUID, asyncio.Lock] = {}
         self._settling: dict[UUID, asyncio.TimerHandle] = {}
+        # The C library gives each thread memory of its own, and what is freed there stays there:
+        # engines made on all threads of a pool would take several times what they need.
+        self._making = ThreadPoolExecutor(1, "tidegate-engine")
         self._builder = ThreadPoolExecutor(1, "tidegate-index", initializer=be_nice)
         self._unloaded: set[UUID] = set()
         """Tenants whose definitions could not be used at the start: their state is in the log."""
@@ -191,10 +194,11 @@ class Runtimes:
             make: makes an engine of all of them.
             present: the tenant as it decides; what a change leaves as it is, it shares.
         """
+        making = partial(asyncio.get_running_loop().run_in_executor, self._making)
         try:
             made = await self._compile(tenant_id, None if present is None else present.revision)
             if present is not None and isinstance(made, CompiledChange):
-                changed = await asyncio.to_thread(_changed, present, made, revision)
+                changed = await making(_changed, present, made, revision)
                 if changed is not None:
                     self.refused.pop(tenant_id, None)
                     return changed
@@ -206,7 +210,7 @@ class Runtimes:
         assert isinstance(made, CompiledSet)
         redactor = Redactor(list(made.settings.redact), self._keys.redaction_of(tenant_id))
         proof_keys = proof_keys_of(tenant_id, self._keys)
-        engine = await asyncio.to_thread(make, made, redactor, proof_keys)
+        engine = await making(make, made, redactor, proof_keys)
         self.refused.pop(tenant_id, None)
         return Tenant(
             tenant_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -23,6 +23,11 @@ JSON = "application/json"
 _CHALLENGE = {"www-authenticate": 'ApiKey realm="tidegate", header="x-service-api-key"'}
 """RFC 9110 wants a challenge with every 401; there is no registered scheme for a key."""
 TENANT_LIMIT = 600_000
+
+
+def credential_of(headers: Iterable[Header]) -> bytes | None:
+    """The first credential among the headers of a request, as it was sent."""
+    return next((value for name, value in headers if name == KEY_HEADER), None)
 
 
 @attrs.frozen

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 import attrs
@@ -56,6 +56,21 @@ RUNTIME = Endpoint("runtime", "/api/v1/runtime/mitigation", needs_content=True)
 ENDPOINTS = {endpoint.path: endpoint for endpoint in (BEACON, RUNTIME)}
 
 
+class HotPaths(Protocol):
+    """The hot paths of a process: one, or one for each partition that it decides for."""
+
+    @property
+    def metrics(self) -> HotMetrics:
+        """Counts refusals of what is no call of any of them."""
+
+    def of(self, credential: bytes | None) -> HotPath | None:
+        """The one that decides on calls with a credential; None where it is not in this process.
+
+        Args:
+            credential: as it was sent; None where there is none.
+        """
+
+
 @attrs.frozen
 class HotPath:
     """Everything a hot call needs, put together once.
@@ -93,6 +108,10 @@ class HotPath:
             self.answers_of,
             self.elsewhere,
         )
+
+    def of(self, credential: bytes | None) -> HotPath:  # noqa: ARG002 - the same form for all
+        """See :class:`HotPaths`: this one takes every call."""
+        return self
 
     def failed(
         self, problem: Problem, error: BaseException, endpoint: Endpoint, request_id: str

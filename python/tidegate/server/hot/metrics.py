@@ -90,6 +90,8 @@ class HotMetrics:
         self._most_policies = policies
         self.refusals: dict[str, int] = {}
         """Refusals by error code."""
+        self.handed_on = 0
+        """Single hot calls that came from a gateway."""
         self.rule_errors = 0
         self.over_budget = 0
         self._latency = [0] * (len(_BOUNDS) + 1)
@@ -161,6 +163,11 @@ class HotMetrics:
         for code, count in list(self.refusals.items()):
             refusals.add_metric((code,), count)
         yield refusals
+        yield CounterMetricFamily(
+            "tidegate_calls_handed_on",
+            "Single hot calls that came to their owner through a gateway.",
+            value=self.handed_on,
+        )
         yield CounterMetricFamily(
             "tidegate_rule_errors",
             "Decisions in which an expression ended in an error.",

@@ -16,6 +16,7 @@ from tidegate.server.nodes.fellows import Fellows, has_decision
 from tidegate.server.nodes.forwarding import TICK_SECONDS
 from tidegate.server.nodes.links import Link
 from tidegate.server.nodes.membership import Membership
+from tidegate.server.nodes.owned_paths import OwnedPaths
 from tidegate.server.nodes.partition import NodePartition, Parts
 from tidegate.server.nodes.whose import Whose
 from tidegate.server.process import (
@@ -41,13 +42,14 @@ if TYPE_CHECKING:
 
     from tidegate.config import Settings
     from tidegate.operators.keys import Keys
+    from tidegate.server.hot.hot_path import HotPath
     from tidegate.server.nodes.desk import Desk
     from tidegate.server.nodes.forwarding import Forwarding
     from tidegate.server.workers.crew import Shared
 
 _POLL_SECONDS = 0.005
 _LOCAL_SECONDS = 2.0
-"""How long the end of a term waits for hot calls whose bodies are on their way."""
+"""How long the end of a term waits for the answers of hot calls."""
 
 
 class _NodeServer(Server):
@@ -237,12 +239,12 @@ class _Node:
         }
 
     def _answer_hot_calls(self) -> None:
-        """Have hot calls take the short way to the owner, where one partition has all tenants."""
-        first, *more = self._partitions.values()
-        opened = first.opened
-        if opened is not None:
-            Protocol.reception = opened.service.application.reception
-        Protocol.hot = opened.hot if opened is not None and not more else None
+        """Have hot calls take the short way into the partitions that this node owns."""
+        owned = [each.opened for each in self._partitions.values() if each.opened is not None]
+        Protocol.hot = None
+        if owned:
+            Protocol.hot = OwnedPaths(owned[0].hot.metrics, self._partitions, self._whose)
+            Protocol.reception = owned[0].service.application.reception
 
     def _follow(self) -> None:
         """Do what the rows say, which were just read."""
@@ -265,12 +267,12 @@ class _Node:
         self._tasks.add(task := asyncio.create_task(watched()))
         task.add_done_callback(self._tasks.discard)
 
-    async def _finish_local(self) -> None:
-        """Wait for the hot calls that connections of this node have under way."""
+    async def _finish_local(self, hot: HotPath) -> None:
+        """Wait for the calls of this node's connections that a hot path has."""
         until = time.monotonic() + _LOCAL_SECONDS
         connections = self._server.server_state.connections
         while time.monotonic() < until:
-            if not any(isinstance(each, Protocol) and each.is_deciding for each in connections):
+            if not any(isinstance(each, Protocol) and each.is_with(hot) for each in connections):
                 return
             await asyncio.sleep(_POLL_SECONDS)
 

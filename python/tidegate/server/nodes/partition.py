@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tidegate.cluster.rows import Placement, Rows
     from tidegate.config import Settings
     from tidegate.operators.keys import Keys
+    from tidegate.server.hot.hot_path import HotPath
     from tidegate.server.nodes.following import Opened
     from tidegate.server.nodes.membership import Membership
     from tidegate.server.partitions.others import Others
@@ -48,7 +49,7 @@ class Parts:
         crew: gives the worker processes, for a partition.
         others: gives the partitions beside one; None while it is the only one.
         changed: called when this node began or ended to answer for a partition.
-        finish_local: waits for calls of this node's callers that the hot path of a partition has.
+        finish_local: waits for calls of this node's callers that a hot path has.
         is_stopping: whether this node follows nothing any more.
         spawn: runs something beside.
     """
@@ -61,7 +62,7 @@ class Parts:
     crew: Callable[[int], Crew | Shared]
     others: Callable[[int], Others | None]
     changed: Callable[[], None]
-    finish_local: Callable[[], Awaitable[None]]
+    finish_local: Callable[[HotPath], Awaitable[None]]
     is_stopping: Callable[[], bool]
     spawn: Callable[[Coroutine[Any, Any, Any]], None]
 
@@ -88,6 +89,12 @@ class NodePartition:
         self._is_released = False
         self._load = 0.0
         self._counted: tuple[float, int] | None = None
+
+    @property
+    def hot(self) -> HotPath | None:
+        """The hot path, while this node is the owner and its lease holds."""
+        opened = self.opened
+        return opened.hot if opened is not None and self.desk.is_open else None
 
     # Duties
 
@@ -198,9 +205,10 @@ class NodePartition:
             await asyncio.sleep(_RETRY_SECONDS)
         finally:
             started = time.monotonic()
-            self.opened = None
+            ending, self.opened = self.opened, None
             self._parts.changed()
-            await self._parts.finish_local()
+            if ending is not None:
+                await self._parts.finish_local(ending.hot)
             await self.desk.close()
             await term.close()
             self._term = None

@@ -33,7 +33,8 @@ def answered(reason: str, asked: Asked) -> Answered:
         reason: of ``cluster/messages.py``, or one of this module.
         asked: the request.
     """
-    code, detail = _DETAILS[reason]
+    # An owner of a newer version may have others.
+    code, detail = _DETAILS.get(reason, _DETAILS["unanswered"])
     return refused(Problem(code, detail, headers=_LATER), asked)
 
 

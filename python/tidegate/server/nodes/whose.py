@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from tidegate.server.hot.admission import KEY_HEADER
+from tidegate.server.hot.admission import credential_of
 from tidegate.server.hot.key_ring import prefix_of
 from tidegate.server.partitions.named import named_in, tenant_of_challenge
 from tidegate.stores.databases import reading_engine
@@ -57,12 +57,16 @@ class Whose:
             return await self.partition_of_tenant(named.tenant_id)
         if named.challenge_id is not None:
             return await self._of_challenge(named.challenge_id, query)
-        credential = next((value for name, value in asked.headers if name == KEY_HEADER), None)
+        credential = credential_of(asked.headers)
         if credential is not None:
-            prefix = prefix_of(credential).decode("latin-1")
+            prefix = _prefix(credential)
             is_one = prefix.isascii() and prefix.isalnum()
             return (await self._prefixes.of(prefix) or 0) if is_one else 0
         return 0 if named.is_of_first else None
+
+    def known_partition(self, credential: bytes) -> int | None:
+        """The partition of a key, where it was looked up before."""
+        return self._prefixes.known(_prefix(credential))
 
     async def partition_of_tenant(self, tenant_id: UUID) -> int:
         """The partition where a tenant lives; the first one for those that nobody knows.
@@ -99,6 +103,10 @@ class Whose:
             return {name: number for name, number in connection.execute(query)}  # noqa: C416 - rows
 
 
+def _prefix(credential: bytes) -> str:
+    return prefix_of(credential).decode("latin-1")
+
+
 class _Places(Generic[K]):
     """Names that were looked up.  One statement at a time is under way, for all that wait."""
 
@@ -107,6 +115,10 @@ class _Places(Generic[K]):
         self._known: dict[K, int] = {}
         self._waiting: dict[K, asyncio.Future[int | None]] = {}
         self._looking: asyncio.Task[None] | None = None
+
+    def known(self, name: K) -> int | None:
+        """The place of a name that was looked up; None for any other."""
+        return self._known.get(name)
 
     async def of(self, name: K) -> int | None:
         """The place of a name; None where there is no such name."""

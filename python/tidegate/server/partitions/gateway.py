@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tidegate.server.hot.admission import KEY_HEADER
+from tidegate.server.hot.admission import KEY_HEADER, credential_of
 from tidegate.server.hot.key_ring import prefix_of
 from tidegate.server.http.problems import Problem
 from tidegate.server.http.request import path_as_written
@@ -174,7 +174,7 @@ class Gateway:
             return await self._partition_of(named.tenant_id)
         if named.challenge_id is not None:
             return await self._partition_of_challenge(named.challenge_id, scope["query_string"])
-        credential = next((value for name, value in scope["headers"] if name == KEY_HEADER), None)
+        credential = credential_of(scope["headers"])
         if credential is not None:
             link = self._by_prefix.get(prefix_of(credential))
             return self.number if link is None else link.partition

@@ -154,7 +154,9 @@ class _Connection(FrameProtocol):
 
     def _take(self, is_repeated: bool, of_turn: list[Any]) -> None:
         number, *columns = of_turn
-        add = self.owner.hot.queue.add
+        hot = self.owner.hot
+        add = hot.queue.add
+        hot.metrics.handed_on += len(columns[0])
         repeated: list[_ForwardedCall] = []
         for path, credential, request_id, body, decision_id in zip(*columns, strict=True):
             call = _ForwardedCall(self, number, path, credential, body, decision_id)

@@ -25,14 +25,19 @@ class Tidying:
 
     def tidy(self) -> None:
         """Collect after a piece of work."""
-        has_grown = resident_bytes(os.getpid()) > self._held + GROWTH_BYTES
-        if has_grown:
-            gc.unfreeze()
+        if resident_bytes(os.getpid()) > self._held + GROWTH_BYTES:
+            self.tidy_all()
+        else:
+            gc.collect()
+            gc.freeze()
+
+    def tidy_all(self) -> None:
+        """Collect whatever is unused, and give its memory back."""
+        gc.unfreeze()
         gc.collect()
         gc.freeze()
-        if has_grown:
-            give_back_memory()
-            self._held = resident_bytes(os.getpid())
+        give_back_memory()
+        self._held = resident_bytes(os.getpid())
 
 
 def give_back_memory() -> None:

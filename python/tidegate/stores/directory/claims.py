@@ -22,12 +22,15 @@ import psycopg
 from tidegate.stores.base import HeldError
 from tidegate.stores.directory.lock import Holder
 from tidegate.stores.rows.postgresql import (
+    LOCKS,
     connect,
     owner_lock,
     shown,
     unreachable,
 )
 
+MEMBERS = LOCKS + 1
+"""The first number of the locks of nodes' names; the second is a hash of the name."""
 _RETRY_SECONDS = 0.02
 _END_HOLDER = """
 SELECT pg_terminate_backend(held.pid) FROM pg_locks AS held
@@ -35,6 +38,12 @@ JOIN pg_stat_activity AS session ON session.pid = held.pid AND session.datid = h
 WHERE held.locktype = 'advisory' AND held.granted AND held.classid::bigint = %s
 AND held.objid::bigint = %s AND session.datname = current_database()
 AND session.application_name LIKE %s
+"""
+_NODES = """
+SELECT session.application_name FROM pg_locks AS held
+JOIN pg_stat_activity AS session ON session.pid = held.pid AND session.datid = held.database
+WHERE held.locktype = 'advisory' AND held.granted AND held.classid::bigint = %s
+AND session.datname = current_database()
 """
 
 
@@ -154,6 +163,23 @@ def claim_for_node(
         raise unreachable(url, error) from error
     connection.close()
     return None
+
+
+def connected_nodes(url: str) -> list[str]:
+    """The names of the nodes that are connected to a database, whatever tables it has.
+
+    Args:
+        url: of the database.
+
+    Raises:
+        StoreUnavailableError: the database cannot be reached.
+    """
+    try:
+        with connect(url) as connection:
+            found = connection.execute(_NODES, (MEMBERS,)).fetchall()
+    except psycopg.Error as error:
+        raise unreachable(url, error) from error
+    return sorted(name.removeprefix(session_name("")) for (name,) in found)
 
 
 def session_name(node: str | None) -> str:

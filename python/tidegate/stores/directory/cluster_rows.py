@@ -17,13 +17,11 @@ import psycopg
 
 from tidegate.cluster.rows import Change, Join, Member, Placement, Renew, Rows, apply
 from tidegate.stores.base import HeldError, StoreUnavailableError
-from tidegate.stores.directory.claims import session_name
+from tidegate.stores.directory.claims import MEMBERS, session_name
 from tidegate.stores.rows.errors import reason
 from tidegate.stores.rows.postgresql import CLUSTER_LOCK, LOCKS, connect, shown, unreachable
 
 _CHANNEL = "tidegate_cluster"
-MEMBERS = LOCKS + 1
-"""The first number of the locks of names; the second is a hash of the name."""
 _SESSION = {
     "tcp_user_timeout": "3000",
     "options": "-c lock_timeout=2000 -c statement_timeout=5000",

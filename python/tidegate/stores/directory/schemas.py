@@ -17,6 +17,7 @@ from sqlalchemy.schema import CreateSchema
 
 from tidegate.stores.directory.partitions import LOG_TABLES, spools
 from tidegate.stores.index import derived
+from tidegate.stores.migrations import check_same
 from tidegate.stores.rows import tables
 from tidegate.stores.rows.counters import CHANGES, LOG_ID, PRUNED_SEQ, RECOVERIES
 from tidegate.stores.rows.errors import translated
@@ -41,13 +42,14 @@ def need_partitions(url: str, wanted: int) -> int:
     """Have as many partitions as are wanted, or more when there are more.
 
     Args:
-        url: of a database with the tables of this version.
+        url: of a database.
         wanted: how many.
 
     Returns:
         How many there are.
 
     Raises:
+        SchemaError: some are missing, and the tables are those of another version.
         StoreUnavailableError: the database cannot be read, or a schema not be made.
     """
     engine = looking_engine(url)
@@ -61,6 +63,7 @@ def need_partitions(url: str, wanted: int) -> int:
     engine = writing_engine(url)
     try:
         with translated(), engine.connect() as connection, connection.begin():
+            check_same(connection)
             # Another process may have made them while this one waited for its turn.
             found = len(partitions_of(connection))
             for number in range(found, wanted):

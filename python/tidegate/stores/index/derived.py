@@ -18,7 +18,7 @@ from pysqlite3 import dbapi2
 from sqlalchemy import insert, select, update
 from sqlalchemy import inspect as inspect_schema
 
-from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.base import SchemaError, StoreUnavailableError
 from tidegate.stores.rows.connections import (
     BUSY_SECONDS,
     check_private,
@@ -149,21 +149,31 @@ def make_tables(connection: Connection, log_id: int) -> None:
     connection.execute(insert(derived_meta), rows)
 
 
-def renew_tables(connection: Connection, log_id: int) -> bool:
+def renew_tables(connection: Connection, log_id: int, *, replaces: bool = False) -> bool:
     """Make the derived tables of a schema anew, unless they are of this version and of this log.
 
     Args:
         connection: in a transaction, in a database where the schema ``derived`` is one of its own.
         log_id: of the log.
+        replaces: whether tables of another version are made anew; no other process may use them.
 
     Returns:
         Whether they were made.
+
+    Raises:
+        SchemaError: they are of another version, and are not to be replaced.
     """
     if has_table(connection, derived_meta):
         found = connection.execute(select(derived_meta.c.name, derived_meta.c.value))
         stated = {name: value for name, value in found}  # noqa: C416 - rows are no pairs to mypy
-        if stated.get(_VERSION) == VERSION and stated.get(_LOG_ID) == log_id:
+        version = stated.get(_VERSION)
+        if version == VERSION and stated.get(_LOG_ID) == log_id:
             return False
+        if version != VERSION and not replaces:
+            raise SchemaError(
+                f"the tables derived from the log are of version {version}, this version of"
+                f" Tidegate knows {VERSION}; stop every node, then run `tidegate migrate`"
+            )
         derived_metadata.drop_all(connection)
     make_tables(connection, log_id)
     return True

@@ -1,6 +1,8 @@
-"""Migrations: forward only, each in one transaction together with its number.
+"""Migrations: forward only, all that are due in one transaction together with the new number.
 
-A migration that is interrupted leaves nothing behind and is run again from its start.
+A migration that is interrupted leaves nothing behind and is run again from its start.  Each says in
+``runs_from`` from which revision on code can run on its tables.  The database keeps that number
+beside its own, so older code knows whether newer tables are for it.
 """
 
 from __future__ import annotations
@@ -21,9 +23,13 @@ from tidegate.stores.rows.tables import metadata, partitions, store_identity, st
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0015"
+HEAD = "0016"
 """The newest revision; they are numbered without a gap."""
+RUNS_FROM = "0016"
+"""The oldest revision whose code runs on the tables of :data:`HEAD`."""
 VERSION_TABLE = "schema_version"
+_FIRST_TO_SAY = "0016"
+"""The revision from which on a database says what code runs on it."""
 
 
 def current(connection: Connection, schema: str | None = None) -> str | None:
@@ -42,53 +48,109 @@ def current(connection: Connection, schema: str | None = None) -> str | None:
 
 
 def check(connection: Connection, schema: str | None = None) -> None:
-    """Refuse a database of another version.
+    """Refuse a database whose tables are not for this code.
 
     Args:
         connection: as of :func:`current`.
         schema: as of :func:`current`.
 
     Raises:
-        SchemaError: it is older, or newer.
+        SchemaError: it is older, or so much newer that this code cannot run on it.
     """
     found = current(connection, schema)
     if found == HEAD:
         return
-    if found is not None and found > HEAD:
+    if found is None or found < HEAD:
         raise SchemaError(
-            f"the database is at revision {found}, this version of Tidegate knows {HEAD};"
-            " run the version that wrote it, or a newer one"
+            f"the database is at revision {found or 'none'}, this version of Tidegate needs"
+            f" {HEAD}; run `tidegate migrate`"
         )
-    raise SchemaError(
-        f"the database is at revision {found or 'none'}, this version of Tidegate needs"
-        f" {HEAD}; run `tidegate migrate`"
-    )
+    oldest = _runs_from(connection)
+    if oldest > HEAD:
+        raise SchemaError(
+            f"the database is at revision {found}, which needs a version of Tidegate from revision"
+            f" {oldest} on, and this one knows {HEAD}; run the version that wrote it, or a newer"
+            " one"
+        )
+
+
+def check_same(connection: Connection) -> None:
+    """Refuse a database whose tables are not exactly those of this code.
+
+    Args:
+        connection: as of :func:`current`.
+
+    Raises:
+        SchemaError: they are older, or newer.
+    """
+    check(connection)
+    found = current(connection)
+    if found != HEAD:
+        raise SchemaError(
+            f"the database is at revision {found}, and this version of Tidegate knows {HEAD};"
+            " this needs the version that wrote it"
+        )
+
+
+def is_additive(connection: Connection) -> bool:
+    """Whether all code that may run on a database runs on it too once it is upgraded.
+
+    Args:
+        connection: as of :func:`current`.
+    """
+    found = current(connection)
+    return found is not None and found >= _FIRST_TO_SAY and _runs_from(connection) >= RUNS_FROM
+
+
+def _runs_from(connection: Connection) -> str:
+    number: str = connection.execute(
+        select(sql("runs_from")).select_from(sql(VERSION_TABLE))
+    ).scalar_one()
+    return number
+
+
+def log_schemas(connection: Connection) -> list[str | None]:
+    """The schemas that have log tables, for a migration that changes such a table.
+
+    Args:
+        connection: of the migration.
+
+    Returns:
+        None for the first partition, and on PostgreSQL a name for each further one.  A further
+        partition of SQLite has a file with a version of its own (``directory/partitions.py``).
+    """
+    if not _BEGINS_WHOLE.of(connection):
+        return [None]
+    from tidegate.stores.rows.postgresql import partition_schema
+
+    further = select(partitions.c.partition_id).where(partitions.c.partition_id > 0)
+    return [None, *map(partition_schema, connection.execute(further).scalars())]
 
 
 def upgrade(connection: Connection) -> None:
-    """Bring a database to the newest revision.
+    """Bring a database to the newest revision; one that is newer stays as it is.
 
     An empty database of PostgreSQL gets the tables as they are now: no version of Tidegate left
     older ones there.  From then on both databases have the same migrations.
 
     Args:
-        connection: not in a transaction; each revision is committed by itself.
+        connection: not in a transaction.  Its transactions take turns with those of others.
 
     Raises:
-        SchemaError: the database is newer than this code.
+        SchemaError: the database is too new for this code.
     """
-    found = current(connection)
-    connection.rollback()
-    if found is not None and found > HEAD:
-        check(connection)
-    if found == HEAD:
-        return
-    if found is None and _BEGINS_WHOLE.of(connection):
-        with connection.begin():
-            # Another process may have made them while this one waited for its turn.
-            if current(connection) is None:
-                _make_whole(connection)
-        return
+    with connection.begin():
+        # Another process may have upgraded it while this one waited for its turn.
+        found = current(connection)
+        if found is not None and found >= HEAD:
+            check(connection)
+        elif found is None and _BEGINS_WHOLE.of(connection):
+            _make_whole(connection)
+        else:
+            _run(connection)
+
+
+def _run(connection: Connection) -> None:
     # Alembic takes as long to import as everything else together, and a server needs none of it.
     from alembic import command
     from alembic.config import Config
@@ -107,11 +169,13 @@ def _make_whole(connection: Connection) -> None:
     metadata.create_all(connection)
     derived_schema = CreateSchema("derived", if_not_exists=True)
     connection.execute(derived_schema)
-    numbers = {CHANGES: 0, PRUNED_SEQ: 0, RECOVERIES: 0, LOG_ID: secrets.randbits(62)}
-    rows = [{"name": name, "value": value} for name, value in numbers.items()]
+    counters = {CHANGES: 0, PRUNED_SEQ: 0, RECOVERIES: 0, LOG_ID: secrets.randbits(62)}
+    rows = [{"name": name, "value": value} for name, value in counters.items()]
     connection.execute(insert(store_meta), rows)
     connection.execute(insert(store_identity).values(identity=secrets.token_bytes(16)))
     connection.execute(insert(partitions).values(partition_id=0, epoch=0))
-    connection.execute(sql(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) PRIMARY KEY)"))
-    number = {"number": HEAD}
-    connection.execute(sql(f"INSERT INTO {VERSION_TABLE} VALUES (:number)"), number)  # noqa: S608
+    columns = "version_num VARCHAR(32) PRIMARY KEY, runs_from VARCHAR(32) NOT NULL"
+    connection.execute(sql(f"CREATE TABLE {VERSION_TABLE} ({columns})"))
+    numbers = {"number": HEAD, "runs_from": RUNS_FROM}
+    made = f"INSERT INTO {VERSION_TABLE} (version_num, runs_from) VALUES (:number, :runs_from)"  # noqa: S608
+    connection.execute(sql(made), numbers)

@@ -28,7 +28,7 @@ READERS = 8
 READER_SECONDS = 5.0
 LOCKS = 0x74_69_64_65
 """The first number of every advisory lock of ours; the second says which."""
-OWNER_LOCK, WRITE_LOCK, MIGRATION_LOCK, CLUSTER_LOCK = 0, 1, 2, 3
+OWNER_LOCK, WRITE_LOCK, CLUSTER_LOCK = 0, 1, 3
 PARTITION_LOCKS = LOCKS + 2
 """The first number of the owners' locks of further partitions; the second is the partition."""
 _DERIVED = "derived"
