@@ -137,6 +137,17 @@ def test_findings_come_with_their_place_in_the_file(run: Run, tmp_path: Path) ->
     assert f"{file}:4:17: error[unknown-field]: unknown field" in str(result.exception)
 
 
+def test_a_doubtful_key_is_warned_about_with_its_place(run: Run, tmp_path: Path) -> None:
+    """Warnings of the service have the line of the file, in a dry run and in the change."""
+    file = tmp_path / "d.yaml"
+    file.write_text(
+        "apiVersion: tidegate/v1\nentities:\n  - {name: Paths, key_fields: [request.path]}\n"
+    )
+    for flags, code in ((["--dry-run"], 2), (["--yes"], 0)):
+        said = run("apply", str(file), *flags, code=code).stderr
+        assert f"{file}:3:32: warning[broad-key]: " in said
+
+
 def test_settings_are_for_owners(served: Served, owned: tuple[Caller, str], tmp_path: Path) -> None:
     """An Admin applies definitions, not settings; those left out stay as they are."""
     owner, tenant_id = owned
