@@ -29,4 +29,4 @@ SETTLE_SECONDS, REST_SECONDS = 4.0, 180.0
 """After an attack, before memory is read and quiet figures are taken again: at least, and at
 most, where the server goes on with what the attack left it with."""
 IDLE_SECONDS = 70.0
-"""Before memory is judged: a worker forgets what it kept after 60 s without work."""
+"""Before memory is judged: a worker that keeps much is replaced after 60 s without work."""

@@ -208,7 +208,7 @@ class Pace:
     Attributes:
         settle: after an attack, at least.
         rest: and at most, where the server is not at rest before.
-        idle: before memory is judged, at least: workers forget after a while what they kept.
+        idle: before memory is judged, at least: workers that keep much are replaced.
     """
 
     attack: float

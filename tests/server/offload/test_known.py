@@ -35,11 +35,3 @@ def test_sets_are_bounded_by_what_they_hold_together() -> None:
 def test_the_set_used_last_is_kept_whatever_its_size() -> None:
     """Else each question about it would compile it anew."""
     assert kept([1, MAX_POLICIES + 1]) == [1]
-
-
-def test_nothing_is_known_after_forgetting() -> None:
-    """Sets that were kept are made anew."""
-    known = KnownSets()
-    known.of_revision(SHOP, 1, Definitions)
-    known.forget()
-    assert known.find(SHOP, 1) is None

@@ -6,11 +6,11 @@ import os
 import signal
 import time
 from pathlib import Path
-from uuid import UUID
 
-from tidegate.policy.definitions.model import Definitions
 from tidegate.server.routing.context import Application
 from tidegate.stores.base import StaleRevisionError
+
+_kept: list[bytes] = []
 
 
 def own_pid(_: Application) -> int:
@@ -59,11 +59,6 @@ def evictions(tenant_id: object, application: Application) -> int:
     return application.runtime.evictions(tenant_id)  # type: ignore[arg-type]
 
 
-def keep(tenant_id: UUID, application: Application) -> None:
-    """Keep definitions for later work."""
-    application.known.of_revision(tenant_id, 1, Definitions)
-
-
-def is_kept(tenant_id: UUID, application: Application) -> bool:
-    """Whether they are still kept."""
-    return application.known.find(tenant_id, 1) is not None
+def keep(mebibytes: int, _: Application) -> None:
+    """Keep memory for later work."""
+    _kept.append(os.urandom(1024) * 1024 * mebibytes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterator
@@ -24,6 +23,7 @@ from tidegate.server.offload.desk import Desk
 from tidegate.server.routing.context import Application
 from tidegate.server.workers.child import NICENESS, Setup
 from tidegate.server.workers.pool import Pool
+from tidegate.server.workers.worker import IDLE_BYTES
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.base import StaleRevisionError
 
@@ -61,11 +61,10 @@ class World:
             log=LogSettings(),
             token_lifetime_seconds=60,
             base_url="http://127.0.0.1",
-            **more,
         )
         self.directory = directory
         self.desk = Desk(application)
-        self.pool = Pool("test", setup, size, MEMORY)
+        self.pool = Pool("test", setup, size, MEMORY, **more)
 
     async def run(
         self,
@@ -102,12 +101,12 @@ def play(
     directory: Path,
     scene: Callable[[World], Awaitable[None]],
     size: int = 2,
-    **setup: Any,
+    **more: Any,
 ) -> None:
     """Play a scene with a pool."""
 
     async def whole() -> None:
-        world = World(application, directory, size, **setup)
+        world = World(application, directory, size, **more)
         await world.pool.start()
         try:
             await scene(world)
@@ -250,20 +249,19 @@ def test_work_that_is_given_up_leaves_its_place(application: Application, tmp_pa
     play(application, tmp_path, scene, size=1)
 
 
-def test_an_idle_worker_forgets_what_it_kept(application: Application, tmp_path: Path) -> None:
-    """The next piece of work finds what was kept, and one after a long pause does not."""
-    tenant_id, pause = UUID(int=1), 0.05
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not known")
+def test_an_idle_worker_that_keeps_much_is_replaced(
+    application: Application, tmp_path: Path
+) -> None:
+    """A new process takes its place before anybody asks for one; a small one stays."""
 
     async def scene(world: World) -> None:
-        await world.run(partial(jobs.keep, tenant_id))
-        for each in itertools.count():  # a busy machine may need a longer pause
-            await asyncio.sleep(pause * 2**each)
-            if not await world.run(partial(jobs.is_kept, tenant_id)):
-                return
+        before = await world.run(jobs.own_pid)
+        await asyncio.sleep(4 * idle)
+        assert await world.run(jobs.own_pid) == before
+        await world.run(partial(jobs.keep, IDLE_BYTES // 2**20))
+        await world.until(lambda: world.pool.pids != [before])
+        assert await world.run(jobs.own_pid) != before
 
-    async def at_once(world: World) -> None:
-        await world.run(partial(jobs.keep, tenant_id))
-        assert await world.run(partial(jobs.is_kept, tenant_id))
-
-    play(application, tmp_path, scene, size=1, idle_seconds=pause)
-    play(application, tmp_path, at_once, size=1)
+    idle = 0.05
+    play(application, tmp_path, scene, size=1, idle_seconds=idle)

@@ -52,10 +52,6 @@ class _Recent:
             while len(self._values) > 1 and self._are_many():
                 self._values.popitem(last=False)
 
-    def clear(self) -> None:
-        with self._lock:
-            self._values.clear()
-
     def _are_many(self) -> bool:
         kept = sum(map(self._policies, self._values.values()))
         return len(self._values) > MAX_SETS or kept > MAX_POLICIES
@@ -99,8 +95,3 @@ class KnownSets:
             found = make()
             self._past.put((tenant_id, revision), found)
         return found
-
-    def forget(self) -> None:
-        """Keep nothing any more: what is asked for next is made anew."""
-        self._newest.clear()
-        self._past.clear()

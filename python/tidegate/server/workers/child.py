@@ -58,8 +58,6 @@ class Setup:
     log: LogSettings
     token_lifetime_seconds: int
     base_url: str
-    idle_seconds: float = 60.0
-    """Without work, until kept definitions are forgotten: 10,000 policies take some 200 MiB."""
 
 
 @attrs.frozen
@@ -85,9 +83,6 @@ def main(pipe: Pipe, setup: Setup) -> None:
     tidying = Tidying()
     with suppress(EOFError, OSError):
         while True:
-            if not pipe.poll(setup.idle_seconds):
-                applications.forget()
-                tidying.tidy_all()
             started = time.process_time()
             _work(pipe, applications, pickle.loads(pipe.recv_bytes()))  # noqa: S301 - the service's
             if time.process_time() - started > LONG_SECONDS:
@@ -120,11 +115,6 @@ class _Applications:
             setup = attrs.evolve(self._setup, partition=number)
             self._made[number] = _application(setup, self._asking)
         return self._made[number]
-
-    def forget(self) -> None:
-        """Keep no definitions any more."""
-        for each in self._made.values():
-            each.known.forget()
 
 
 def _application(setup: Setup, asking: _Asking) -> Application:

@@ -25,19 +25,14 @@ class Tidying:
 
     def tidy(self) -> None:
         """Collect after a piece of work."""
-        if resident_bytes(os.getpid()) > self._held + GROWTH_BYTES:
-            self.tidy_all()
-        else:
-            gc.collect()
-            gc.freeze()
-
-    def tidy_all(self) -> None:
-        """Collect whatever is unused, and give its memory back."""
-        gc.unfreeze()
+        has_grown = resident_bytes(os.getpid()) > self._held + GROWTH_BYTES
+        if has_grown:
+            gc.unfreeze()
         gc.collect()
         gc.freeze()
-        give_back_memory()
-        self._held = resident_bytes(os.getpid())
+        if has_grown:
+            give_back_memory()
+            self._held = resident_bytes(os.getpid())
 
 
 def give_back_memory() -> None:

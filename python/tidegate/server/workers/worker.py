@@ -20,6 +20,8 @@ LOOK_SECONDS = 0.25
 """Between two looks at the memory of a worker that is busy."""
 MAX_JOBS = 2_000
 """After which a worker is replaced."""
+IDLE_BYTES = 128 * 2**20
+"""The memory that an idle worker may hold; a new one has some 80 MiB."""
 
 # Forked from a process that has the program and nothing of the service: neither its threads nor
 # its locks and open files.
@@ -44,7 +46,8 @@ class Worker:
         self._process.start()
         theirs.close()
         self._memory_bytes = memory_bytes
-        self._jobs = 0
+        self.jobs = 0
+        """Pieces of work so far."""
         self._has_ended = False
 
     @property
@@ -58,9 +61,14 @@ class Worker:
         return (
             self._has_ended
             or not self._process.is_alive()
-            or self._jobs >= MAX_JOBS
+            or self.jobs >= MAX_JOBS
             or resident_bytes(self.pid) > self._memory_bytes // 2
         )
+
+    @property
+    def holds_much(self) -> bool:
+        """Whether it keeps more than an idle worker may."""
+        return resident_bytes(self.pid) > IDLE_BYTES
 
     def run(self, job: Job[Any], desk: Desk, seconds: float) -> Any:
         """Do a piece of work; on any thread, one at a time.
@@ -69,7 +77,7 @@ class Worker:
             WorkerError: the process ended; it is of no further use.
             Exception: what the job raised.
         """
-        self._jobs += 1
+        self.jobs += 1
         until = time.monotonic() + seconds
         try:
             self._pipe.send_bytes(encode(job))
