@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import os
 import re
 import shutil
 import subprocess
@@ -174,6 +175,10 @@ BAD = (
 )
 
 
+CONSOLE_TOOLS = Path(__file__).parents[1] / "console" / "node_modules" / ".bin"
+"""Pyright is a program for node, so it is installed with the tools of the console."""
+
+
 def checked(program: str, command: list[str], where: Path) -> subprocess.CompletedProcess[str]:
     path = where / "program.py"
     path.write_text(program)
@@ -186,9 +191,10 @@ def test_a_type_checker_narrows_the_action_and_sees_a_misspelt_name(
 ) -> None:
     """A forgotten action, or a misspelt name, is reported before the program runs."""
     if checker == "pyright":
-        found = shutil.which("pyright", path=f"{Path(sys.executable).parent}:/usr/bin")
+        places = (Path(sys.executable).parent, Path("/usr/bin"), CONSOLE_TOOLS)
+        found = shutil.which("pyright", path=os.pathsep.join(map(str, places)))
         if found is None:
-            pytest.skip("pyright is not installed")
+            pytest.skip("pyright is not installed: `make console` brings it")
         command = [found, "--pythonpath", sys.executable]
     else:
         cache_dir = f"--cache-dir={tmp_path / 'cache'}"
