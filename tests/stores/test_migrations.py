@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from base64 import b64encode
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from pysqlite3 import dbapi2
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import event, text
 from sqlalchemy.engine import Engine
 
 from tidegate.stores import SchemaError, SqliteStore, migrate, migrations
@@ -76,15 +77,22 @@ def configuration() -> Config:
 
 
 def test_migrations_make_the_tables_of_the_code(path: Path) -> None:
-    """Nothing is declared that no migration makes, and the other way round."""
+    """A database that was carried through all of them is as one that was made by this version."""
+    with at_revision(path, "0001"):
+        pass
     migrate(f"sqlite:///{path}")
-    declared = path.with_name("declared.db")
-    engine = create_engine(f"sqlite:///{declared}", module=dbapi2)
-    metadata.create_all(engine)
-    engine.dispose()
-    with dbapi2.connect(path) as made, dbapi2.connect(declared) as expected:
+    whole = path.with_name("whole.db")
+    migrate(f"sqlite:///{whole}")
+    names = "SELECT name FROM store_meta ORDER BY name"
+    rest = (
+        "SELECT length(identity), partition_id, version_num, runs_from"
+        " FROM store_identity, partitions, schema_version"
+    )
+    with dbapi2.connect(path) as made, dbapi2.connect(whole) as expected:
         assert shape(made) == shape(expected)
         assert len(shape(made)) == len(metadata.tables)
+        for query in (names, rest):
+            assert made.execute(query).fetchall() == expected.execute(query).fetchall()
 
 
 def test_the_newest_revision_is_the_one_the_code_expects() -> None:
@@ -141,12 +149,23 @@ def whole_revisions(path: Path) -> list[dict[str, Any]]:
     return shapes
 
 
-def test_a_migration_that_is_killed_is_run_again(path: Path, tmp_path: Path) -> None:
-    """Killed between its statements, it leaves nothing half done."""
+@pytest.mark.parametrize("revision", [None, "0001"])
+def test_a_migration_that_is_killed_is_run_again(
+    path: Path, tmp_path: Path, revision: str | None
+) -> None:
+    """Killed between its statements, it leaves nothing half done, in a new database or an old."""
     whole = whole_revisions(tmp_path / "whole.db")
     url = f"sqlite:///{path}"
+    connections.make_file(path)
+    if revision is not None:
+        with at_revision(tmp_path / "old.db", revision):
+            pass
     statement = 0
-    while kill_at(url, statement):
+    while True:
+        if revision is not None:
+            shutil.copy(tmp_path / "old.db", path)
+        if not kill_at(url, statement):
+            break
         with dbapi2.connect(path) as connection:
             assert shape(connection) in whole
         migrate(url)

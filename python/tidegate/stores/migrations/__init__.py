@@ -31,6 +31,9 @@ VERSION_TABLE = "schema_version"
 _FIRST_TO_SAY = "0016"
 """The revision from which on a database says what code runs on it."""
 
+_HAS_SCHEMAS = Forms(sqlite=False, postgresql=True)
+"""Whether what is derived, and the log of each further partition, have schemas of their own."""
+
 
 def current(connection: Connection, schema: str | None = None) -> str | None:
     """The revision of a database, or None for an empty one.
@@ -119,7 +122,7 @@ def log_schemas(connection: Connection) -> list[str | None]:
         None for the first partition, and on PostgreSQL a name for each further one.  A further
         partition of SQLite has a file with a version of its own (``directory/partitions.py``).
     """
-    if not _BEGINS_WHOLE.of(connection):
+    if not _HAS_SCHEMAS.of(connection):
         return [None]
     from tidegate.stores.rows.postgresql import partition_schema
 
@@ -130,8 +133,7 @@ def log_schemas(connection: Connection) -> list[str | None]:
 def upgrade(connection: Connection) -> None:
     """Bring a database to the newest revision; one that is newer stays as it is.
 
-    An empty database of PostgreSQL gets the tables as they are now: no version of Tidegate left
-    older ones there.  From then on both databases have the same migrations.
+    An empty database gets the tables as they are now; migrations are for those of earlier versions.
 
     Args:
         connection: not in a transaction.  Its transactions take turns with those of others.
@@ -144,7 +146,7 @@ def upgrade(connection: Connection) -> None:
         found = current(connection)
         if found is not None and found >= HEAD:
             check(connection)
-        elif found is None and _BEGINS_WHOLE.of(connection):
+        elif found is None:
             _make_whole(connection)
         else:
             _run(connection)
@@ -161,14 +163,11 @@ def _run(connection: Connection) -> None:
     command.upgrade(config, "head")
 
 
-_BEGINS_WHOLE = Forms(sqlite=False, postgresql=True)
-
-
 def _make_whole(connection: Connection) -> None:
     """Make the newest tables, and the rows that migrations put into them."""
     metadata.create_all(connection)
-    derived_schema = CreateSchema("derived", if_not_exists=True)
-    connection.execute(derived_schema)
+    if _HAS_SCHEMAS.of(connection):
+        connection.execute(CreateSchema("derived", if_not_exists=True))
     counters = {CHANGES: 0, PRUNED_SEQ: 0, RECOVERIES: 0, LOG_ID: secrets.randbits(62)}
     rows = [{"name": name, "value": value} for name, value in counters.items()]
     connection.execute(insert(store_meta), rows)
