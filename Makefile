@@ -24,7 +24,7 @@ cluster: .venv/built       ## three nodes over a database pair, with calls that 
 test:                      ## every test, Rust and Python
 	$(MAKE) --no-print-directory --jobs=2 rust-tests .venv/built
 	$(MAKE) --no-print-directory console
-	$(BIN)/python -m pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 
 console: $(CONSOLE)        ## the console, built into the package
 

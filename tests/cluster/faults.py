@@ -79,6 +79,7 @@ class Load:
     """Calls at random nodes until they are stopped.
 
     Attributes:
+        pace: seconds between an answer and the next call of a connection.
         away: names of nodes that nobody asks, as if a load balancer had taken them out.
         answers: by the number of the event.
         refused: seconds that each answer of 503 took.
@@ -89,6 +90,7 @@ class Load:
 
     made: Cluster
     draw: random.Random
+    pace: float = PACE_SECONDS
     away: set[str] = attrs.field(factory=set)
     refused: list[float] = attrs.field(factory=list)
     answers: dict[int, Answer] = attrs.field(factory=dict)
@@ -108,7 +110,7 @@ class Load:
 
     async def _work(self) -> None:
         while not self.is_over:
-            await asyncio.sleep(PACE_SECONDS)
+            await asyncio.sleep(self.pace)
             self._number += 1
             number = self._number
             key = f"call {number}" if self.draw.random() < 0.5 else None

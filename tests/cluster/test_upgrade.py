@@ -21,6 +21,8 @@ from tidegate.stores.databases import migrate, need_partitions
 from tidegate.stores.migrations import HEAD
 
 NEXT = f"{int(HEAD) + 1:04}"
+PACE_SECONDS = 0.6
+"""Of each connection: nodes start six times beside the load, and need the processors."""
 ORDERLY = Kind(is_kill=False, is_refused=False)
 
 
@@ -89,7 +91,7 @@ def test_nodes_are_upgraded_one_by_one_and_back_while_callers_go_on(
     """Each call is answered, but where an owner took longer than a call waits; what was answered
     is in the log once, and its key has that answer."""
     draw = random.Random(1)
-    load = Load(made, random.Random(2))
+    load = Load(made, random.Random(2), PACE_SECONDS)
     made.wait_until_level()
 
     async def work() -> None:
