@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -13,6 +12,7 @@ import attrs
 import pytest
 from sqlalchemy import select
 
+from tidegate.server.engines.compiling import keep_definitions
 from tidegate.server.engines.retention import DAY_NS, STEP_DECISIONS, Retention
 from tidegate.stores import NotFoundError, SqliteStore, StoreUnavailableError, migrate, retention
 from tidegate.stores.decision_log import log, snapshots
@@ -142,12 +142,7 @@ def test_many_decisions_go_in_small_steps(store: SqliteStore) -> None:
 def test_definitions_go_that_no_decision_was_made_by(store: SqliteStore) -> None:
     """Definitions older than the oldest kept decision's are deleted; later ones stay."""
     for revision in (1, 2, 3):
-        with store.read() as connection:
-            made = definition_sets.prepare(
-                connection, TENANT, revision, secrets.token_bytes(500), NOW
-            )
-        assert made is not None
-        done(store.write(partial(definition_sets.add, definition_set=made)))
+        keep_definitions(store, TENANT, {"revision": revision, "salt": secrets.token_hex(500)})
     old = entry(1)
     young = entry(2, received_at_ns=NOW)
     line = young.lines.replace(b'"revision":1', b'"revision":2')

@@ -7,9 +7,9 @@ than names and settings.
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import orjson
@@ -24,7 +24,6 @@ from tidegate.stores.objects import definition_sets
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.server.engines.definition_set import DefinitionSet
     from tidegate.server.routing.context import Application, Records
 
 SAMPLE = 1024
@@ -50,28 +49,28 @@ def compile_newest(
     """
     with application.store.read() as connection:
         newest = load_set(connection, tenant_id, application.known.newest(tenant_id))
-    # Whoever changed a policy waits for both, and packing leaves the interpreter free.
-    with ThreadPoolExecutor(1) as beside:
-        packed = beside.submit(_pack, application.store, newest)
-        compilation = read_document(newest.to_read(), newest.compilation)
-        before = None if base is None else application.known.find(tenant_id, base)
-        application.known.compiled(tenant_id, newest.activate(compilation))
-        changed = CompiledChange.of(before, compilation.compiled)
-    if (made := packed.result()) is not None:
-        application.store.write(partial(definition_sets.add, definition_set=made)).result()
+    compilation = read_document(newest.to_read(), newest.compilation)
+    before = None if base is None else application.known.find(tenant_id, base)
+    application.known.compiled(tenant_id, newest.activate(compilation))
+    keep_definitions(application.store, tenant_id, newest.document())
+    changed = CompiledChange.of(before, compilation.compiled)
     if changed is not None:
         return changed
     with application.store.read() as connection:
         return CompiledSet.of(compilation.compiled, recent_events(connection, tenant_id))
 
 
-def _pack(store: Records, newest: DefinitionSet) -> definition_sets.DefinitionSet | None:
-    """The definitions as they are kept under their revision; None when they are kept already."""
-    content = orjson.dumps(newest.document())
+def keep_definitions(store: Records, tenant_id: UUID, document: Mapping[str, Any]) -> None:
+    """Keep a document as the definitions of its revision, for good.
+
+    Raises:
+        StoreUnavailableError: nothing can be written now.
+    """
+    content, revision = orjson.dumps(document), document["revision"]
     with store.read() as connection:
-        return definition_sets.prepare(
-            connection, newest.tenant_id, newest.revision, content, time.time_ns()
-        )
+        made = definition_sets.prepare(connection, tenant_id, revision, content, time.time_ns())
+    if made is not None:
+        store.write(partial(definition_sets.add, definition_set=made)).result()
 
 
 def recent_events(connection: Connection, tenant_id: UUID) -> list[bytes]:
