@@ -46,8 +46,7 @@ class Worker:
         self._process.start()
         theirs.close()
         self._memory_bytes = memory_bytes
-        self.jobs = 0
-        """Pieces of work so far."""
+        self._jobs = 0
         self._has_ended = False
 
     @property
@@ -61,7 +60,7 @@ class Worker:
         return (
             self._has_ended
             or not self._process.is_alive()
-            or self.jobs >= MAX_JOBS
+            or self._jobs >= MAX_JOBS
             or resident_bytes(self.pid) > self._memory_bytes // 2
         )
 
@@ -77,7 +76,7 @@ class Worker:
             WorkerError: the process ended; it is of no further use.
             Exception: what the job raised.
         """
-        self.jobs += 1
+        self._jobs += 1
         until = time.monotonic() + seconds
         try:
             self._pipe.send_bytes(encode(job))
