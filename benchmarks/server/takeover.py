@@ -126,7 +126,9 @@ def send(made: Cluster, batches: Iterator[bytes]) -> None:
     url = f"{made.owner().base_url}/api/v1/beacon/events"
     with httpx.Client(timeout=60) as client, ThreadPoolExecutor(CONNECTIONS) as pool:
         while some := list(islice(batches, CONNECTIONS)):
-            for answer in pool.map(lambda body: client.post(url, content=body, headers=headers), some):
+            for answer in pool.map(
+                lambda body: client.post(url, content=body, headers=headers), some
+            ):
                 assert answer.status_code == 200, answer.text
                 taken = answer.content.count(b'"status":200')
                 assert taken == EVENTS, answer.text[-300:]
