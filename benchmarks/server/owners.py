@@ -22,6 +22,8 @@ import orjson
 import psycopg
 from tools.cluster import EVENT, Cluster, Node, cluster
 
+from benchmarks.server.served import UNLIMITED
+
 ROUNDS, SECONDS, CONNECTIONS = 4, 3.0, 32
 SETTLE_SECONDS = 10.0
 """Until partitions are shared out, and limits are those of the measurement."""
@@ -60,7 +62,8 @@ def main() -> None:
 def unlimited(made: Cluster) -> None:
     """Raise the limit of the key."""
     with psycopg.connect(made.url) as connection:
-        connection.execute("UPDATE api_keys SET rate_limit_per_minute = 600000")
+        query = "UPDATE api_keys SET rate_limit_per_minute = %s"
+        connection.execute(query, (UNLIMITED,))
         connection.execute("UPDATE store_meta SET value = value + 1 WHERE name = 'changes'")
 
 

@@ -137,10 +137,9 @@ def load_program() -> None:
     from tidegate.server import service
     from tidegate.server.console import pages
     from tidegate.server.partitions import gateway, owner
-    from tidegate.server.routing import dispatch, docs_page
+    from tidegate.server.routing import dispatch
 
     _ = service, pages, gateway, owner, dispatch
-    docs_page.prepare()
     # What stays in the parent's memory is shared for as long as no collection looks at it.
     gc.collect()
     gc.freeze()

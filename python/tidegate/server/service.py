@@ -44,7 +44,6 @@ from tidegate.server.offload.known import KnownSets
 from tidegate.server.offload.places import Party, places_of
 from tidegate.server.publishing.destinations import destination_of
 from tidegate.server.publishing.publisher import Publisher
-from tidegate.server.routing import docs_page
 from tidegate.server.routing.context import Application
 from tidegate.server.routing.routes import words_of_paths
 from tidegate.server.sync.application import SyncApplication
@@ -188,8 +187,6 @@ class Service:
 
     def prepare(self) -> None:
         """Do what takes long and needs nothing of the store, if it was not done before."""
-        # The first who asked for it would have it made in a thread that holds the interpreter.
-        docs_page.prepare()
         self.application.logins.prepare()
 
     async def start(self, level: Level | None = None) -> HotPath:

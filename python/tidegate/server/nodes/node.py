@@ -29,7 +29,6 @@ from tidegate.server.process import (
     listen,
     settle_interpreter,
 )
-from tidegate.server.routing import docs_page
 from tidegate.server.workers.crew import Crew
 from tidegate.setting_bounds import split_address
 from tidegate.stores.base import StoreUnavailableError
@@ -115,7 +114,6 @@ class _Node:
         # What an owner needs and takes long is ready before it is this node's turn.
         self._crew = Crew(settings, self._keys, base_url)
         await self._crew.start()
-        await asyncio.to_thread(docs_page.prepare)
         count = await asyncio.to_thread(
             need_partitions, settings.store.url, settings.store.partitions
         )

@@ -19,20 +19,9 @@ if TYPE_CHECKING:
     from tidegate.server.http.call import Call
 
 
-def prepare() -> None:
-    """Make the page, once."""
-    from tidegate.server.routing.openapi import document_json
-
-    document_json()
-    _page()
-
-
 def openapi(_: Call) -> Response:
     """The OpenAPI document."""
-    # It is made from the table of routes, which names this function.
-    from tidegate.server.routing.openapi import document_json
-
-    return Response(document_json(), headers=DATA_HEADERS, media_type="application/json")
+    return Response(_content("openapi.json"), headers=DATA_HEADERS, media_type="application/json")
 
 
 def page(_: Call) -> Response:
@@ -71,14 +60,10 @@ def _library() -> Path:
 
 @cache
 def _page() -> str:
-    from tidegate.server.routing.openapi import document
-
-    info = document()["info"]
-    title = escape(info["title"])
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>{title}: interface</title>"
+        "<title>Tidegate: interface</title>"
         '<link rel="stylesheet" href="/docs/swagger-ui.css">'
         '<link rel="stylesheet" href="/docs/style.css"></head><body>'
         '<main id="interface"><noscript><p>This page needs JavaScript. '

@@ -1,6 +1,8 @@
 """The OpenAPI 3.1 document, derived from the table of routes and the classes they name.
 
-``python -m tidegate.server.routing.openapi > docs/openapi.json`` writes the committed copy.
+It is committed and not made at each start, which would take half a second longer.
+``python -m tidegate.server.routing.openapi > docs/openapi.json`` makes it anew; that file is a link
+to the one which the service hands out.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ def document() -> dict[str, Any]:
 
 @cache
 def document_json() -> bytes:
-    """The document as it is served and committed."""
+    """The document as it is committed and served."""
     return orjson.dumps(document(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
