@@ -1,8 +1,9 @@
-"""The short way of hot calls at a node: from a connection into a partition that the node owns."""
+"""The short ways of hot calls at a node: from a connection into a partition that the node owns, or
+to the owner of the partition."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,14 +13,17 @@ if TYPE_CHECKING:
     from tidegate.server.hot.metrics import HotMetrics
     from tidegate.server.nodes.partition import NodePartition
     from tidegate.server.nodes.whose import Whose
+    from tidegate.server.turns.call import HotCall
 
 
 @attrs.frozen
 class OwnedPaths:
     """The hot paths of a node; for the event loop's thread only.
 
+    A key that was never looked up takes the way of every other request, which looks it up.
+
     Attributes:
-        metrics: of one of them.
+        metrics: of one of them; of nobody while the node owns none.
         partitions: of the node; others may be added.
         whose: knows the partition of keys, where there are several.
     """
@@ -29,12 +33,17 @@ class OwnedPaths:
     whose: Whose
 
     def of(self, credential: bytes | None) -> HotPath | None:
-        """See :class:`~tidegate.server.hot.hot_path.HotPaths`.
+        """See :class:`~tidegate.server.hot.hot_path.HotPaths`."""
+        found = self._partition_of(credential)
+        return None if found is None else found.hot
 
-        A key that was never looked up takes the way of a gateway, which looks it up.
-        """
+    def way_of(self, credential: bytes) -> Callable[[HotCall], None] | None:
+        """See :class:`~tidegate.server.hot.hot_path.HotPaths`."""
+        found = self._partition_of(credential)
+        return None if found is None else found.forwarding.hand_on
+
+    def _partition_of(self, credential: bytes | None) -> NodePartition | None:
         number: int | None = 0
         if len(self.partitions) > 1:
             number = None if credential is None else self.whose.known_partition(credential)
-        found = None if number is None else self.partitions.get(number)
-        return None if found is None else found.hot
+        return None if number is None else self.partitions.get(number)
