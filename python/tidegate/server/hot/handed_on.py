@@ -51,19 +51,9 @@ class HandedOnCall(HotCall):
     def give(self, made: Answer) -> None:
         """Send an answer as a whole."""
 
-    def give_body(self, body: bytes) -> None:
-        """Send the usual answer: a success with a JSON body and no headers of its own."""
-        self.give(Answer(body))
-
     def answer(self, outcome: Outcome) -> None:
         request_id = self.request_id
         given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
         if isinstance(outcome, Answer):
             outcome = self._hot.with_limit(self.key, outcome)
         self.give(finished(self._hot, self.endpoint, given, outcome))
-
-    def decided(self, body: bytes) -> None:
-        if self._hot.tells_limits:
-            self.answer(Answer(body))
-        else:
-            self.give_body(body)

@@ -15,9 +15,9 @@ from tidegate.server.nodes.certificate import contexts
 from tidegate.server.nodes.desks import Desks
 from tidegate.server.nodes.fellows import Fellows, has_decision
 from tidegate.server.nodes.forwarding import TICK_SECONDS
+from tidegate.server.nodes.hot_paths import NodeHotPaths
 from tidegate.server.nodes.links import Link
 from tidegate.server.nodes.membership import Membership
-from tidegate.server.nodes.owned_paths import OwnedPaths
 from tidegate.server.nodes.partition import NodePartition, Parts
 from tidegate.server.nodes.whose import Whose
 from tidegate.server.process import (
@@ -241,7 +241,7 @@ class _Node:
         """Have hot calls take the short ways, and count refusals where somebody owns."""
         owned = [each.opened for each in self._partitions.values() if each.opened is not None]
         metrics = owned[0].hot.metrics if owned else HotMetrics()
-        Protocol.hot = OwnedPaths(metrics, self._partitions, self._whose)
+        Protocol.hot = NodeHotPaths(metrics, self._partitions, self._whose)
         if owned:
             Protocol.reception = owned[0].service.application.reception
 

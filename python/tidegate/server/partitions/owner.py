@@ -12,6 +12,7 @@ from uuid_utils import uuid7
 from tidegate.server.hot.given_id import GivenId, with_id
 from tidegate.server.hot.handed_on import HandedOnCall
 from tidegate.server.hot.hot_path import ENDPOINTS, HotPath
+from tidegate.server.http.answer import Answer
 from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log
 from tidegate.server.partitions.frames import FrameProtocol, Kind
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import socket
 
     from tidegate.server.hot.key_ring import ApiKey
-    from tidegate.server.http.answer import Answer
 
 
 class Owner:
@@ -66,7 +66,7 @@ class Owner:
 
 
 class _ForwardedCall(HandedOnCall):
-    """A hot call that a gateway handed over; it adds the request id itself to usual answers."""
+    """A hot call that a gateway handed over; the gateway adds the request id to usual answers."""
 
     __slots__ = ("_connection", "_number")
 
@@ -88,8 +88,11 @@ class _ForwardedCall(HandedOnCall):
     def give(self, made: Answer) -> None:
         self._connection.answered(self._number, made)
 
-    def give_body(self, body: bytes) -> None:
-        self._connection.decided(self._number, body)
+    def decided(self, body: bytes) -> None:
+        if self._hot.tells_limits:
+            self.answer(Answer(body))
+        else:
+            self._connection.decided(self._number, body)
 
 
 class _Connection(FrameProtocol):

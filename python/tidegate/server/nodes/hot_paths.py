@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen
-class OwnedPaths:
+class NodeHotPaths:
     """The hot paths of a node; for the event loop's thread only.
 
     A key that was never looked up takes the way of every other request, which looks it up.
