@@ -1,8 +1,8 @@
 """The OpenAPI 3.1 document, derived from the table of routes and the classes they name.
 
-It is committed and not made at each start, which would take half a second longer.
+It is committed, and the service hands out the committed file.
 ``python -m tidegate.server.routing.openapi > docs/openapi.json`` makes it anew; that file is a link
-to the one which the service hands out.
+to the one in the package.
 """
 
 from __future__ import annotations
