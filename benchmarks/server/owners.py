@@ -2,8 +2,8 @@
 
 Two clusters of two nodes run side by side, and rounds of calls alternate between them: at the
 owner with one partition, at the owner with two, and at the other node with two, which hands the
-calls on.  The figure is the processor time of the owner's process for a call, which other work on
-the machine disturbs little.
+calls on.  The figures are the processor time of the owner's process for a call, and that of the
+node that hands it on, which other work on the machine disturbs little.
 
     python -m benchmarks.server.owners
 """
@@ -40,22 +40,24 @@ def main() -> None:
         for made in (one, two):
             unlimited(made)
         time.sleep(SETTLE_SECONDS)
-        at_owner, handed_on = [], []
+        at_owner, handed_on, handing_on = [], [], []
         for _ in range(ROUNDS):
-            with_one = measured(one, one.owner())
-            with_two = measured(two, two.owner())
+            with_one, _ = measured(one, one.owner())
+            with_two, _ = measured(two, two.owner())
             (other,) = two.others()
-            from_other = measured(two, other)
+            from_other, at_other = measured(two, other)
             at_owner.append(with_two / with_one)
             handed_on.append(from_other / with_one)
+            handing_on.append(at_other / with_one)
             print(
-                f"{with_one:.0f} us with one, {with_two:.0f} us with two,"
-                f" {from_other:.0f} us where the other node handed them on",
+                f"{with_one:.0f} us with one, {with_two:.0f} us with two, {from_other:.0f} us where"
+                f" the other node handed them on, for {at_other:.0f} us of its own",
                 flush=True,
             )
         print(
             f"{statistics.median(at_owner):.2f} times the processor time at the owner's port,"
-            f" {statistics.median(handed_on):.1f} times from the other node, at the medians"
+            f" {statistics.median(handed_on):.2f} times from the other node, which takes"
+            f" {statistics.median(handing_on):.2f} times itself, at the medians"
         )
 
 
@@ -67,13 +69,16 @@ def unlimited(made: Cluster) -> None:
         connection.execute("UPDATE store_meta SET value = value + 1 WHERE name = 'changes'")
 
 
-def measured(made: Cluster, node: Node) -> float:
-    """Microseconds of the owner's processor time for a call at the port of a node."""
-    owner = made.owner()
-    assert owner.process is not None
-    before = processor_seconds(owner.process.pid)
+def measured(made: Cluster, node: Node) -> tuple[float, float]:
+    """Microseconds of processor time for a call at a node: of the owner, of the node."""
+    processes = [each.process.pid for each in (made.owner(), node) if each.process is not None]
+    before = [processor_seconds(each) for each in processes]
     calls = asyncio.run(called(node.base_url, made.demo.api_key))
-    return (processor_seconds(owner.process.pid) - before) / calls * 1e6
+    owner, asked = (
+        (processor_seconds(each) - earlier) / calls * 1e6
+        for each, earlier in zip(processes, before, strict=True)
+    )
+    return owner, asked
 
 
 def processor_seconds(process: int) -> float:

@@ -59,6 +59,9 @@ class ByCredential:
     def of(self, credential: bytes | None) -> HotPath | None:
         return self.paths.get(credential or b"")
 
+    def way_of(self, credential: bytes) -> None:
+        """Nobody takes the others."""
+
 
 def test_a_pipeline_over_several_hot_paths_is_answered_in_order(
     connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch

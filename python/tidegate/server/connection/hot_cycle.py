@@ -19,6 +19,8 @@ from tidegate.server.http.request import require_media_type
 from tidegate.server.turns.call import HotCall
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tidegate.server.connection.protocol import Protocol
     from tidegate.server.hot.hot_path import Endpoint, HotPath
     from tidegate.server.http.answer import Header, Outcome
@@ -52,7 +54,8 @@ class HotCycle(HotCall):
         "message_event",
         "response_complete",
     )
-    _hot: HotPath
+    _hot: HotPath | None
+    """Decides; None where another process does, which gives whole answers."""
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
@@ -71,7 +74,8 @@ class HotCycle(HotCall):
 
     def take(
         self,
-        hot: HotPath,
+        hot: HotPath | None,
+        add: Callable[[HotCall], None],
         endpoint: Endpoint,
         credential: bytes,
         request_id: bytes | None,
@@ -80,6 +84,8 @@ class HotCycle(HotCall):
         """Take a call that is there as a whole.
 
         Args:
+            hot: decides; None where another process does.
+            add: takes the call, to have it decided.
             credential: as it was sent.
             request_id: the caller's, which can be sent back.
         """
@@ -91,7 +97,7 @@ class HotCycle(HotCall):
         self.request_id = request_id
         self.body = body
         self.started = perf_counter_ns()
-        hot.queue.add(self)
+        add(self)
 
     def begin(
         self, hot: HotPath, endpoint: Endpoint, headers: list[Header], keep_alive: bool
@@ -149,14 +155,15 @@ class HotCycle(HotCall):
         if self._refusal is not None:
             self.answer(self._refusal)
             return
-        if self._protocol.hot_path() is not self._hot:
+        hot = self._hot
+        if hot is None or self._protocol.hot_path() is not hot:
             # The term of its hot path ended while the body was on its way.
             self.response_complete = self._is_answered = True
             body, self.body = self.body, b""
             self._protocol.leave_to_application(body, self.keep_alive)
             return
         self.started = perf_counter_ns()
-        self._hot.queue.add(self)
+        hot.queue.add(self)
 
     def answer(self, outcome: Outcome) -> None:
         """Send the outcome of the call, unless the caller has gone."""
@@ -167,9 +174,11 @@ class HotCycle(HotCall):
             # Who is refused asks again at once: a loop of refusals has its share of each turn.
             self._protocol.take_up_later(partial(self._refuse, outcome))
             return
+        assert self._hot is not None
         self._send(self._hot.with_limit(self.key, outcome), self.request_id)
 
     def _refuse(self, problem: Exception) -> None:
+        assert self._hot is not None
         request_id = self.request_id
         given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
         self._send(finished(self._hot, self.endpoint, given, problem), None)
@@ -182,6 +191,7 @@ class HotCycle(HotCall):
     def decided(self, body: bytes) -> None:
         if self._is_answered:
             return
+        assert self._hot is not None
         if self._hot.tells_limits:
             self.answer(Answer(body))
             return

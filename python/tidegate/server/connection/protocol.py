@@ -9,7 +9,8 @@ A request takes the first way that knows its form.  A hot call that arrives as o
 plain form (``PlainForm``) is read in one step.  Every other hot call is read by uvicorn's parser
 and answered here, without the ASGI messages between.  Everything else, and a hot call that waits
 for ``100 Continue``, takes uvicorn's way to the same application.  ``Protocol.hot`` set to None
-turns the short ways off; a call whose hot path is not in this process takes none of them.
+turns the short ways off.  A call whose hot path is not in this process is read in one step where it
+is handed on to another process as it is, and takes uvicorn's way else.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class Protocol(HttpToolsProtocol):
 
     cycle: RequestResponseCycle | HotCycle | None  # type: ignore[assignment]
     hot: ClassVar[HotPaths | None] = None
-    """Set before the server starts; at a node whenever it begins or ends to own a partition."""
+    """Set before the server starts; at a node anew when it begins or ends to own a partition."""
     bounds: ClassVar[Bounds] = Bounds()
     """Limits shared by all connections; set before the server starts."""
     reception: ClassVar[Reception] = Reception()
@@ -147,10 +148,11 @@ class Protocol(HttpToolsProtocol):
             call = PLAIN.read(data)
             if call is not None and not self.transport.is_closing():
                 hot = paths.of(call[1])
-                if hot is not None:
+                add = paths.way_of(call[1]) if hot is None else hot.queue.add
+                if add is not None:
                     self._stage = ANSWER
                     self.cycle = self._call
-                    self._call.take(hot, *call)
+                    self._call.take(hot, add, *call)
                     return
         self._read(data, 0)
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tidegate.server.hot.metrics import HotMetrics
     from tidegate.server.hot.recorder import Recorder
     from tidegate.server.http.answer import Done, Header, Outcome
+    from tidegate.server.turns.call import HotCall
 
 
 @attrs.frozen
@@ -68,6 +69,13 @@ class HotPaths(Protocol):
 
         Args:
             credential: as it was sent; None where there is none.
+        """
+
+    def way_of(self, credential: bytes) -> Callable[[HotCall], None] | None:
+        """Takes calls that another process decides; None where the application finds out.
+
+        Args:
+            credential: of calls of which no hot path is in this process, as it was sent.
         """
 
 
@@ -112,6 +120,9 @@ class HotPath:
     def of(self, credential: bytes | None) -> HotPath:  # noqa: ARG002 - the same form for all
         """See :class:`HotPaths`: this one takes every call."""
         return self
+
+    def way_of(self, credential: bytes) -> None:
+        """See :class:`HotPaths`: there is no other way."""
 
     def failed(
         self, problem: Problem, error: BaseException, endpoint: Endpoint, request_id: str

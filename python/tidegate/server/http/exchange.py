@@ -10,7 +10,7 @@ from tidegate.server.http.limits import MAX_BODY_BYTES, RECEIVE_SECONDS, too_lar
 from tidegate.server.http.problems import Problem
 
 if TYPE_CHECKING:
-    from tidegate.server.http.answer import Answer
+    from tidegate.server.http.answer import Answer, Header
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -64,17 +64,17 @@ async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) 
     return body
 
 
+def headers_of(answer: Answer) -> list[Header]:
+    """All headers of an answer, but those that a server gives to every one."""
+    return [
+        (b"content-type", answer.content_type),
+        (b"content-length", b"%d" % len(answer.body)),
+        *answer.headers,
+    ]
+
+
 async def respond(send: Send, answer: Answer) -> None:
     """Send an answer."""
-    await send(
-        {
-            "type": "http.response.start",
-            "status": answer.status,
-            "headers": [
-                (b"content-type", answer.content_type),
-                (b"content-length", b"%d" % len(answer.body)),
-                *answer.headers,
-            ],
-        }
-    )
+    headers = headers_of(answer)
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})

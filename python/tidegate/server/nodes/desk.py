@@ -1,5 +1,9 @@
 """The owner's side: requests that gateways hand on, each run once, however often it is asked.
 
+A hot call in the plain form is handed to the hot path, and its answer goes back with all that are
+ready in the same turn.  Every other request, and a call that is repeated, is answered by the
+application, as if it had come here.
+
 A call that is asked again while it is under way waits for the same outcome.  One whose answer was
 lost is looked up by the hot path, which is why it hears that a call is repeated.  For that to be
 enough, no copy of a call may come later than its repetition: a gateway repeats on the same link, or
@@ -11,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 from uuid import UUID
@@ -18,6 +23,8 @@ from uuid import UUID
 import attrs
 
 from tidegate.server.hot.given_id import GivenId, with_id
+from tidegate.server.hot.handed_on import HandedOnCall
+from tidegate.server.http.exchange import headers_of
 from tidegate.server.logging import log
 from tidegate.server.nodes.messages import (
     Answered,
@@ -28,16 +35,20 @@ from tidegate.server.nodes.messages import (
     decode_asked,
     encode,
 )
+from tidegate.server.nodes.plain import read_plain
 from tidegate.server.nodes.refusals import NOT_KNOWN, answered
 from tidegate.server.routing import again
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from tidegate.server.hot.hot_path import HotPath
+    from tidegate.server.http.answer import Answer
     from tidegate.server.http.exchange import Message, Scope
     from tidegate.server.nodes.links import Link
     from tidegate.server.nodes.messages import Asked, Batch, HandedOn
     from tidegate.server.nodes.messages import Message as LinkMessage
+    from tidegate.server.nodes.plain import Plain
 
 Reply: TypeAlias = Callable[[Outcomes], None]
 
@@ -67,8 +78,28 @@ class _Flight:
 
     asked: Asked
     task: asyncio.Task[None] | None = None
+    """Answers it; None where the hot path does."""
     waiting: list[tuple[Batch, Reply]] = attrs.field(factory=list)
     """The batches that want its outcome, and the way there."""
+
+
+class _DecidedCall(HandedOnCall):
+    """A hot call that the hot path has."""
+
+    __slots__ = ("_desk", "_flight", "_id")
+
+    def __init__(
+        self, desk: Desk, hot: HotPath, call: HandedOn, flight: _Flight, plain: Plain
+    ) -> None:
+        given = bytes.fromhex(call.id.replace("-", ""))
+        super().__init__(hot, *plain, flight.asked.body, given)
+        self._desk = desk
+        self._id = call.id
+        self._flight = flight
+
+    def give(self, made: Answer) -> None:
+        answer = Answered(made.status, headers_of(made), made.body)
+        self._desk.answered(self._id, self._flight, answer)
 
 
 class Desk:
@@ -76,8 +107,11 @@ class Desk:
 
     def __init__(self) -> None:
         self._application: ASGIApp | None = None
+        self._hot: HotPath | None = None
         self._has_ended: Callable[[], bool] = lambda: False
         self._flights: dict[str, _Flight] = {}
+        self._are_over = asyncio.Event()
+        """Set when the last flight has ended."""
         self._outcomes: dict[tuple[Reply, str, int], tuple[Batch, list[Outcome]]] = {}
         self._links: dict[str, tuple[tuple[int, int], Link]] = {}
         self._term = 0
@@ -89,30 +123,35 @@ class Desk:
         """Whether requests are taken."""
         return self._application is not None and not self._has_ended()
 
-    def open(self, application: ASGIApp, term: int, has_ended: Callable[[], bool]) -> None:
+    def open(
+        self, application: ASGIApp, hot: HotPath, term: int, has_ended: Callable[[], bool]
+    ) -> None:
         """Take requests.
 
         Args:
             application: answers them.
+            hot: decides on hot calls.
             term: of the placement, in which this node is the owner.
             has_ended: whether this node is the owner no more, though nobody has closed this.
         """
-        self._application, self._has_ended = application, has_ended
+        self._application, self._hot, self._has_ended = application, hot, has_ended
         self._term = term
         self._tell()
 
     async def close(self) -> None:
         """Take no more, and return when the requests under way have an outcome."""
-        self._application = None
+        self._application = self._hot = None
         self._tell()
         await self._wait(_GRACE_SECONDS)
         for flight in list(self._flights.values()):
             if again.is_safe(flight.asked.method) and flight.task is not None:
                 flight.task.cancel()
         await self._wait(_FINISH_SECONDS)
-        for flight in list(self._flights.values()):
+        for identity, flight in list(self._flights.items()):
             if flight.task is not None:
                 flight.task.cancel()
+            else:
+                self._end(identity, flight, Outcome(identity, "given-up", b""))
         await self._wait(_FINISH_SECONDS)
         # What waits in these was meant for the owner that this node was.
         for link in list(self._termless):
@@ -168,16 +207,26 @@ class Desk:
             flight = self._flights.get(call.id)
             if flight is not None:
                 flight.waiting.append((batch, reply))
-            elif self._application is None or not self.is_open or batch.term not in (0, self._term):
+            elif (
+                self._application is None
+                or self._hot is None
+                or not self.is_open
+                or batch.term not in (0, self._term)
+            ):
                 self._put(batch, reply, Outcome(call.id, "not-owner", b""))
             else:
-                self._begin(self._application, call, batch, reply)
+                flight = self._flights[call.id] = _Flight(decode_asked(call.request))
+                flight.waiting.append((batch, reply))
+                self._begin(self._application, self._hot, call, flight)
 
-    def _begin(self, application: ASGIApp, call: HandedOn, batch: Batch, reply: Reply) -> None:
-        flight = _Flight(decode_asked(call.request))
-        flight.waiting.append((batch, reply))
-        self._flights[call.id] = flight
-        flight.task = asyncio.create_task(self._run(application, call, flight))
+    def _begin(self, application: ASGIApp, hot: HotPath, call: HandedOn, flight: _Flight) -> None:
+        # What is repeated is looked up before it is decided.
+        plain = None if call.is_repeated else read_plain(flight.asked)
+        if plain is None:
+            flight.task = asyncio.create_task(self._run(application, call, flight))
+            return
+        hot.metrics.handed_on += 1
+        hot.queue.add(_DecidedCall(self, hot, call, flight, plain))
 
     async def _run(self, application: ASGIApp, call: HandedOn, flight: _Flight) -> None:
         asked = flight.asked
@@ -188,17 +237,32 @@ class Desk:
             answer = await _answer(
                 application, asked, GivenId(UUID(call.id).bytes, call.is_repeated)
             )
-            # The owner that this node was may be gone: the next one knows.
-            is_lost = answer.status == _UNAVAILABLE and not self.is_open
-            if not (is_lost and is_repeatable(asked)):
-                outcome = Outcome(call.id, "", encode(answer))
+            outcome = self._outcome(call.id, asked, answer)
         except Exception:
             log.exception("a request of a node failed", path=asked.target.decode("latin-1"))
             outcome = Outcome(call.id, "", encode(answered("internal-error", asked)))
         finally:
-            del self._flights[call.id]
-            for batch, reply in flight.waiting:
-                self._put(batch, reply, outcome)
+            self._end(call.id, flight, outcome)
+
+    def answered(self, identity: str, flight: _Flight, answer: Answered) -> None:
+        """Take the answer of the hot path; it may come when the call was given up."""
+        self._end(identity, flight, self._outcome(identity, flight.asked, answer))
+
+    def _outcome(self, identity: str, asked: Asked, answer: Answered) -> Outcome:
+        # The owner that this node was may be gone: the next one knows.
+        if answer.status == _UNAVAILABLE and not self.is_open and is_repeatable(asked):
+            return Outcome(identity, "given-up", b"")
+        return Outcome(identity, "", encode(answer))
+
+    def _end(self, identity: str, flight: _Flight, outcome: Outcome) -> None:
+        """Send the outcome of a request to all that wait for it, unless it has one."""
+        if self._flights.get(identity) is not flight:
+            return
+        del self._flights[identity]
+        for batch, reply in flight.waiting:
+            self._put(batch, reply, outcome)
+        if not self._flights:
+            self._are_over.set()
 
     def _put(self, batch: Batch, reply: Reply, outcome: Outcome) -> None:
         """Send an outcome, with the others of this turn of the loop."""
@@ -213,9 +277,12 @@ class Desk:
             reply(Outcomes(batch.gateway, batch.number, batch.partition, outcomes))
 
     async def _wait(self, seconds: float) -> None:
-        tasks = [flight.task for flight in self._flights.values() if flight.task is not None]
-        if tasks:
-            await asyncio.wait(tasks, timeout=seconds)
+        """Return when no request is under way, or the time is over."""
+        if self._flights:
+            self._are_over.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._are_over.wait()
 
 
 async def _answer(application: ASGIApp, asked: Asked, given: GivenId) -> Answered:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import attrs
@@ -30,6 +31,7 @@ from tidegate.server.nodes.messages import (
     decode_answered,
     encode,
 )
+from tidegate.server.nodes.plain import read_answer, written
 from tidegate.server.nodes.refusals import NOT_KNOWN, answered
 from tidegate.server.sync.application import without_waiting
 from tidegate.setting_bounds import split_address
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from tidegate.cluster.rows import Rows
     from tidegate.server.nodes.desk import Desk
     from tidegate.server.nodes.messages import Asked, Message
+    from tidegate.server.turns.call import HotCall
 
 HOT = Bounds(time=10.0, hold=2.0, ask_again=1.0)
 OTHERS = Bounds(time=120.0, hold=2.0, ask_again=120.0, calls=4_096, size=128 * 1024 * 1024)
@@ -58,7 +61,8 @@ class _Waiting:
     """A request whose caller waits."""
 
     asked: Asked
-    answer: asyncio.Future[Answered]
+    give: Callable[[Answered], None]
+    """Gives the answer to the caller, unless the caller has one."""
     is_handed_on: bool = False
     link: Link | None = None
     """By which it was handed on; None for the desk of this node, and once the owner refused it."""
@@ -138,14 +142,29 @@ class Forwarding:
         if self._is_stopping:
             asked = _at_once(asked) or asked
         gateway = self._hot if is_hot(asked) else self._others
-        call = gateway.call(str(self.partition), None, encode(asked), time.monotonic())
+        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+
+        def give(made: Answered) -> None:
+            if not answer.done():
+                answer.set_result(made)
+
+        self._hold(gateway, _Waiting(asked, give))
+        # The decision is made whether its caller waits or not.
+        return await asyncio.shield(answer)
+
+    def hand_on(self, call: HotCall) -> None:
+        """Have the owner decide a hot call in the plain form; it gets a whole answer."""
+        self._hold(self._hot, _Waiting(written(call), lambda made: call.pass_on(read_answer(made))))
+
+    def _hold(self, gateway: Gateway, waiting: _Waiting) -> None:
+        """Have a request handed on, with all that come in this turn of the loop."""
+        request = encode(waiting.asked)
+        call = gateway.call(str(self.partition), None, request, time.monotonic())
         if isinstance(call, Refusal):
-            return answered(call.reason, asked)
-        waiting = _Waiting(asked, asyncio.get_running_loop().create_future())
+            waiting.give(answered(call.reason, waiting.asked))
+            return
         self._waiting[call.decision_id] = waiting
         self._schedule()
-        # The decision is made whether its caller waits or not.
-        return await asyncio.shield(waiting.answer)
 
     def answer_now(self) -> None:
         """Answer every call that waits for a change, and have no other wait: the server stops.
@@ -160,9 +179,7 @@ class Forwarding:
                 task.add_done_callback(self._tasks.discard)
 
     async def _answer_as(self, waiting: _Waiting, asked: Asked) -> None:
-        answer = await self.ask(asked)
-        if not waiting.answer.done():
-            waiting.answer.set_result(answer)
+        waiting.give(await self.ask(asked))
 
     def tick(self, now: float) -> None:
         """Do what is due; called each ``TICK_SECONDS``.
@@ -244,8 +261,10 @@ class Forwarding:
                 answer = decode_answered(outcome.body)
             else:
                 answer = answered(outcome.reason, waiting.asked)
-            if not waiting.answer.done():
-                waiting.answer.set_result(answer)
+            try:
+                waiting.give(answer)
+            except Exception:
+                log.exception("an answer could not be given")
 
     # The link
 

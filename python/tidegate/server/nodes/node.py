@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.cluster.rows import Drain
 from tidegate.server.connection.protocol import Protocol, close_late_connections
+from tidegate.server.hot.metrics import HotMetrics
 from tidegate.server.logging import log
 from tidegate.server.nodes.application import NodeApplication
 from tidegate.server.nodes.certificate import contexts
 from tidegate.server.nodes.desks import Desks
 from tidegate.server.nodes.fellows import Fellows, has_decision
 from tidegate.server.nodes.forwarding import TICK_SECONDS
+from tidegate.server.nodes.hot_paths import NodeHotPaths
 from tidegate.server.nodes.links import Link
 from tidegate.server.nodes.membership import Membership
-from tidegate.server.nodes.owned_paths import OwnedPaths
 from tidegate.server.nodes.partition import NodePartition, Parts
 from tidegate.server.nodes.whose import Whose
 from tidegate.server.process import (
@@ -126,7 +127,7 @@ class _Node:
         )
         self._parts = self._common(base_url)
         self._know(range(count))
-        Protocol.hot = None
+        self._answer_hot_calls()
         Protocol.bounds = bounds_of(settings.server)
         application = NodeApplication(self._forwardings, self._whose)
         config = configuration(settings.server, application)
@@ -237,11 +238,11 @@ class _Node:
         }
 
     def _answer_hot_calls(self) -> None:
-        """Have hot calls take the short way into the partitions that this node owns."""
+        """Have hot calls take the short ways, and count refusals where somebody owns."""
         owned = [each.opened for each in self._partitions.values() if each.opened is not None]
-        Protocol.hot = None
+        metrics = owned[0].hot.metrics if owned else HotMetrics()
+        Protocol.hot = NodeHotPaths(metrics, self._partitions, self._whose)
         if owned:
-            Protocol.hot = OwnedPaths(owned[0].hot.metrics, self._partitions, self._whose)
             Protocol.reception = owned[0].service.application.reception
 
     def _follow(self) -> None:

@@ -192,6 +192,7 @@ class NodePartition:
             if opened is not None and not term.over.is_set():
                 self.desk.open(
                     replying(opened.service, opened.application),
+                    opened.hot,
                     number,
                     lambda: term.has_ended() or not self._parts.membership.is_leased,
                 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uuid_utils import uuid7
 
 from tidegate.server.hot.hot_path import problem_answer
+from tidegate.server.http.exchange import headers_of
 from tidegate.server.http.headers import given_request_id
 from tidegate.server.http.problems import Problem
 from tidegate.server.nodes.messages import Answered
@@ -43,9 +44,4 @@ def refused(problem: Problem, asked: Asked) -> Answered:
     path = asked.target.partition(b"?")[0].decode("latin-1")
     request_id = given_request_id(asked.headers) or str(uuid7())
     made = problem_answer(problem, path, request_id)
-    headers = [
-        (b"content-type", made.content_type),
-        (b"content-length", b"%d" % len(made.body)),
-        *made.headers,
-    ]
-    return Answered(made.status, headers, made.body)
+    return Answered(made.status, headers_of(made), made.body)

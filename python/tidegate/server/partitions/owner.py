@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -11,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 from uuid_utils import uuid7
 
 from tidegate.server.hot.given_id import GivenId, with_id
-from tidegate.server.hot.hot_path import ENDPOINTS, HotPath, finished
+from tidegate.server.hot.handed_on import HandedOnCall
+from tidegate.server.hot.hot_path import ENDPOINTS, HotPath
 from tidegate.server.http.answer import Answer
-from tidegate.server.http.headers import REQUEST_ID_HEADER
 from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log
 from tidegate.server.partitions.frames import FrameProtocol, Kind
-from tidegate.server.turns.call import HotCall, answer, refuse
+from tidegate.server.turns.call import answer, refuse
 
 if TYPE_CHECKING:
     import socket
 
     from tidegate.server.hot.key_ring import ApiKey
-    from tidegate.server.http.answer import Outcome
 
 
 class Owner:
@@ -67,8 +65,8 @@ class Owner:
             await each.finish()
 
 
-class _ForwardedCall(HotCall):
-    """A hot call that a gateway handed over."""
+class _ForwardedCall(HandedOnCall):
+    """A hot call that a gateway handed over; the gateway adds the request id to usual answers."""
 
     __slots__ = ("_connection", "_number")
 
@@ -78,27 +76,20 @@ class _ForwardedCall(HotCall):
         number: int,
         path: str,
         credential: bytes,
+        request_id: bytes | None,
         body: bytes,
         decision_id: bytes,
     ) -> None:
-        self.endpoint = ENDPOINTS[path]
-        self.decision_id = decision_id
-        self.credential = credential
-        self.body = body
-        self.started = time.perf_counter_ns()
+        hot = connection.owner.hot
+        super().__init__(hot, ENDPOINTS[path], credential, request_id, body, decision_id)
         self._connection = connection
         self._number = number
 
-    def answer(self, outcome: Outcome) -> None:
-        hot = self._connection.owner.hot
-        request_id = self.request_id
-        given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
-        if isinstance(outcome, Answer):
-            outcome = hot.with_limit(self.key, outcome)
-        self._connection.answered(self._number, finished(hot, self.endpoint, given, outcome))
+    def give(self, made: Answer) -> None:
+        self._connection.answered(self._number, made)
 
     def decided(self, body: bytes) -> None:
-        if self._connection.owner.hot.tells_limits:
+        if self._hot.tells_limits:
             self.answer(Answer(body))
         else:
             self._connection.decided(self._number, body)
@@ -159,8 +150,7 @@ class _Connection(FrameProtocol):
         hot.metrics.handed_on += len(columns[0])
         repeated: list[_ForwardedCall] = []
         for path, credential, request_id, body, decision_id in zip(*columns, strict=True):
-            call = _ForwardedCall(self, number, path, credential, body, decision_id)
-            call.request_id = request_id
+            call = _ForwardedCall(self, number, path, credential, request_id, body, decision_id)
             number += 1
             if is_repeated:
                 repeated.append(call)

@@ -1,0 +1,49 @@
+"""The short ways of hot calls at a node: from a connection into a partition that the node owns, or
+to the owner of the partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from tidegate.server.hot.hot_path import HotPath
+    from tidegate.server.hot.metrics import HotMetrics
+    from tidegate.server.nodes.partition import NodePartition
+    from tidegate.server.nodes.whose import Whose
+    from tidegate.server.turns.call import HotCall
+
+
+@attrs.frozen
+class NodeHotPaths:
+    """The hot paths of a node; for the event loop's thread only.
+
+    A key that was never looked up takes the way of every other request, which looks it up.
+
+    Attributes:
+        metrics: of one of them; of nobody while the node owns none.
+        partitions: of the node; others may be added.
+        whose: knows the partition of keys, where there are several.
+    """
+
+    metrics: HotMetrics
+    partitions: Mapping[int, NodePartition]
+    whose: Whose
+
+    def of(self, credential: bytes | None) -> HotPath | None:
+        """See :class:`~tidegate.server.hot.hot_path.HotPaths`."""
+        found = self._partition_of(credential)
+        return None if found is None else found.hot
+
+    def way_of(self, credential: bytes) -> Callable[[HotCall], None] | None:
+        """See :class:`~tidegate.server.hot.hot_path.HotPaths`."""
+        found = self._partition_of(credential)
+        return None if found is None else found.forwarding.hand_on
+
+    def _partition_of(self, credential: bytes | None) -> NodePartition | None:
+        number: int | None = 0
+        if len(self.partitions) > 1:
+            number = None if credential is None else self.whose.known_partition(credential)
+        return None if number is None else self.partitions.get(number)
