@@ -29,15 +29,14 @@ from benchmarks.traffic.policies import read_policies, to_definitions
 from benchmarks.traffic.workload import TRAFFIC, has_traffic, read_lines
 from tidegate.operators.keys import load_keys
 from tidegate.server.demo import make_owner
-from tidegate.server.engines.compiled import CompiledSet
+from tidegate.server.engines.compiled import CompiledChange, CompiledSet
 from tidegate.server.engines.compiling import compile_newest
 from tidegate.server.engines.engines import Runtimes
 from tidegate.server.routing.context import Application
 from tidegate.stores import LogBlock, SqliteStore, migrate
 
 if TYPE_CHECKING:
-    from tidegate.server.routing.context import Application
-from tidegate.server.engines.tenant import Tenant
+    from tidegate.server.engines.tenant import Tenant
 
 COMMIT = 200
 """Decisions that share a commit, as under load."""
@@ -130,8 +129,8 @@ def write_log(directory: Path, tenant_id: UUID, decisions: int) -> None:
     keys = load_keys(directory / "keys")
     application = Application(store=store, keys=keys)
 
-    async def compiled(tenant_id: UUID) -> CompiledSet:
-        return compile_newest(tenant_id, application)
+    async def compiled(tenant_id: UUID, base: int | None) -> CompiledSet | CompiledChange:
+        return compile_newest(tenant_id, base, application)
 
     runtimes = Runtimes(store, keys, compiled)
     asyncio.run(runtimes.load())

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.server.takeover``: how long callers wait when the owner of much state dies.
+"""``python -m benchmarks.server.takeover``: how long callers wait when an owner of much state dies.
 
 The owner of the log gets events of a million visitors, each a key with a window, saves the states,
 and gets half a million events more, which are the tail of the log.  Then it is killed, with
@@ -24,7 +24,7 @@ import click
 import httpx2 as httpx
 import orjson
 import psycopg
-from tools.cluster import Cluster, Node, cluster
+from tools.cluster import Cluster, cluster
 
 from benchmarks.machine import describe
 from benchmarks.server.nodes import Caller
@@ -141,7 +141,7 @@ def is_saved(made: Cluster) -> bool:
 
 
 def pause(made: Cluster, *, alone: bool) -> float:
-    """Kill the owner while callers ask at the nodes that are left; the longest pause, in seconds."""
+    """Kill the owner while callers ask at the nodes that are left; the longest pause in seconds."""
     made.wait_until_level()
     killed = [made.owner()]
     if alone:

@@ -7,7 +7,7 @@ and compiled by a worker process; a set that does not compile leaves the one bef
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
@@ -304,22 +304,27 @@ def rebuilt(
         proof_keys: of the tenant.
         damaged: called when decisions are passed over, because the log is damaged.
     """
-    engine, after = _new(made, redactor, proof_keys), 0
-    for snapshot in snapshots.newest(connection, tenant_id):
-        try:
-            engine.load_state(snapshot.body)
-        except SnapshotError as error:
-            log.warning("a snapshot is of no use", tenant=str(tenant_id), error=str(error))
-            continue
-        after = snapshot.seq
-        break
-    engine.apply_effects(_effects(connection, tenant_id, after, damaged))
+    engine = _new(made, redactor, proof_keys)
+    with ThreadPoolExecutor(1) as reader:
+        for snapshot in snapshots.newest(connection, tenant_id):
+            # The connection is the thread's, until its result is there.
+            reading = reader.submit(_effects, connection, tenant_id, snapshot.seq, damaged)
+            try:
+                # It takes as long as to read the tail, and lets the interpreter go.
+                engine.load_state(snapshot.body)
+            except SnapshotError as error:
+                log.warning("a snapshot is of no use", tenant=str(tenant_id), error=str(error))
+                reading.result()
+                continue
+            engine.apply_effects(reading.result())
+            return engine
+    engine.apply_effects(_effects(connection, tenant_id, 0, damaged))
     return engine
 
 
 def _effects(
     connection: Connection, tenant_id: UUID, after: int, damaged: Callable[[], object]
-) -> Iterator[bytes]:
+) -> list[bytes]:
     """The effects of each decision after a number, in order, without lost ones, which were reported
     before."""
 
@@ -328,5 +333,4 @@ def _effects(
         log.error("a state lacks what damaged decisions did to it", reason=str(error))
 
     lines = decision_log.scan(connection, after=after, tenant_id=tenant_id, passed=pass_over)
-    for line in lines:
-        yield line.effects()
+    return [line.effects() for line in lines]

@@ -225,9 +225,10 @@ def scan(
                 if row.last_seq > after:
                     raise DamagedLogError(row.first_seq, "cannot be read", row.last_seq)
             elif row.first_seq + row.entries - 1 > after:
-                for seq, line in enumerate(_lines(row), row.first_seq):
-                    if after < seq <= end:
-                        yield LogLine(seq, row.tenant_id, line)
+                first, tenant = max(row.first_seq, after + 1), row.tenant_id
+                wanted = _lines(row)[first - row.first_seq : end + 1 - row.first_seq]
+                for seq, line in enumerate(wanted, first):
+                    yield LogLine(seq, tenant, line)
         except DamagedLogError as error:
             if passed is None:
                 raise
