@@ -33,7 +33,12 @@ def made(
 
 
 def answered(
-    node: Node, api_key: str, body: bytes, request_id: str = "", path: str = RUNTIME
+    node: Node,
+    api_key: str,
+    body: bytes,
+    request_id: str = "",
+    path: str = RUNTIME,
+    kind: str = "application/json",
 ) -> tuple[bytes, bytes]:
     """The head and the body of an answer to a call that was sent in one piece.
 
@@ -43,7 +48,7 @@ def answered(
     more = f"x-request-id: {request_id}\r\n" if request_id else ""
     head = (
         f"POST {path} HTTP/1.1\r\nhost: tidegate\r\nx-service-api-key: {api_key}\r\n"
-        f"content-type: application/json\r\n{more}content-length: {len(body)}\r\n\r\n"
+        f"content-type: {kind}\r\n{more}content-length: {len(body)}\r\n\r\n"
     )
     with (
         socket.create_connection((address.hostname, address.port), 30) as connection,
@@ -95,14 +100,21 @@ def test_answers_are_the_same_at_every_node(made: Cluster) -> None:
     assert heads[0] == heads[1]
     assert b"x-request-id" not in heads[0]
     wrong = key[:-1] + ("a" if key[-1] != "a" else "b")
-    for status, of_key, body in ((401, wrong, keyed), (422, key, b"[]"), (400, key, b"no JSON")):
-        request_id = f"refused-{status}"
-        here, there = (answered(each, of_key, body, request_id) for each in (owner, other))
-        assert here[0].startswith(b"HTTP/1.1 %d" % status)
+    for kind in ("application/json", "application/json; charset=utf-8"):
+        for status, of_key, body in ((401, wrong, keyed), (422, key, b"[]"), (400, key, b"no")):
+            request_id = f"refused-{status}-{len(kind)}"
+            here, there = (
+                answered(each, of_key, body, request_id, kind=kind) for each in (owner, other)
+            )
+            assert here[0].startswith(b"HTTP/1.1 %d" % status)
+            assert without_numbers(here)[0] == without_numbers(there)[0]
+            assert here[1] == there[1]
+            assert refusals(owner, request_id) == [status, status]
+            assert refusals(other, request_id) == []
+        here, there = (answered(each, key, keyed, kind=kind) for each in (owner, other))
+        assert here[0].startswith(b"HTTP/1.1 200")
         assert without_numbers(here)[0] == without_numbers(there)[0]
         assert here[1] == there[1]
-        assert refusals(owner, request_id) == [status, status]
-        assert refusals(other, request_id) == []
 
 
 def test_a_limit_is_that_of_the_owner(made: Cluster) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -35,6 +35,7 @@ from tidegate.server.hot.rate_limit import RateLimits
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.limits import SEND_SECONDS
 from tidegate.server.process import configuration
+from tidegate.server.turns.call import HotCall
 
 
 def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecided) -> None:
@@ -54,25 +55,29 @@ class ByCredential:
     """Several hot paths, by the credentials whose calls they decide on."""
 
     paths: Mapping[bytes, HotPath]
+    ways: Mapping[bytes, Callable[[HotCall], None]] = attrs.field(factory=dict)
     metrics: HotMetrics = attrs.field(factory=HotMetrics)
 
     def of(self, credential: bytes | None) -> HotPath | None:
         return self.paths.get(credential or b"")
 
-    def way_of(self, credential: bytes) -> None:
-        """Nobody takes the others."""
+    def way_of(self, credential: bytes) -> Callable[[HotCall], None] | None:
+        return self.ways.get(credential)
 
 
 def test_a_pipeline_over_several_hot_paths_is_answered_in_order(
     connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A call goes to the hot path of its key, or to the application where there is none here, and
-    the next begins once it is answered."""
+    """A call goes to the hot path of its key, to another process or to the application, and the
+    next begins once it is answered."""
     new, keys = make_key(bytes(range(42)), PEPPER), KeyRing(PEPPER)
     keyed(keys, 60_000, new)
     other = attrs.evolve(hot, admission=Admission(keys, RateLimits()))
     other_key = new.text
-    by_credential = ByCredential({KEY.text.encode(): hot, other_key.encode(): other})
+    away: list[HotCall] = []
+    by_credential = ByCredential(
+        {KEY.text.encode(): hot, other_key.encode(): other}, {b"away": away.append}
+    )
     monkeypatch.setattr(Protocol, "hot", by_credential)
     monkeypatch.setattr(Protocol, "reception", Reception())
 
@@ -83,7 +88,8 @@ def test_a_pipeline_over_several_hot_paths_is_answered_in_order(
         await send({"type": "http.response.body", "body": body})
 
     connection.protocol.app = application
-    ways = [KEY.text, other_key, "unknown", KEY.text, "unknown", other_key, other_key, KEY.text]
+    ways = [KEY.text, other_key, "unknown", "away", KEY.text, "away", "away", "unknown", other_key]
+    ways += [other_key, KEY.text]
     requests = [request(b'"%d"' % at, key=key) for at, key in enumerate(ways)]
     for pieces in ([b"".join(requests)], [piece for each in requests for piece in halves(each)]):
         connection.receive(*pieces)
@@ -91,7 +97,14 @@ def test_a_pipeline_over_several_hot_paths_is_answered_in_order(
             body = b'"%d"' % at
             for _ in range(6):
                 turn(connection)
-            if key != "unknown":
+            if key == "away":
+                [call] = away
+                assert (call.credential, call.body) == (b"away", body)
+                assert not any(connection.protocol.is_with(each) for each in (hot, other))
+                assert connection.transport.written == b""
+                away.clear()
+                call.pass_on(Answer(body))
+            elif key != "unknown":
                 deciding, idle = (hot, other) if key == KEY.text else (other, hot)
                 assert not idle.queue.calls
                 assert connection.protocol.is_with(deciding)

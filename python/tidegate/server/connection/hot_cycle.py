@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from uuid_utils import uuid7
 
-from tidegate.server.hot.admission import JSON
+from tidegate.server.hot.admission import JSON, credential_of
 from tidegate.server.hot.hot_path import finished
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.headers import REQUEST_ID_HEADER, given_request_id
@@ -43,6 +43,7 @@ class HotCycle(HotCall):
     """
 
     __slots__ = (
+        "_add",
         "_hot",
         "_is_answered",
         "_is_started",
@@ -56,6 +57,8 @@ class HotCycle(HotCall):
     )
     _hot: HotPath | None
     """Decides; None where another process does, which gives whole answers."""
+    _add: Callable[[HotCall], None]
+    """Takes the call to another process once it is whole."""
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
@@ -123,6 +126,29 @@ class HotCycle(HotCall):
         except Problem as problem:
             self._refusal = problem
 
+    def begin_elsewhere(
+        self,
+        add: Callable[[HotCall], None],
+        endpoint: Endpoint,
+        headers: list[Header],
+        keep_alive: bool,
+    ) -> None:
+        """Begin with a call of which the headers are there, and that another process decides.
+
+        Args:
+            add: takes the call when it is whole.
+            headers: with one credential, and of a body that is not too long.
+        """
+        self.response_complete = self._is_started = self._is_answered = False
+        self.keep_alive = keep_alive
+        self._hot, self._add = None, add
+        self.endpoint = endpoint
+        self.credential = credential_of(headers)
+        request_id = given_request_id(headers)
+        self.request_id = None if request_id is None else request_id.encode()
+        self.body = b""
+        self._refusal = None
+
     def begin_known(self, answer: Answer, headers: list[Header], keep_alive: bool) -> None:
         """Begin with a request whose answer is always the same; its body says nothing."""
         self.response_complete = self._is_started = self._is_answered = False
@@ -156,7 +182,11 @@ class HotCycle(HotCall):
             self.answer(self._refusal)
             return
         hot = self._hot
-        if hot is None or self._protocol.hot_path() is not hot:
+        if hot is None:
+            self.started = perf_counter_ns()
+            self._add(self)
+            return
+        if self._protocol.hot_path() is not hot:
             # The term of its hot path ended while the body was on its way.
             self.response_complete = self._is_answered = True
             body, self.body = self.body, b""

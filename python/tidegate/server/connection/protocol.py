@@ -9,8 +9,8 @@ A request takes the first way that knows its form.  A hot call that arrives as o
 plain form (``PlainForm``) is read in one step.  Every other hot call is read by uvicorn's parser
 and answered here, without the ASGI messages between.  Everything else, and a hot call that waits
 for ``100 Continue``, takes uvicorn's way to the same application.  ``Protocol.hot`` set to None
-turns the short ways off.  A call whose hot path is not in this process is read in one step where it
-is handed on to another process as it is, and takes uvicorn's way else.
+turns the short ways off.  A call whose hot path is not in this process is handed to another process
+where nothing but its key can be refused, and takes uvicorn's way else.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tidegate.server.connection.framing import body_length, piece_end
 from tidegate.server.connection.hot_cycle import HotCycle
 from tidegate.server.connection.reception import Reception
 from tidegate.server.connection.writing import answer_bytes, lines, refusal, success_bytes
-from tidegate.server.hot.admission import credential_of
+from tidegate.server.hot.admission import credential_of, is_refused_by_key_alone
 from tidegate.server.hot.hot_path import ENDPOINTS
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.headers import DATA_HEADERS
@@ -49,7 +49,8 @@ from tidegate.server.http.problems import Problem
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from tidegate.server.hot.hot_path import HotPath, HotPaths
+    from tidegate.server.hot.hot_path import Endpoint, HotPath, HotPaths
+    from tidegate.server.turns.call import HotCall
 
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
 """The form of a hot call that is read in one step."""
@@ -338,15 +339,32 @@ class Protocol(HttpToolsProtocol):
         keep_alive = version != "1.0" and self.parser.should_keep_alive()
         if self.hot is None or self.expect_100_continue:
             self._begin_application()
-        elif endpoint is not None and method == b"POST" and (hot := self.hot_path()) is not None:
-            self.cycle = self._call
-            self._call.begin(hot, endpoint, self.headers, keep_alive)
+        elif endpoint is not None and method == b"POST":
+            self._begin_hot(endpoint, keep_alive)
         elif self.url == _HEALTH and method == b"GET" and self.scheme == "http":
             # Asked each second by whoever ends what does not answer: it waits for nobody.
             self.cycle = self._call
             self._call.begin_known(HEALTHY, self.headers, keep_alive)
         else:
             self._begin_application()
+
+    def _begin_hot(self, endpoint: Endpoint, keep_alive: bool) -> None:
+        hot = self.hot_path()
+        if hot is not None:
+            self.cycle = self._call
+            self._call.begin(hot, endpoint, self.headers, keep_alive)
+        elif (way := self._way()) is not None:
+            self.cycle = self._call
+            self._call.begin_elsewhere(way, endpoint, self.headers, keep_alive)
+        else:
+            self._begin_application()
+
+    def _way(self) -> Callable[[HotCall], None] | None:
+        """Takes the call whose headers are there to another process; None where that needs more."""
+        credential = credential_of(self.headers)
+        if self.hot is None or credential is None or not 0 <= self._left <= MAX_BODY_BYTES:
+            return None
+        return self.hot.way_of(credential) if is_refused_by_key_alone(self.headers) else None
 
     def hot_path(self) -> HotPath | None:
         """The one for a call whose headers are there; None where it is not in this process now."""

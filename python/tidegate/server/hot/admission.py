@@ -30,6 +30,17 @@ def credential_of(headers: Iterable[Header]) -> bytes | None:
     return next((value for name, value in headers if name == KEY_HEADER), None)
 
 
+def is_refused_by_key_alone(headers: Sequence[Header]) -> bool:
+    """Whether admission can refuse a call with these headers only for its key or a limit."""
+    if sum(name == KEY_HEADER for name, _ in headers) != 1:
+        return False
+    try:
+        require_media_type(headers, (JSON,))
+    except Problem:
+        return False
+    return True
+
+
 @attrs.frozen
 class Admission:
     """Admits calls; for the event loop's thread only."""
