@@ -13,6 +13,8 @@ import statistics
 import tempfile
 import threading
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -63,25 +65,32 @@ def call(made: Cluster, node: Node, client: httpx.Client) -> bool:
     return answer.status_code == 200
 
 
-def change_owner(made: Cluster, *, is_killed: bool) -> tuple[float, int]:
-    """Kill the owner or move the log; the pause in seconds, and how many calls were refused."""
-    made.wait_until_level()
-    owner, others = made.owner(), made.others()
-    callers = [Caller(made, node) for node in others]
+@contextmanager
+def asking(made: Cluster, nodes: Iterable[Node]) -> Iterator[list[Caller]]:
+    """A caller at each of some nodes, during the block and for a while before and after it."""
+    callers = [Caller(made, node) for node in nodes]
     threads = [threading.Thread(target=each.run) for each in callers]
     for thread in threads:
         thread.start()
     time.sleep(SETTLE_SECONDS)
-    if is_killed:
-        owner.kill()
-    else:
-        hand_over(made)
-    made.wait_until_ready()
+    yield callers
     time.sleep(SETTLE_SECONDS)
     for each in callers:
         each.is_over.set()
     for thread in threads:
         thread.join()
+
+
+def change_owner(made: Cluster, *, is_killed: bool) -> tuple[float, int]:
+    """Kill the owner or move the log; the pause in seconds, and how many calls were refused."""
+    made.wait_until_level()
+    owner = made.owner()
+    with asking(made, made.others()) as callers:
+        if is_killed:
+            owner.kill()
+        else:
+            hand_over(made)
+        made.wait_until_ready()
     if is_killed:
         owner.start()
         made.wait_until_ready()

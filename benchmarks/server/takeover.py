@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import statistics
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +26,7 @@ import psycopg
 from tools.cluster import Cluster, cluster
 
 from benchmarks.machine import describe
-from benchmarks.server.nodes import Caller
+from benchmarks.server.nodes import asking
 from benchmarks.server.owners import unlimited
 from benchmarks.server.served import LIMITS
 
@@ -146,19 +145,11 @@ def pause(made: Cluster, *, alone: bool) -> float:
     killed = [made.owner()]
     if alone:
         killed.append(made.nodes[follower(made)])
-    callers = [Caller(made, each) for each in made.nodes.values() if each not in killed]
-    threads = [threading.Thread(target=each.run) for each in callers]
-    for thread in threads:
-        thread.start()
-    time.sleep(SETTLE_SECONDS)
-    for node in killed:
-        node.kill()
-    made.wait_until_ready()
-    time.sleep(SETTLE_SECONDS)
-    for each in callers:
-        each.is_over.set()
-    for thread in threads:
-        thread.join()
+    left = [each for each in made.nodes.values() if each not in killed]
+    with asking(made, left) as callers:
+        for node in killed:
+            node.kill()
+        made.wait_until_ready()
     for node in killed:
         node.start()
     made.wait_until_ready()
