@@ -59,7 +59,8 @@ def _own(listening: socket.socket, pipe: Pipe) -> None:
 
     async def run() -> None:
         queue = SimpleNamespace(add=lambda call: call.decided(ANSWER))
-        hot: Any = SimpleNamespace(queue=queue, tells_limits=False)
+        metrics = SimpleNamespace(handed_on=0)
+        hot: Any = SimpleNamespace(queue=queue, metrics=metrics, tells_limits=False)
 
         async def asked(_: str) -> None:
             return None
