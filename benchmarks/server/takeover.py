@@ -91,20 +91,20 @@ def fill(made: Cluster, keys: int, tail: int) -> None:
     time.sleep(SETTLE_SECONDS)
     started = time.monotonic()
     # One batch more, since the definitions have numbers too.
-    send(made, visits(0, keys + EVENTS))
+    send(made, visits(keys + EVENTS))
     until = time.monotonic() + PATIENCE_SECONDS
     while not is_saved(made):
         assert time.monotonic() < until, "the states were not saved"
         time.sleep(0.5)
     click.echo(f"{keys:,} keys sent and saved after {time.monotonic() - started:.0f} s")
-    send(made, visits(0, tail))
+    send(made, visits(tail))
     made.wait_until_level()
     click.echo(f"the tail was there after {time.monotonic() - started:.0f} s")
 
 
-def visits(first: int, count: int) -> Iterator[bytes]:
+def visits(count: int) -> Iterator[bytes]:
     """Batches of events, one of each visitor."""
-    numbers = iter(range(first, first + count))
+    numbers = iter(range(count))
     while batch := list(islice(numbers, EVENTS)):
         yield orjson.dumps(
             [

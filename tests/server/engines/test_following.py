@@ -24,6 +24,8 @@ from tidegate.server.engines.compiling import compile_newest
 from tidegate.server.engines.engines import Runtimes
 from tidegate.server.engines.following import READ_ENTRIES, States, UnfollowableError
 from tidegate.stores.base import Store
+from tidegate.stores.decision_log import log, snapshots
+from tidegate.stores.decision_log.snapshots import Snapshot
 from tidegate.stores.rows.tables import decision_log
 from tidegate.testing.store_contract.examples import decision_id, done, entry
 
@@ -83,6 +85,19 @@ class Scene:
             )
         done(self.store.append(blocks))
 
+    def save(self, body: bytes) -> None:
+        """Save a state as the one after the last decision."""
+        with self.store.read() as connection:
+            seq = log.last_seq(connection)
+        made = Snapshot(
+            tenant_id=self.tenant_id,
+            seq=seq,
+            revision=1,
+            body=body,
+            created_at_ns=time.time_ns(),
+        )
+        done(self.store.write(lambda connection: snapshots.save(connection, made)))
+
     async def follow(self) -> None:
         """Begin to follow, or read on until the states are level."""
         if self.follower is None:
@@ -138,6 +153,26 @@ def test_states_are_those_of_the_engine_that_decided(scene: Scene) -> None:
             scene.decide(count)
             await scene.follow()
             assert scene.followed() == scene.engine.freeze().snapshot()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("is_only", [False, True])
+def test_a_saved_state_of_no_use_gives_way_to_the_one_before_it(
+    scene: Scene, is_only: bool
+) -> None:
+    """The log since the one before is applied to it; without one, all of the log is."""
+
+    async def run() -> None:
+        await scene.define()
+        scene.decide(20)
+        if not is_only:
+            scene.save(scene.engine.freeze().snapshot())
+        scene.decide(10)
+        scene.save(b"{}")
+        scene.decide(5)
+        await scene.follow()
+        assert scene.followed() == scene.engine.freeze().snapshot()
 
     asyncio.run(run())
 

@@ -307,10 +307,10 @@ def rebuilt(
     engine = _new(made, redactor, proof_keys)
     with ThreadPoolExecutor(1) as reader:
         for snapshot in snapshots.newest(connection, tenant_id):
-            # The connection is the thread's, until its result is there.
+            # Read while native code loads the state, which lets the interpreter go and takes as
+            # long.  The connection is the thread's until the result is there.
             reading = reader.submit(_effects, connection, tenant_id, snapshot.seq, damaged)
             try:
-                # It takes as long as to read the tail, and lets the interpreter go.
                 engine.load_state(snapshot.body)
             except SnapshotError as error:
                 log.warning("a snapshot is of no use", tenant=str(tenant_id), error=str(error))
