@@ -11,6 +11,7 @@ from uuid import UUID
 
 import attrs
 import pytest
+from tests.server.workers.forking import crew_of
 
 from tidegate.config import ServerSettings, Settings, StoreSettings, TokenSettings
 from tidegate.operators.keys import load_keys
@@ -39,24 +40,31 @@ def kept_in(directory: Path) -> Settings:
     return Settings(store=StoreSettings(directory=str(directory / "data")))
 
 
+def service_in(directory: Path, settings: Settings, store: SqliteStore) -> Service:
+    """A service that is not started."""
+    keys = load_keys(directory / "keys")
+    base_url = "http://127.0.0.1"
+    return Service(settings, store, keys, base_url, crew_of(settings, keys, base_url))
+
+
 @pytest.fixture
 def service(store: SqliteStore, tmp_path: Path) -> Service:
     """A service that is not started."""
-    return Service(kept_in(tmp_path), store, load_keys(tmp_path / "keys"), "http://127.0.0.1")
+    return service_in(tmp_path, kept_in(tmp_path), store)
 
 
 def test_settings_reach_what_they_are_of(store: SqliteStore, tmp_path: Path) -> None:
     """A login gives tokens of the set lifetime, and limits are in the headers where that is set."""
     server, token = ServerSettings(rate_limit_header=True), TokenSettings(lifetime_seconds=60)
     settings = attrs.evolve(kept_in(tmp_path), server=server, token=token)
-    made = Service(settings, store, load_keys(tmp_path / "keys"), "http://127.0.0.1")
+    service = service_in(tmp_path, settings, store)
 
     async def scene() -> None:
-        assert (await made.start()).tells_limits
-        await made.stop()
+        assert (await service.start()).tells_limits
+        await service.stop()
 
     asyncio.run(scene())
-    assert made.application.token_lifetime_seconds == 60
+    assert service.application.token_lifetime_seconds == 60
 
 
 def test_a_key_of_the_last_process_is_known_from_the_first_request_on(
@@ -165,7 +173,7 @@ def test_a_key_above_the_bound_counts_up_to_it(store: SqliteStore, tmp_path: Pat
     done(store.write(lambda connection: api_keys.create(connection, key)))
     server = ServerSettings(max_api_key_rate_limit_per_minute=6_000)
     settings = attrs.evolve(kept_in(tmp_path), server=server)
-    service = Service(settings, store, load_keys(tmp_path / "keys"), "http://127.0.0.1")
+    service = service_in(tmp_path, settings, store)
 
     async def scene() -> None:
         await service.start()

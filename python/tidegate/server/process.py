@@ -6,7 +6,7 @@ import gc
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
     from tidegate.server.partitions.seat import Seat
     from tidegate.server.service import Service
+    from tidegate.server.workers.fork_server import ForkServer
     from tidegate.stores.base import Store
 
 BACKLOG = 2_048
@@ -76,6 +77,7 @@ async def run(
     settings: Settings,
     store: Store,
     keys: Keys,
+    fork_server: ForkServer,
     started: Callable[[str], None],
     seat: Seat | None = None,
 ) -> None:
@@ -85,6 +87,7 @@ async def run(
         settings: of the process.
         store: open and migrated; closed at the end.
         keys: the key material.
+        fork_server: of the worker processes.
         started: called with the address once connections are accepted.
         seat: of a server worker; None when this process is the only one.
 
@@ -95,11 +98,13 @@ async def run(
     from tidegate.server.partitions.gateway import Gateway
     from tidegate.server.partitions.owner import Owner
     from tidegate.server.service import Service
+    from tidegate.server.workers.crew import Crew
 
     listening = listen(settings.server) if seat is None else take_seat(settings.server, seat)
     address = address_of(settings.server, listening)
     gateway = None if seat is None else Gateway(seat.number, seat.paths, store)
-    service = Service(settings, store, keys, address, gateway)
+    crew = Crew(settings, keys, address, fork_server, store.partition)
+    service = Service(settings, store, keys, address, crew, gateway)
     owner: Owner | None = None
     try:
         hot = await service.start()
@@ -130,6 +135,19 @@ async def run(
         if settings.server.unix_socket and seat is None:
             with suppress(OSError):
                 Path(settings.server.unix_socket).unlink()
+
+
+@contextmanager
+def loaded_program() -> Iterator[ForkServer]:
+    """The program, loaded, and the fork server of its workers, while it is needed.
+
+    To be called before the process has a thread.
+    """
+    from tidegate.server.workers.fork_server import ForkServer
+
+    load_program()
+    with closing(ForkServer()) as fork_server:
+        yield fork_server
 
 
 def load_program() -> None:

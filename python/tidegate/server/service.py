@@ -40,7 +40,6 @@ from tidegate.server.logging import log
 from tidegate.server.login.logins import Logins
 from tidegate.server.offload.desk import Desk
 from tidegate.server.offload.kinds import SECONDS, Work
-from tidegate.server.offload.known import KnownSets
 from tidegate.server.offload.places import Party, places_of
 from tidegate.server.publishing.destinations import destination_of
 from tidegate.server.publishing.publisher import Publisher
@@ -52,7 +51,6 @@ from tidegate.server.sync.forwarded import Forwarding
 from tidegate.server.sync.messages import Secrets
 from tidegate.server.sync.signing import Signer
 from tidegate.server.turns.lanes import Lanes
-from tidegate.server.workers.crew import Crew
 from tidegate.stores.base import DamagedLogError, NotFoundError, StoreUnavailableError
 from tidegate.stores.decision_log import decisions, replay_jobs, snapshots
 from tidegate.stores.decision_log import log as decision_log
@@ -72,7 +70,7 @@ if TYPE_CHECKING:
     from tidegate.server.hot.gap import Gap
     from tidegate.server.offload.jobs import Job
     from tidegate.server.partitions.others import Others
-    from tidegate.server.workers.crew import Shared
+    from tidegate.server.workers.crew import Crew, Shared
     from tidegate.stores.base import Store
     from tidegate.stores.decision_log.lines import LogBlock
 
@@ -102,9 +100,8 @@ class Service:
         store: open and migrated.
         keys: the key material of the data directory.
         base_url: the address that callers reach the service by.
+        crew: the worker processes.
         gateway: the owners of other partitions; None when this is the only one.
-        crew: worker processes that run already, and go on when the service stops; without it the
-            service has its own.
     """
 
     def __init__(
@@ -113,8 +110,8 @@ class Service:
         store: Store,
         keys: Keys,
         base_url: str,
+        crew: Crew | Shared,
         gateway: Others | None = None,
-        crew: Crew | Shared | None = None,
     ) -> None:
         self.gateway = gateway
         self.settings = settings
@@ -138,9 +135,6 @@ class Service:
         self.runtimes.activated = self.feed.activated
         self.runtimes.dropped = self.feed.dropped
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
-        self._own_crew: Crew | None = None
-        if crew is None:
-            crew = self._own_crew = Crew(settings, keys, base_url, store.partition)
         self._crew = crew
         self._replays = Replays(store, self._replay)
         self._admission = Admission(
@@ -199,9 +193,7 @@ class Service:
         # A reader that read the log just now has found what a look at it would.
         look = lost_in if level is not None and level.is_sound else check_log
         self.live.lost_decisions = await asyncio.to_thread(look, self.store)
-        late_crew = None if self.gateway is None else self._own_crew
-        if self._own_crew is not None and late_crew is None:
-            await self._own_crew.start()
+        await self._crew.start()
         await self.runtimes.load(None if level is None else level.tenants)
         # Together, because each of them waits for the database.
         seq, self._snapshot_seq, *_ = await asyncio.gather(
@@ -238,10 +230,6 @@ class Service:
         self.live.publisher = self._begin_to_publish()
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
-        if late_crew is not None:
-            # Callers of other server workers wait for this one. To load the program takes the
-            # processes longer than all of the above, and no decision needs them.
-            self.watch(late_crew.start())
         self.forwarding = Forwarding(
             store=self.store,
             recorder=self.recorder,
@@ -311,17 +299,12 @@ class Service:
                     await self.save_states()
             await self.recorder.close()
         self._saver.shutdown(wait=False)
-        if self._own_crew is not None:
-            await self._own_crew.stop()
+        await self._crew.stop()
         await asyncio.to_thread(self.store.close)
 
     async def _compile_newest(
         self, tenant_id: UUID, base: int | None
     ) -> CompiledSet | CompiledChange:
-        if self.gateway and self._own_crew and not self.live.is_ready:
-            # No process is there yet, and no decision waits for the interpreter. No tree is kept.
-            here = attrs.evolve(self.application, known=KnownSets())
-            return await asyncio.to_thread(compile_newest, tenant_id, base, here)
         return await self._crew.pool.run(
             partial(compile_newest, tenant_id, base),
             Desk(self.application),

@@ -13,6 +13,7 @@ from uuid import UUID
 import attrs
 import httpx2
 import orjson
+from tests.server.workers.forking import crew_of
 
 from tidegate.config import Settings, StoreSettings, WorkersSettings
 from tidegate.definitions import load_compiled
@@ -222,7 +223,8 @@ async def running(directory: Path, settings: Settings | None = None) -> AsyncIte
         store=StoreSettings(directory=str(directory)),
         workers=WorkersSettings(operator_places=64, tenant_places=64),
     )
-    service = Service(kept, store, keys, "http://service.test")
+    base_url = "http://service.test"
+    service = Service(kept, store, keys, base_url, crew_of(kept, keys, base_url))
     token = make_owner(store, keys)
     hot = await service.start()
     application: Any = HotApplication(hot, control_plane(service.application))

@@ -14,6 +14,7 @@ from uuid import UUID
 import attrs
 import pytest
 from tests.server.workers import jobs
+from tests.server.workers.forking import fork_server
 
 from tidegate.config import LogSettings
 from tidegate.errors import WorkerError
@@ -64,7 +65,7 @@ class World:
         )
         self.directory = directory
         self.desk = Desk(application)
-        self.pool = Pool("test", setup, size, MEMORY, **more)
+        self.pool = Pool("test", fork_server(), setup, size, MEMORY, **more)
 
     async def run(
         self,

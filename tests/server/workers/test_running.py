@@ -75,6 +75,21 @@ def test_workers_that_were_killed_are_replaced(tmp_path: Path) -> None:
         assert shop.by("Owner").post(f"{shop.path}/actions", changed).status_code == 201
 
 
+def test_a_fork_server_that_was_killed_is_replaced(tmp_path: Path) -> None:
+    """Its workers end with it; checks and changes go on, and decisions never noticed."""
+    with deciding(tmp_path) as service:
+        shop = service.tenant()
+        before = workers(service.process.pid)
+        parent_of = parents()
+        (forks,) = {parent_of[each] for each in before}
+        os.kill(forks, signal.SIGKILL)
+        assert shop.decide()["action"]["type"] == "allow"
+        until(lambda: not before & set(parents()))
+        assert check(shop).json()["ok"]
+        changed = {"name": "New", "expression": "request.path == '/new'"}
+        assert shop.by("Owner").post(f"{shop.path}/actions", changed).status_code == 201
+
+
 def test_no_worker_outlives_the_service(tmp_path: Path) -> None:
     """No worker outlives the service, however it ends."""
     with deciding(tmp_path):

@@ -30,13 +30,14 @@ from tidegate.server.directory.partitions import claim_partition, need_partition
 from tidegate.server.logging import log
 from tidegate.server.partitions.parent import Parent
 from tidegate.server.partitions.seat import Seat, make_inboxes
-from tidegate.server.process import load_program, reserve, run
+from tidegate.server.process import load_program, loaded_program, reserve, run
 from tidegate.stores import Store, StoreUnavailableError, databases, open_store
 from tidegate.stores.directory.lock import Lock
 from tidegate.stores.index.catalog import Bounds
 from tidegate.stores.objects import tenants
 
 if TYPE_CHECKING:
+    from tidegate.server.workers.fork_server import ForkServer
     from tidegate.stores.directory.claims import Claim
     from tidegate.stores.directory.lock import Holder
 
@@ -76,7 +77,8 @@ def serve(settings: Settings, demo: bool, as_json: bool) -> None:
 def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
     need_usable(settings)
     if settings.node.name:
-        _serve_node(settings, as_json)
+        with loaded_program() as fork_server:
+            _serve_node(settings, fork_server, as_json)
         return
     waits = _say_waiting if settings.store.wait_for_lock else None
     # Before anything of the directory is read, and before the port is opened.
@@ -89,7 +91,8 @@ def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
         count = 1 if url else need_partitions(settings.directory, settings.server.workers)
         serving = _Serving(settings, keys, lock, is_demo=is_demo, as_json=as_json)
         if count == 1:
-            _serve_all(serving)
+            with loaded_program() as fork_server:
+                _serve_all(serving, fork_server)
         else:
             _serve_partitions(serving, count)
     finally:
@@ -149,7 +152,7 @@ class _Serving:
         return started
 
 
-def _serve_all(serving: _Serving) -> None:
+def _serve_all(serving: _Serving, fork_server: ForkServer) -> None:
     """Serve in this process."""
     ended: list[StoreUnavailableError] = []
 
@@ -160,12 +163,12 @@ def _serve_all(serving: _Serving) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     store = serving.store(serving.lock, ended=end)
-    _run(serving, store, serving.greeting(store))
+    _run(serving, store, fork_server, serving.greeting(store))
     if ended:
         raise ended[0]
 
 
-def _serve_node(settings: Settings, as_json: bool) -> None:
+def _serve_node(settings: Settings, fork_server: ForkServer, as_json: bool) -> None:
     """Serve as one of several nodes, which own the database alternately."""
     keys = open_directory(settings.directory, None, settings.store.url)
     # The libraries of nodes are those of PostgreSQL.
@@ -175,7 +178,7 @@ def _serve_node(settings: Settings, as_json: bool) -> None:
         _say({"base_url": address}, f"serving on {address}", as_json)
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run_node(settings, keys, started))
+        runner.run(run_node(settings, keys, fork_server, started))
 
 
 def _serve_partitions(serving: _Serving, count: int) -> None:
@@ -195,12 +198,12 @@ def _serve_partitions(serving: _Serving, count: int) -> None:
     port = 0 if is_shared else reserved.getsockname()[1]
     load_program()
 
-    def work(number: int, said: Callable[[str], None]) -> None:
+    def work(number: int, fork_server: ForkServer, said: Callable[[str], None]) -> None:
         shared = reserved if is_shared else None
         seat = Seat(number, paths, inboxes[number], shared, port)
         try:
             owned = claim_partition(directory, number, lambda _: None)
-            _run(serving, serving.store(owned, partition=number), said, seat)
+            _run(serving, serving.store(owned, partition=number), fork_server, said, seat)
         except TidegateError as error:
             report_failure(error)
             sys.exit(1)
@@ -214,10 +217,14 @@ def _serve_partitions(serving: _Serving, count: int) -> None:
 
 
 def _run(
-    serving: _Serving, store: Store, started: Callable[[str], None], seat: Seat | None = None
+    serving: _Serving,
+    store: Store,
+    fork_server: ForkServer,
+    started: Callable[[str], None],
+    seat: Seat | None = None,
 ) -> None:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run(serving.settings, store, serving.keys, started, seat))
+        runner.run(run(serving.settings, store, serving.keys, fork_server, started, seat))
 
 
 def _has_no_tenant(store: Store) -> bool:

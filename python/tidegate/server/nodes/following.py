@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
     from tidegate.server.hot.hot_path import HotPath
     from tidegate.server.partitions.others import Others
-    from tidegate.server.workers.crew import Crew, Shared
+    from tidegate.server.workers.crew import Shared
     from tidegate.stores.directory.claims import Claim
     from tidegate.stores.postgresql import PostgresqlStore
 
@@ -74,7 +74,7 @@ class Following:
         settings: Settings,
         keys: Keys,
         base_url: str,
-        crew: Crew | Shared,
+        crew: Shared,
         partition: int,
         others: Others | None,
         level: Callable[[], None] = lambda: None,
@@ -188,7 +188,7 @@ class Following:
             partition=self.partition,
         )
         self._service = service = Service(
-            settings, store, self._keys, self._base_url, self._others, self._crew
+            settings, store, self._keys, self._base_url, self._crew, self._others
         )
         await asyncio.to_thread(service.prepare)
         self._control_plane = await asyncio.to_thread(behind, settings, service)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tidegate.server.hot.hot_path import HotPath
     from tidegate.server.nodes.desk import Desk
     from tidegate.server.nodes.forwarding import Forwarding
-    from tidegate.server.workers.crew import Shared
+    from tidegate.server.workers.fork_server import ForkServer
 
 _POLL_SECONDS = 0.005
 _LOCAL_SECONDS = 2.0
@@ -75,12 +75,15 @@ class _NodeServer(Server):
             asyncio.get_running_loop().call_soon_threadsafe(self._stop)
 
 
-async def run_node(settings: Settings, keys: Keys, started: Callable[[str], None]) -> None:
+async def run_node(
+    settings: Settings, keys: Keys, fork_server: ForkServer, started: Callable[[str], None]
+) -> None:
     """Serve as a node of a cluster until the process gets a signal to stop.
 
     Args:
         settings: of the process; they name the node and a database of PostgreSQL.
         keys: the key material that all nodes share.
+        fork_server: of the worker processes.
         started: called with the address once connections are accepted.
 
     Raises:
@@ -88,13 +91,14 @@ async def run_node(settings: Settings, keys: Keys, started: Callable[[str], None
         ListenError: an address cannot be listened on.
         ReplacedError: another process has taken the name.
     """
-    await _Node(settings, keys).run(started)
+    await _Node(settings, keys, fork_server).run(started)
 
 
 class _Node:
-    def __init__(self, settings: Settings, keys: Keys) -> None:
+    def __init__(self, settings: Settings, keys: Keys, fork_server: ForkServer) -> None:
         self._settings = settings
         self._keys = keys
+        self._fork_server = fork_server
         self._name = settings.node.name
         self._crew: Crew
         self._listening, self._calling = contexts(keys.pepper)
@@ -113,7 +117,7 @@ class _Node:
         listening = listen(settings.server)
         base_url = address_of(settings.server, listening)
         # What an owner needs and takes long is ready before it is this node's turn.
-        self._crew = Crew(settings, self._keys, base_url)
+        self._crew = Crew(settings, self._keys, base_url, self._fork_server)
         await self._crew.start()
         count = await asyncio.to_thread(
             need_partitions, settings.store.url, settings.store.partitions
@@ -165,7 +169,7 @@ class _Node:
             base_url=base_url,
             calling=self._calling,
             membership=self._membership,
-            crew=self._crew_of,
+            crew=lambda partition: self._crew.of(partition),
             others=self._others,
             changed=self._answer_hot_calls,
             finish_local=self._finish_local,
@@ -213,9 +217,6 @@ class _Node:
             if number not in self._partitions:
                 made = self._partitions[number] = NodePartition(number, self._parts)
                 self._forwardings[number] = made.forwarding
-
-    def _crew_of(self, partition: int) -> Crew | Shared:
-        return self._crew.of(partition) if len(self._partitions) > 1 else self._crew
 
     def _others(self, partition: int) -> Fellows | None:
         if len(self._partitions) == 1:

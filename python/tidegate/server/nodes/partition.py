@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tidegate.server.nodes.following import Opened
     from tidegate.server.nodes.membership import Membership
     from tidegate.server.partitions.others import Others
-    from tidegate.server.workers.crew import Crew, Shared
+    from tidegate.server.workers.crew import Shared
 
 _RETRY_SECONDS = 0.5
 _SMOOTHING = 0.2
@@ -59,7 +59,7 @@ class Parts:
     base_url: str
     calling: ssl.SSLContext
     membership: Membership
-    crew: Callable[[int], Crew | Shared]
+    crew: Callable[[int], Shared]
     others: Callable[[int], Others | None]
     changed: Callable[[], None]
     finish_local: Callable[[HotPath], Awaitable[None]]

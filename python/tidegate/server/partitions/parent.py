@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate.server.logging import log
+from tidegate.server.workers.fork_server import ForkServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Work = Callable[[int, Callable[[str], None]], None]
+Work = Callable[[int, ForkServer, Callable[[str], None]], None]
 """Serves a partition until a signal to stop; says its address once it accepts connections."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0
@@ -138,8 +139,9 @@ class Parent:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
         alive, kept = self._alive
         os.close(kept)
-        threading.Thread(target=_stop_without, args=(alive,), daemon=True).start()
-        self._work(number, writer.send)
+        with closing(ForkServer()) as fork_server:  # forked while there is one thread
+            threading.Thread(target=_stop_without, args=(alive,), daemon=True).start()
+            self._work(number, fork_server, writer.send)
 
     def _look(self, worker: _Worker) -> int:
         """Take what a worker said, or its end.

@@ -6,8 +6,8 @@ only the service can do, writes and the engines, it asks over the pipe.
 
 from __future__ import annotations
 
+import os
 import pickle
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -72,21 +72,31 @@ class OfPartition:
         return self.job(application)
 
 
-def main(pipe: Pipe, setup: Setup) -> None:
-    """Work until the pipe is closed."""
-    # A stop of the whole group is for the service, which lets running work finish.
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
+def main(pipe: Pipe, alive: int) -> None:
+    """Work until the pipe is closed.
+
+    Args:
+        pipe: to the service, which sends a :class:`Setup` before any work.
+        alive: a descriptor that comes to its end when the fork server does.
+    """
+    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     be_nice(NICENESS)
-    logging.configure(setup.log)
-    applications = _Applications(setup, _Asking(pipe))
-    tidying = Tidying()
     with suppress(EOFError, OSError):
+        setup = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the service's
+        logging.configure(setup.log)
+        applications = _Applications(setup, _Asking(pipe))
+        tidying = Tidying()
         while True:
             started = time.process_time()
             _work(pipe, applications, pickle.loads(pipe.recv_bytes()))  # noqa: S301 - the service's
             if time.process_time() - started > LONG_SECONDS:
                 tidying.tidy()
+
+
+def _end_with(alive: int) -> None:
+    """End this process, in the middle of its work, when nobody is there any more to end it."""
+    os.read(alive, 1)
+    os._exit(1)
 
 
 def _work(pipe: Pipe, applications: _Applications, job: Job[Any]) -> None:

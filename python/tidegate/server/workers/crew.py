@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
     from tidegate.server.offload.desk import Desk
     from tidegate.server.offload.jobs import Job
+    from tidegate.server.workers.fork_server import ForkServer
 
 T = TypeVar("T")
 
@@ -35,10 +36,18 @@ class Crew:
         settings: of the process.
         keys: the key material of the data directory.
         base_url: the address that callers reach the service by.
+        fork_server: starts the processes.
         partition: whose log the processes read.
     """
 
-    def __init__(self, settings: Settings, keys: Keys, base_url: str, partition: int = 0) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        keys: Keys,
+        base_url: str,
+        fork_server: ForkServer,
+        partition: int = 0,
+    ) -> None:
         setup = Setup(
             database_url=settings.database_url,
             partition=partition,
@@ -48,17 +57,19 @@ class Crew:
             base_url=base_url,
         )
         self._setup = setup
+        self._fork_server = fork_server
         self._memory = memory = settings.workers.memory_mib * MEBIBYTE
-        self.pool = Pool("work", setup, settings.workers.processes, memory)
-        self.passwords = Pool("passwords", setup, 1, memory)
-        self.replay = Replayer(setup, memory)
+        self.pool = Pool("work", fork_server, setup, settings.workers.processes, memory)
+        self.passwords = Pool("passwords", fork_server, setup, 1, memory)
+        self.replay = Replayer(fork_server, setup, memory)
 
     def of(self, partition: int) -> Shared:
         """The same processes for the service of another partition."""
+        setup = attrs.evolve(self._setup, partition=partition)
         return Shared(
             SharedPool(self.pool, partition),
             SharedPool(self.passwords, partition),
-            Replayer(attrs.evolve(self._setup, partition=partition), self._memory),
+            Replayer(self._fork_server, setup, self._memory),
         )
 
     async def start(self) -> None:
@@ -80,6 +91,12 @@ class Shared:
     pool: SharedPool
     passwords: SharedPool
     replay: Replayer
+
+    async def start(self) -> None:
+        """Nothing: the processes are there."""
+
+    async def stop(self) -> None:
+        """Nothing: the processes go on for the services of other partitions."""
 
 
 @attrs.frozen
@@ -111,11 +128,13 @@ class Replayer:
     """The process of replay jobs: there while one runs.
 
     Args:
+        fork_server: starts it.
         setup: what it stands on.
         memory_bytes: what it may hold.
     """
 
-    def __init__(self, setup: Setup, memory_bytes: int) -> None:
+    def __init__(self, fork_server: ForkServer, setup: Setup, memory_bytes: int) -> None:
+        self._fork_server = fork_server
         self._setup = setup
         self._memory_bytes = memory_bytes
         self._worker: Worker | None = None
@@ -127,7 +146,7 @@ class Replayer:
             WorkerError: the process ended, or was ended.
             Exception: what the job raised.
         """
-        worker = self._worker = Worker(self._setup, "tidegate-replay", self._memory_bytes)
+        worker = self._worker = Worker(self._fork_server, self._setup, self._memory_bytes)
         try:
             return worker.run(job, desk, LONGEST_REPLAY_SECONDS)
         finally:

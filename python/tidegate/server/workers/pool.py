@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tidegate.server.offload.desk import Desk
     from tidegate.server.offload.jobs import Job
     from tidegate.server.workers.child import Setup
+    from tidegate.server.workers.fork_server import ForkServer
 
 T = TypeVar("T")
 
@@ -49,7 +50,8 @@ class Pool:
     """Worker processes that are replaced when they end.
 
     Args:
-        name: of the processes.
+        name: of the pool.
+        fork_server: starts the processes.
         setup: what they stand on.
         size: how many.
         memory_bytes: what each may hold.
@@ -59,12 +61,14 @@ class Pool:
     def __init__(
         self,
         name: str,
+        fork_server: ForkServer,
         setup: Setup,
         size: int,
         memory_bytes: int,
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self._name = name
+        self._fork_server = fork_server
         self._setup = setup
         self._memory_bytes = memory_bytes
         self._idle_seconds = idle_seconds
@@ -206,4 +210,4 @@ class Pool:
         return made
 
     def _make(self) -> Worker:
-        return Worker(self._setup, f"tidegate-{self._name}", self._memory_bytes)
+        return Worker(self._fork_server, self._setup, self._memory_bytes)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tidegate.errors import WorkerError
-from tidegate.server.workers import child
 from tidegate.server.workers.messages import Kind, encode, receive, send, send_error
 from tidegate.server.workers.tidying import resident_bytes
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from tidegate.server.offload.desk import Desk
     from tidegate.server.offload.jobs import Job
     from tidegate.server.workers.child import Setup
+    from tidegate.server.workers.fork_server import ForkServer
 
 LOOK_SECONDS = 0.25
 """Between two looks at the memory of a worker that is busy."""
@@ -23,43 +23,32 @@ MAX_JOBS = 2_000
 IDLE_BYTES = 128 * 2**20
 """The memory that an idle worker may hold; a new one has some 80 MiB."""
 
-# Forked from a process that has the program and nothing of the service: neither its threads nor
-# its locks and open files.
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload([child.__name__])
-
 
 class Worker:
     """A process that does one piece of work after the other.
 
     Args:
+        fork_server: starts and ends it.
         setup: what it stands on.
-        name: of the process.
         memory_bytes: what it may hold; what holds half of it afterwards is replaced.
     """
 
-    def __init__(self, setup: Setup, name: str, memory_bytes: int) -> None:
-        self._pipe, theirs = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(
-            target=child.main, args=(theirs, setup), name=name, daemon=True
-        )
-        self._process.start()
-        theirs.close()
+    def __init__(self, fork_server: ForkServer, setup: Setup, memory_bytes: int) -> None:
+        self._fork_server = fork_server
+        self.pid, self._pipe = fork_server.start_worker()
+        """The process id."""
         self._memory_bytes = memory_bytes
         self._jobs = 0
         self._has_ended = False
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid or 0
+        with suppress(ConnectionError):  # who sends it work finds that it has ended
+            self._pipe.send_bytes(encode(setup))
 
     @property
     def is_spent(self) -> bool:
         """Whether another should replace it: it ended, or has grown."""
         return (
             self._has_ended
-            or not self._process.is_alive()
+            or self._pipe.poll()  # the end of a worker that has no work
             or self._jobs >= MAX_JOBS
             or resident_bytes(self.pid) > self._memory_bytes // 2
         )
@@ -95,8 +84,7 @@ class Worker:
     def kill(self) -> None:
         """End the process now."""
         self._has_ended = True
-        self._process.kill()
-        self._process.join()
+        self._fork_server.end_worker(self.pid)
 
     def _answer(self, desk: Desk, name: str, arguments: tuple[Any, ...]) -> None:
         try:

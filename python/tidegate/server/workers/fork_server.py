@@ -1,0 +1,174 @@
+"""The fork server: the process from which workers are forked.
+
+It is itself forked from the service before the service has a thread, an event loop or an open file.
+So the program is loaded once, and a worker inherits no lock that a thread holds and no socket that
+would outlive the service.  The one of :mod:`multiprocessing` is started as a new program, which
+loads it again: that takes a second of processor time.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+import traceback
+from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
+
+from tidegate.server.logging import log
+from tidegate.server.workers import child
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+START = 0
+"""Asks for a new worker, on the descriptor that is sent along; a process id asks for its end."""
+_NUMBER = struct.Struct("!i")
+_LINE = 3
+"""The descriptor of the line to the service, after those of the standard streams."""
+_PROGRAM = f"import sys; sys.path[:] = {{}}; from {__name__} import serve; serve({_LINE})"
+
+
+class ForkServer:
+    """The fork server of a service.
+
+    It ends when the service does, and all its workers end with it.  One that ended is replaced by a
+    new program when the next worker is started.
+
+    Args:
+        start: how it is made.  A fork needs a process of one thread.
+    """
+
+    def __init__(self, start: Callable[[socket.socket], int] | None = None) -> None:
+        self._turn = threading.Lock()
+        self._begin(start or forked)
+
+    def start_worker(self) -> tuple[int, Connection]:
+        """Start a worker.
+
+        Returns:
+            Its process id, and the pipe on which it waits for its setup.
+
+        Raises:
+            OSError: there is no room for another process.
+        """
+        pipe, theirs = Pipe()
+        with theirs, self._turn:
+            try:
+                pid = self._ask(START, [theirs.fileno()])
+            except ConnectionError:
+                log.error("the fork server ended, and is replaced")
+                self.close()
+                self._begin(spawned)
+                pid = self._ask(START, [theirs.fileno()])
+        if pid < 0:
+            pipe.close()
+            raise OSError(-pid, os.strerror(-pid))
+        return pid, pipe
+
+    def end_worker(self, pid: int) -> None:
+        """End a worker, unless it has ended, and give its process id back."""
+        with self._turn, suppress(ConnectionError):
+            self._ask(pid)
+
+    def close(self) -> None:
+        """End the fork server and all workers."""
+        self._line.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+    def _begin(self, start: Callable[[socket.socket], int]) -> None:
+        self._line, theirs = socket.socketpair()
+        with theirs:
+            self.pid = start(theirs)
+            """The process id."""
+
+    def _ask(self, number: int, descriptors: Sequence[int] = ()) -> int:
+        socket.send_fds(self._line, [_NUMBER.pack(number)], descriptors)
+        answer = self._line.recv(_NUMBER.size)
+        if not answer:
+            raise ConnectionResetError
+        return int(_NUMBER.unpack(answer)[0])
+
+
+def forked(line: socket.socket) -> int:
+    """Fork a fork server from this process; its process id."""
+    pid = os.fork()
+    if pid == 0:
+        _run(lambda: _serve_alone(line.fileno()))
+    return pid
+
+
+def spawned(line: socket.socket) -> int:
+    """Start a fork server as a new program; its process id."""
+    program = _PROGRAM.format(repr(sys.path))
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-I", "-c", program],
+        os.environ,
+        file_actions=[(os.POSIX_SPAWN_DUP2, line.fileno(), _LINE)],
+    )
+
+
+def serve(descriptor: int) -> None:
+    """Start and end workers until the service is gone.
+
+    Args:
+        descriptor: of the line to the service.
+    """
+    for each in (signal.SIGINT, signal.SIGTERM):  # the service says when its workers end
+        signal.signal(each, signal.SIG_IGN)
+    line = socket.socket(fileno=descriptor)
+    alive, held = os.pipe()
+    workers: set[int] = set()
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(line, _NUMBER.size, 1)
+        if not message:
+            return
+        (number,) = _NUMBER.unpack(message)
+        if number == START:
+            number = _fork(descriptors[0], alive, inherited=(descriptor, held))
+            if number > 0:
+                workers.add(number)
+        elif number in workers:
+            workers.remove(number)
+            os.kill(number, signal.SIGKILL)
+            os.waitpid(number, 0)
+        line.sendall(_NUMBER.pack(number))
+
+
+def _serve_alone(line: int) -> None:
+    """Serve with nothing of the service open."""
+    os.dup2(line, _LINE)
+    os.closerange(_LINE + 1, os.sysconf("SC_OPEN_MAX"))
+    serve(_LINE)
+
+
+def _fork(pipe: int, alive: int, inherited: Sequence[int]) -> int:
+    """Fork a worker; its process id, or the number of an error below 0."""
+    try:
+        pid = os.fork()
+    except OSError as error:
+        pid = -(error.errno or errno.EAGAIN)
+    if pid == 0:
+        for each in inherited:
+            os.close(each)
+        _run(lambda: child.main(Connection(pipe), alive))
+    os.close(pipe)
+    return pid
+
+
+def _run(work: Callable[[], None]) -> None:
+    """Do the work of a forked process, and end it: the stack below is its parent's."""
+    try:
+        work()
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
