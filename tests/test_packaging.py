@@ -34,6 +34,10 @@ def test_what_is_imported_is_declared() -> None:
     assert done.returncode == 0, done.stderr
 
 
+DOCUMENTED = {"os._exit"}
+"""Names with an underscore that the library reference of Python promises."""
+
+
 def private_names(tree: ast.Module) -> list[str]:
     """Names with an underscore that a module takes of other packages: imports, members."""
     taken: list[list[str]] = []
@@ -73,6 +77,7 @@ def test_nothing_private_of_another_package_is_imported() -> None:
         f"{path.name}: {name}"
         for path in (ROOT / "python").rglob("*.py")
         for name in private_names(ast.parse(path.read_text()))
+        if name not in DOCUMENTED
     }
     assert not found
 
