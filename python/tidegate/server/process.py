@@ -139,9 +139,9 @@ async def run(
 
 @contextmanager
 def loaded_program() -> Iterator[ForkServer]:
-    """The program, loaded, and the fork server of its workers, while it is needed.
+    """Load the program and fork the fork server of its workers, which ends with the context.
 
-    To be called before the process has a thread.
+    It has to be called before the process has a thread.
     """
     from tidegate.server.workers.fork_server import ForkServer
 

@@ -94,7 +94,7 @@ def main(pipe: Pipe, alive: int) -> None:
 
 
 def _end_with(alive: int) -> None:
-    """End this process, in the middle of its work, when nobody is there any more to end it."""
+    """End this process when the fork server has ended, also in the middle of its work."""
     os.read(alive, 1)
     os._exit(1)
 

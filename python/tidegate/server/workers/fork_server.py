@@ -1,9 +1,10 @@
 """The fork server: the process from which workers are forked.
 
-It is itself forked from the service before the service has a thread, an event loop or an open file.
-So the program is loaded once, and a worker inherits no lock that a thread holds and no socket that
-would outlive the service.  The one of :mod:`multiprocessing` is started as a new program, which
-loads it again: that takes a second of processor time.
+It is itself forked from the service before the service has a thread, an event loop or an open
+store, and closes what files there are.  So the program is loaded once, and a worker inherits no
+lock that a thread holds and no socket that would outlive the service.  The fork server of
+:mod:`multiprocessing` is started as a new program and loads everything again, which takes a second
+of processor time.
 """
 
 from __future__ import annotations
