@@ -18,8 +18,8 @@ def test_a_blocked_request_is_found_and_explained(owner: Watched) -> None:
     page.get_by_label("Action").select_option("block")
     rows = page.get_by_role("row")
     expect(rows.nth(1)).to_contain_text("block")
-    assert "#" in page.url
-    assert page.locator("tbody .badge.allow").count() == 0
+    expect(page).to_have_url(re.compile("#"))
+    expect(page.locator("tbody .badge.allow")).to_have_count(0)
     rows.nth(1).get_by_role("link").click()
     page.wait_for_url(re.compile(r"/decisions/[0-9a-f-]{36}$"))
     expect(page.get_by_text("Recorded and reproduced: equal")).to_be_visible()
