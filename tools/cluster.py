@@ -211,7 +211,7 @@ def cluster(
         databases_at: the databases, which the nodes can reach.
     """
     with databases_at or pair() as databases:
-        url = databases.url(databases.emptied())
+        url = databases.url(databases.new_database())
         first = directory / names[0]
         keys = open_directory(first, url=url)
         store = open_store(url)

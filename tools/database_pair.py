@@ -199,21 +199,17 @@ class Pair:
     primary: Server
     standby: Server
 
-    def emptied(self, database: str = "tidegate") -> str:
-        """The name of a database that is empty: it is made once, which takes long."""
+    def new_database(self, name: str = "tidegate", template: str = "template0") -> str:
+        """Make a database, in place of one of that name; its name.
+
+        Args:
+            name: of the database.
+            template: the database that it is a copy of; nobody may be connected to that one.
+        """
         with psycopg.connect(self.primary.url(), autocommit=True) as connection:
-            found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [database])
-            if found.fetchone() is None:
-                connection.execute(f"CREATE DATABASE {database} TEMPLATE template0")
-                return database
-            # Who was connected holds locks until its process is gone.
-            connection.execute(
-                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s",
-                [database],
-            )
-        self.primary.execute(_DROP_SCHEMAS, database)
-        self.primary.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public", database)
-        return database
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+        return name
 
     def url(self, database: str) -> str:
         """The address of a database, wherever the primary is."""
@@ -239,18 +235,6 @@ class Pair:
         self.standby.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
         self.standby.execute("SELECT pg_reload_conf()")
         self.standby.execute("SELECT pg_promote()")
-
-
-_DROP_SCHEMAS = r"""
-DO $$
-DECLARE each text;
-BEGIN
-    FOR each IN SELECT nspname FROM pg_namespace
-        WHERE nspname ~ '^(derived|(derived|partition)_\d+)$' LOOP
-        EXECUTE format('DROP SCHEMA %I CASCADE', each);
-    END LOOP;
-END $$
-"""
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def main(seconds: float, rounds: int, rules: int, as_json: bool) -> None:
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         databases = stack.enter_context(pair(is_in_memory=False))
-        urls = {"sqlite": "", "postgresql": databases.url(databases.emptied())}
+        urls = {"sqlite": "", "postgresql": databases.url(databases.new_database())}
         servers = {
             name: stack.enter_context(serving(place / name, url, document))
             for name, url in urls.items()

@@ -36,7 +36,7 @@ EVENT = {"request": {"path": "/login", "raw_query": os.urandom(600).hex()}}
 def main(seconds: float, rounds: int, old: int) -> None:
     """Measure appends beside deletions."""
     with pair(is_in_memory=False) as databases:
-        url = databases.url(databases.emptied())
+        url = databases.url(databases.new_database())
         migrate(url)
         store = open_store(url)
         try:

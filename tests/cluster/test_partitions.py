@@ -279,7 +279,7 @@ def test_the_logs_of_all_partitions_are_verified(world: World) -> None:
 def test_one_process_alone_is_refused(world: World, tmp_path: Path) -> None:
     """A service without a name would leave all but the first partition to nobody."""
     databases = world.made.databases
-    arguments = ["--store-url", databases.url(databases.emptied("alone"))]
+    arguments = ["--store-url", databases.url(databases.new_database("alone"))]
     arguments += ["--store-directory", str(tmp_path), "--store-partitions", "2"]
     made = CliRunner().invoke(tidegate, ["migrate", *arguments])
     assert made.exit_code == 0, made.output

@@ -170,7 +170,7 @@ def test_a_migration_lets_others_pass_while_it_waits_for_a_long_read(
     """An append behind it is done before the read ends; then the migration is done once, though two
     run at the same time, in the log of every partition."""
     databases = made.databases
-    url = databases.url(databases.emptied("waits"))
+    url = databases.url(databases.new_database("waits"))
     migrate(url)
     need_partitions(url, 2)
     arguments = ["--store-url", url, "--store-directory", str(tmp_path / "data")]

@@ -176,7 +176,7 @@ def go_back(made: Pair, root: Path, count: int, seed: int) -> Iterator[tuple[Mom
         seed: of events and moments.
     """
     directory = root / "data"
-    url = made.primary.url(made.emptied(DATABASE))
+    url = made.primary.url(made.new_database(DATABASE))
     migrate(url)
     keys = open_directory(directory, url=url)
     store = PostgresqlStore(url)

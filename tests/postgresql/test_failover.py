@@ -39,7 +39,7 @@ def append_until_it_fails(store: PostgresqlStore, made: Pair, acknowledged: list
 def test_nothing_acknowledged_is_lost_when_the_standby_is_promoted() -> None:
     """The owner stops with the primary; the next one has all that was acknowledged, and goes on."""
     with pair() as made:
-        url = made.url(made.emptied())
+        url = made.url(made.new_database())
         migrate(url)
         store = PostgresqlStore(url)
         acknowledged: list[int] = []

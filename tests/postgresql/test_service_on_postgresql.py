@@ -123,7 +123,7 @@ def place(postgresql: Pair, tmp_path_factory: pytest.TempPathFactory) -> Place:
         answers = gets(said["base_url"], demo.tenant_id, token)
     finally:
         stop(process)
-    url = postgresql.url(postgresql.emptied())
+    url = postgresql.url(postgresql.new_database())
     source = f"sqlite:///{directory / 'tidegate.db'}"
     carried = CliRunner().invoke(tidegate, ["migrate", "--from", source, "--to", url])
     assert carried.exit_code == 0, carried.output + str(carried.exception)

@@ -54,9 +54,9 @@ class TestPostgresqlStore(StoreContract):
     """PostgreSQL with a synchronous standby keeps the contract of a store."""
 
     @pytest.fixture
-    def url(self, postgresql: Pair) -> str:
+    def url(self, postgresql: Pair, migrated: str) -> str:
         """A database of its own."""
-        return postgresql.url(postgresql.emptied())
+        return postgresql.url(postgresql.new_database(template=migrated))
 
     @pytest.fixture
     def open_store(self) -> OpenStore:
@@ -68,9 +68,9 @@ class TestPostgresqlLog(PartitionLogContract):
     """The log on PostgreSQL with a synchronous standby keeps the contract of a partition's log."""
 
     @pytest.fixture
-    def url(self, postgresql: Pair) -> str:
+    def url(self, postgresql: Pair, migrated: str) -> str:
         """A database of its own."""
-        return postgresql.url(postgresql.emptied())
+        return postgresql.url(postgresql.new_database(template=migrated))
 
     @pytest.fixture
     def connect(self) -> Connect:
@@ -87,9 +87,9 @@ class TestPartitionOfPostgresql(StoreContract):
     """A further partition keeps the contract, with its log in a schema of its own."""
 
     @pytest.fixture
-    def url(self, postgresql: Pair) -> str:
+    def url(self, postgresql: Pair, migrated: str) -> str:
         """A database of its own."""
-        return postgresql.url(postgresql.emptied())
+        return postgresql.url(postgresql.new_database(template=migrated))
 
     @pytest.fixture
     def open_store(self) -> OpenStore:
@@ -101,9 +101,9 @@ class TestLogOfPartition(PartitionLogContract):
     """The log of a further partition keeps the contract of a partition's log."""
 
     @pytest.fixture
-    def url(self, postgresql: Pair) -> str:
+    def url(self, postgresql: Pair, migrated: str) -> str:
         """A database of its own."""
-        return postgresql.url(postgresql.emptied())
+        return postgresql.url(postgresql.new_database(template=migrated))
 
     @pytest.fixture
     def connect(self) -> Connect:
@@ -122,11 +122,9 @@ class TestLogOfPartition(PartitionLogContract):
 
 
 @pytest.fixture
-def url(postgresql: Pair) -> str:
+def url(postgresql: Pair, migrated: str) -> str:
     """An empty database with the tables."""
-    made = postgresql.url(postgresql.emptied())
-    migrate(made)
-    return made
+    return postgresql.url(postgresql.new_database(template=migrated))
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def test_partitions_are_made_once_and_kept(postgresql: Pair) -> None:
     """Processes that want them at once make each of them once; who wants fewer has all."""
-    url = postgresql.url(postgresql.emptied())
+    url = postgresql.url(postgresql.new_database())
     migrate(url)
     assert need_partitions(url, 1) == 1
     with ThreadPoolExecutor(3) as threads:
@@ -38,7 +38,7 @@ def test_partitions_are_made_once_and_kept(postgresql: Pair) -> None:
 
 def test_logs_are_apart_and_everything_else_is_shared(postgresql: Pair) -> None:
     """Each partition numbers its own decisions; the others hear of a change of what all share."""
-    url = postgresql.url(postgresql.emptied())
+    url = postgresql.url(postgresql.new_database())
     migrate(url)
     second, first = open_partition(url), PostgresqlStore(url)
     try:

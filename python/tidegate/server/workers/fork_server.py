@@ -147,7 +147,12 @@ def serve(descriptor: int) -> None:
 def _serve_alone(line: int) -> None:
     """Serve with nothing of the service open."""
     os.dup2(line, _LINE)
-    os.closerange(_LINE + 1, os.sysconf("SC_OPEN_MAX"))
+    # The limit of open files may be a thousand million: where the C library is old, `os.closerange`
+    # up to it takes minutes.
+    for each in map(int, os.listdir("/dev/fd")):
+        if each > _LINE:
+            with suppress(OSError):  # the listing's own is closed by now
+                os.close(each)
     serve(_LINE)
 
 
