@@ -11,7 +11,7 @@ import pytest
 from tests.server.serving import serving
 
 from tidegate.cli.tenants.init import Made, next_steps
-from tidegate.config import ServerSettings, Settings
+from tidegate.settings import ServerSettings, Settings
 
 
 def tidegate(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -40,7 +40,7 @@ from tidegate.server.nodes.messages import (
     decode_answered,
     encode,
 )
-from tidegate.setting_bounds import split_address
+from tidegate.settings.bounds import split_address
 from tidegate.stores.directory.claims import session_name
 from tidegate.stores.directory.cluster_rows import MEMBERS
 

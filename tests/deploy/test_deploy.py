@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tidegate.config import Settings, fields_of, variable_of
+from tidegate.settings import Settings, fields_of, variable_of
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 VARIABLES = {variable_of(name) for name, _ in fields_of(Settings)}

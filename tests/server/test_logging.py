@@ -11,8 +11,8 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from tidegate.config import LogSettings
 from tidegate.server.logging import configure, log
+from tidegate.settings import LogSettings
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import socket
 
 import uvloop
 
-from tidegate.config import ServerSettings
 from tidegate.server.process import ACCEPTED_AT_ONCE, accepting, listen
+from tidegate.settings import ServerSettings
 
 
 def test_a_turn_of_the_loop_accepts_many_connections() -> None:

@@ -13,10 +13,10 @@ import attrs
 import pytest
 from tests.server.workers.forking import crew_of
 
-from tidegate.config import ServerSettings, Settings, StoreSettings, TokenSettings
 from tidegate.operators.keys import load_keys
 from tidegate.server.hot.key_ring import ApiKey, make_key
 from tidegate.server.service import HOUSEKEEPING_SECONDS, Service
+from tidegate.settings import ServerSettings, Settings, StoreSettings, TokenSettings
 from tidegate.stores import SqliteStore, StoreUnavailableError, migrate
 from tidegate.stores.decision_log import snapshots
 from tidegate.stores.index import deriving

@@ -17,7 +17,7 @@ from tidegate.capture.frames import read_frame
 from tidegate.capture.streams import Streams
 
 if TYPE_CHECKING:
-    from tidegate.hybrid_settings import CaptureSettings
+    from tidegate.settings import CaptureSettings
 
 FLUSH_SECONDS = 1.0
 

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.config import ServerSettings
 from tidegate.daemon.application import DaemonApplication
 from tidegate.daemon.service import Daemon
 from tidegate.server.asgi import HotApplication
@@ -24,10 +23,11 @@ from tidegate.server.process import (
     listen,
     settle_interpreter,
 )
+from tidegate.settings import ServerSettings
 
 if TYPE_CHECKING:
-    from tidegate.config import Settings
     from tidegate.daemon.home import Home
+    from tidegate.settings import Settings
 
 LOG = "daemon.log"
 KEPT_LOGS = 5

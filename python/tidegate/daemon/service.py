@@ -43,11 +43,11 @@ from tidegate.server.workers.tidying import give_back_memory
 from tidegate.stores.base import StoreUnavailableError
 
 if TYPE_CHECKING:
-    from tidegate.config import Settings
     from tidegate.daemon.home import Home
     from tidegate.evaluation.native import Block
     from tidegate.server.hot.gap import Gap
     from tidegate.server.http.answer import Header
+    from tidegate.settings import Settings
     from tidegate.stores.decision_log.lines import LogBlock
 
 SAVE_SECONDS = 30.0

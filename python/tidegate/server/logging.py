@@ -12,7 +12,7 @@ import orjson
 import structlog
 
 if TYPE_CHECKING:
-    from tidegate.config import LogSettings
+    from tidegate.settings import LogSettings
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("tidegate")
 

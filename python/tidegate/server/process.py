@@ -21,11 +21,11 @@ from tidegate.server.workers.tidying import give_back_memory
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from tidegate.config import ServerSettings, Settings
     from tidegate.operators.keys import Keys
     from tidegate.server.partitions.seat import Seat
     from tidegate.server.service import Service
     from tidegate.server.workers.fork_server import ForkServer
+    from tidegate.settings import ServerSettings, Settings
     from tidegate.stores.base import Store
 
 BACKLOG = 2_048

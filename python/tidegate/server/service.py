@@ -62,7 +62,6 @@ from tidegate.stores.rows.bulk import STEP_ROWS
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from tidegate.config import Settings
     from tidegate.operators.keys import Keys
     from tidegate.policy.backend import Frozen
     from tidegate.server.engines.compiled import CompiledChange, CompiledSet
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
     from tidegate.server.offload.jobs import Job
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Crew, Shared
+    from tidegate.settings import Settings
     from tidegate.stores.base import Store
     from tidegate.stores.decision_log.lines import LogBlock
 

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tidegate.cli.main import tidegate
-from tidegate.config import load_settings
 from tidegate.errors import SettingsError
+from tidegate.settings import load_settings
 
 
 @pytest.fixture

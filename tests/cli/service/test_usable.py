@@ -6,8 +6,8 @@ import attrs
 import pytest
 
 from tidegate.cli.service.usable import need_cover, need_database
-from tidegate.config import ServerSettings, Settings, StoreSettings
 from tidegate.errors import SettingsError
+from tidegate.settings import ServerSettings, Settings, StoreSettings
 
 OPEN = ServerSettings(host="0.0.0.0")
 

@@ -23,7 +23,6 @@ from tests.server.connection.scene import (
 )
 from uvicorn.server import ServerState
 
-from tidegate.config import ServerSettings
 from tidegate.server.connection.bounds import MAX_HELD_BYTES
 from tidegate.server.connection.protocol import Protocol
 from tidegate.server.connection.reception import Reception
@@ -36,6 +35,7 @@ from tidegate.server.http.answer import Answer
 from tidegate.server.http.limits import SEND_SECONDS
 from tidegate.server.process import configuration
 from tidegate.server.turns.call import HotCall
+from tidegate.settings import ServerSettings
 
 
 def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecided) -> None:

@@ -24,7 +24,6 @@ from tests.server.connection.scene import (
 from tests.server.serving import Served
 from uvicorn.server import ServerState
 
-from tidegate.config import ServerSettings
 from tidegate.server.connection.protocol import Protocol
 from tidegate.server.connection.reception import Reception
 from tidegate.server.hot.hot_path import RUNTIME
@@ -32,6 +31,7 @@ from tidegate.server.http.answer import Answer
 from tidegate.server.http.limits import RECEIVE_SECONDS
 from tidegate.server.http.problems import Problem
 from tidegate.server.process import KEEP_ALIVE_SECONDS, configuration
+from tidegate.settings import ServerSettings
 
 
 @pytest.mark.parametrize("headers", [(), (b"x-request-id: a-1",)])

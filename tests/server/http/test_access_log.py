@@ -15,9 +15,9 @@ import pytest
 import structlog
 from tests.server.serving import Caller, Served
 
-from tidegate.config import LogSettings
 from tidegate.server.http.access_log import MAX_REFUSALS, AccessLog
 from tidegate.server.logging import configure
+from tidegate.settings import LogSettings
 from tidegate.stores.decision_log.lines import LogBlock
 
 

@@ -12,8 +12,8 @@ from typing import Protocol
 import pytest
 from tests.server.turns.whole import LONG, Tenant, World, running, still_waits, until
 
-from tidegate.config import ServerSettings, Settings
 from tidegate.server.turns.account import HELD_NS, LIGHT_WORK
+from tidegate.settings import ServerSettings, Settings
 
 
 class Run(Protocol):

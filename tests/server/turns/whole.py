@@ -15,7 +15,6 @@ import httpx2
 import orjson
 from tests.server.workers.forking import crew_of
 
-from tidegate.config import Settings, StoreSettings, WorkersSettings
 from tidegate.definitions import load_compiled
 from tidegate.engine import Engine
 from tidegate.evaluation.native import Redactor
@@ -30,6 +29,7 @@ from tidegate.server.http.answer import Answer, Outcome
 from tidegate.server.routing.dispatch import control_plane
 from tidegate.server.service import Service
 from tidegate.server.turns.call import CallBack
+from tidegate.settings import Settings, StoreSettings, WorkersSettings
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.decision_log.lines import LogLine
 from tidegate.stores.decision_log.log import scan

@@ -5,10 +5,10 @@ from __future__ import annotations
 import atexit
 from functools import cache
 
-from tidegate.config import Settings
 from tidegate.operators.keys import Keys
 from tidegate.server.workers.crew import Crew
 from tidegate.server.workers.fork_server import ForkServer, spawned
+from tidegate.settings import Settings
 
 
 @cache

@@ -16,7 +16,6 @@ import pytest
 from tests.server.workers import jobs
 from tests.server.workers.forking import fork_server
 
-from tidegate.config import LogSettings
 from tidegate.errors import WorkerError
 from tidegate.operators.keys import KEY_BYTES, Keys
 from tidegate.server.engines.control import NoRuntime
@@ -25,6 +24,7 @@ from tidegate.server.routing.context import Application
 from tidegate.server.workers.child import NICENESS, Setup
 from tidegate.server.workers.pool import Pool
 from tidegate.server.workers.worker import IDLE_BYTES
+from tidegate.settings import LogSettings
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.base import StaleRevisionError
 

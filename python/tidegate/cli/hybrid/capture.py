@@ -23,17 +23,17 @@ from tidegate.cli.inputs.event import UnreadableLineError
 from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.client import Batching, Client
 from tidegate.client.transport import Transport
-from tidegate.config import home, load_settings
 from tidegate.daemon.home import load
 from tidegate.daemon.origin import Origin
 from tidegate.enforcement.enforcing import Enforcing
 from tidegate.enforcement.guard import Guard
 from tidegate.enforcement.nftables import Firewall, FirewallError
 from tidegate.server import logging
+from tidegate.settings import home, load_settings
 
 if TYPE_CHECKING:
-    from tidegate.config import Settings
     from tidegate.daemon.home import Home
+    from tidegate.settings import Settings
 
 CLOSE_SECONDS = 5.0
 FORMS: dict[str, Callable[[str], bytes]] = {

@@ -11,7 +11,7 @@ import click
 
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.tenants.init import init_server, server_options
-from tidegate.config import home
+from tidegate.settings import home
 
 
 @click.command()

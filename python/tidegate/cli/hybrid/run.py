@@ -10,12 +10,12 @@ import uvloop
 
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.service.settings import SettingsCommand, settings_options
-from tidegate.config import Settings, home
 from tidegate.daemon.home import load
 from tidegate.daemon.process import log_to
 from tidegate.daemon.process import run as run_daemon
 from tidegate.errors import SettingsError
 from tidegate.server import logging
+from tidegate.settings import Settings, home
 
 
 @click.command(cls=SettingsCommand)

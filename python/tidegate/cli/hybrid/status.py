@@ -10,9 +10,9 @@ from urllib.request import urlopen
 import click
 
 from tidegate.cli.output import console, json_option, print_json
-from tidegate.config import home, load_settings
 from tidegate.daemon.definitions import Definitions
 from tidegate.daemon.home import load
+from tidegate.settings import home, load_settings
 
 SECONDS = 5
 

@@ -9,11 +9,11 @@ import click
 
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.client.transport import Transport
-from tidegate.config import home, load_settings
 from tidegate.daemon.definitions import KINDS, Definitions, DefinitionSet, Kind
 from tidegate.daemon.home import load
 from tidegate.daemon.origin import Origin
 from tidegate.errors import DefinitionsError
+from tidegate.settings import home, load_settings
 
 if TYPE_CHECKING:
     from tidegate.server.sync.messages import Snapshot

@@ -13,9 +13,9 @@ from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.cli.remote.client import Remote, RemoteError, remote_options
 from tidegate.cli.remote.document import AppliedDocument
 from tidegate.cli.remote.values import Values, shown
-from tidegate.config import RemoteSettings
 from tidegate.policy.definitions.findings import Finding
 from tidegate.policy.document.tree import MAX_BYTES
+from tidegate.settings import RemoteSettings
 
 WOULD_CHANGE = 2
 """The exit code of a dry run that found something to change."""

@@ -14,8 +14,8 @@ from uuid import UUID
 import attrs
 
 from tidegate.cli.service.settings import flags_of
-from tidegate.config import RemoteSettings, remote_loaders
 from tidegate.errors import TidegateError
+from tidegate.settings import RemoteSettings, remote_loaders
 
 F = TypeVar("F", bound=Callable[..., Any])
 TIMEOUT_SECONDS = 60

@@ -10,7 +10,7 @@ import click
 import yaml
 
 from tidegate.cli.remote.client import Remote, remote_options
-from tidegate.config import RemoteSettings
+from tidegate.settings import RemoteSettings
 
 
 class _PlainDumper(yaml.SafeDumper):

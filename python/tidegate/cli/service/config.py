@@ -10,7 +10,7 @@ import click
 
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.service.settings import SettingsCommand, settings_options
-from tidegate.config import Settings, fields_of, variable_of
+from tidegate.settings import Settings, fields_of, variable_of
 
 
 @click.group()

@@ -13,7 +13,7 @@ import click
 
 from tidegate.cli.output import console, errors
 from tidegate.cli.service.settings import SettingsCommand, settings_options
-from tidegate.config import ServerSettings, Settings
+from tidegate.settings import ServerSettings, Settings
 
 
 @click.command(cls=SettingsCommand)

@@ -9,9 +9,9 @@ import click
 from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.cli.service.settings import SettingsCommand, settings_options
 from tidegate.cli.service.usable import need_database, need_directory
-from tidegate.config import Settings
 from tidegate.server.directory.database import database_of
 from tidegate.server.directory.opening import migrate_directory
+from tidegate.settings import Settings
 from tidegate.stores.databases import need_partitions
 from tidegate.stores.directory.lock import claim
 from tidegate.stores.migrations import HEAD, current

@@ -20,7 +20,6 @@ import uvloop
 from tidegate.cli.output import console, errors, json_option, print_json, report_failure
 from tidegate.cli.service.settings import SettingsCommand, settings_options, unusable
 from tidegate.cli.service.usable import need_usable
-from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.operators.keys import Keys
 from tidegate.server import logging
@@ -31,6 +30,7 @@ from tidegate.server.logging import log
 from tidegate.server.partitions.parent import Parent
 from tidegate.server.partitions.seat import Seat, make_inboxes
 from tidegate.server.process import load_program, loaded_program, reserve, run
+from tidegate.settings import Settings
 from tidegate.stores import Store, StoreUnavailableError, databases, open_store
 from tidegate.stores.directory.lock import Lock
 from tidegate.stores.index.catalog import Bounds

@@ -12,8 +12,8 @@ from click.core import ParameterSource
 from typed_settings.cli_click import ClickOptionFactory
 from typed_settings.loaders import Loader
 
-from tidegate.config import RemoteSettings, Settings, check_value, fields_of, loaders, where_read
 from tidegate.errors import SettingsError
+from tidegate.settings import RemoteSettings, Settings, check_value, fields_of, loaders, where_read
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FIELDS = {

@@ -15,7 +15,7 @@ from tidegate.server.publishing.destinations import destination_of
 from tidegate.stores.rows.dialects import is_postgresql
 
 if TYPE_CHECKING:
-    from tidegate.config import PublishSettings, ServerSettings, Settings
+    from tidegate.settings import PublishSettings, ServerSettings, Settings
 
 
 def need_usable(settings: Settings) -> None:

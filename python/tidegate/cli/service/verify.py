@@ -10,8 +10,8 @@ import click
 
 from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.cli.service.settings import SettingsCommand, settings_options
-from tidegate.config import Settings
 from tidegate.server.directory.verification import Verification
+from tidegate.settings import Settings
 
 PROGRESS_SECONDS = 2.0
 

@@ -25,9 +25,9 @@ from tidegate.cli.tenants.operator import (
     password_option,
     read_password,
 )
-from tidegate.config import RemoteSettings, Settings
 from tidegate.errors import TidegateError
 from tidegate.operators.passwords import hash_password
+from tidegate.settings import RemoteSettings, Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 ENTITY = {

@@ -15,12 +15,12 @@ import click
 
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.service.usable import need_directory
-from tidegate.config import Settings, load_settings
 from tidegate.operators.passwords import MIN_CHARACTERS, hash_password
 from tidegate.operators.permissions import Role
 from tidegate.operators.tokens import Tokens
 from tidegate.server.directory.opening import open_directory
 from tidegate.server.http.ids import new_id
+from tidegate.settings import Settings, load_settings
 from tidegate.stores import open_store
 from tidegate.stores.objects import audit, memberships, operators, tenants
 

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tidegate.cluster.messages import Entry, ReadRequest
-    from tidegate.config import Settings
     from tidegate.operators.keys import Keys
     from tidegate.server.hot.hot_path import HotPath
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Shared
+    from tidegate.settings import Settings
     from tidegate.stores.directory.claims import Claim
     from tidegate.stores.postgresql import PostgresqlStore
 

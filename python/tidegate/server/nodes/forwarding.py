@@ -34,7 +34,7 @@ from tidegate.server.nodes.messages import (
 from tidegate.server.nodes.plain import read_answer, written
 from tidegate.server.nodes.refusals import NOT_KNOWN, answered
 from tidegate.server.sync.application import without_waiting
-from tidegate.setting_bounds import split_address
+from tidegate.settings.bounds import split_address
 
 if TYPE_CHECKING:
     import ssl

@@ -31,7 +31,7 @@ from tidegate.server.process import (
     settle_interpreter,
 )
 from tidegate.server.workers.crew import Crew
-from tidegate.setting_bounds import split_address
+from tidegate.settings.bounds import split_address
 from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.databases import need_partitions
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from types import FrameType
     from uuid import UUID
 
-    from tidegate.config import Settings
     from tidegate.operators.keys import Keys
     from tidegate.server.hot.hot_path import HotPath
     from tidegate.server.nodes.desk import Desk
     from tidegate.server.nodes.forwarding import Forwarding
     from tidegate.server.workers.fork_server import ForkServer
+    from tidegate.settings import Settings
 
 _POLL_SECONDS = 0.005
 _LOCAL_SECONDS = 2.0

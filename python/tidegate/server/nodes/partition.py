@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from tidegate.cluster.directory import Duties
     from tidegate.cluster.rows import Placement, Rows
-    from tidegate.config import Settings
     from tidegate.operators.keys import Keys
     from tidegate.server.hot.hot_path import HotPath
     from tidegate.server.nodes.following import Opened
     from tidegate.server.nodes.membership import Membership
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Shared
+    from tidegate.settings import Settings
 
 _RETRY_SECONDS = 0.5
 _SMOOTHING = 0.2

@@ -13,8 +13,8 @@ from tidegate.stores.databases import claim_for_node
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tidegate.config import Settings
     from tidegate.server.nodes.following import Following, Opened
+    from tidegate.settings import Settings
     from tidegate.stores.directory.claims import Claim
 
 

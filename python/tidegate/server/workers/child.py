@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.config import LogSettings
     from tidegate.operators.keys import Keys
     from tidegate.policy.definitions.key_forms import KeyForms
     from tidegate.server.engines.replay import Draft
     from tidegate.server.offload.jobs import Job
+    from tidegate.settings import LogSettings
 
 T = TypeVar("T")
 

@@ -17,11 +17,11 @@ from tidegate.server.workers.worker import Worker
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from tidegate.config import Settings
     from tidegate.operators.keys import Keys
     from tidegate.server.offload.desk import Desk
     from tidegate.server.offload.jobs import Job
     from tidegate.server.workers.fork_server import ForkServer
+    from tidegate.settings import Settings
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""The settings of a machine that decides by itself; ``config.py`` puts them beside the others."""
+"""The settings of a machine that decides by itself; ``whole.py`` puts them beside the others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import typed_settings as ts
 
 from tidegate.policy.definitions.model import FailMode
-from tidegate.setting_bounds import Between
+from tidegate.settings.bounds import Between
 
 CaptureSource: TypeAlias = Literal["interface", "pcap", "access-log"]
 

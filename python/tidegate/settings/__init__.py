@@ -1,0 +1,38 @@
+"""Settings, declared once.
+
+Each setting has one name and three spellings: ``store.url`` in the file, ``TIDEGATE_STORE_URL``
+in the environment, ``--store-url`` on the command line.  A flag wins over the environment, the
+environment over the file, the file over the default.
+
+The classes stand in several files: the library that makes flags of them parses the whole file of
+each class, with Python before 3.13, whenever a command begins.
+"""
+
+from tidegate.settings.checking import check_value, fields_of
+from tidegate.settings.data import PublishSettings, StoreSettings
+from tidegate.settings.environment import home, variable_of
+from tidegate.settings.hybrid import CaptureSettings
+from tidegate.settings.people import RemoteSettings, TokenSettings
+from tidegate.settings.service import LogSettings, ServerSettings, WorkersSettings
+from tidegate.settings.sources import load_settings, loaders, remote_loaders, where_read
+from tidegate.settings.whole import Settings
+
+__all__ = [
+    "CaptureSettings",
+    "LogSettings",
+    "PublishSettings",
+    "RemoteSettings",
+    "ServerSettings",
+    "Settings",
+    "StoreSettings",
+    "TokenSettings",
+    "WorkersSettings",
+    "check_value",
+    "fields_of",
+    "home",
+    "load_settings",
+    "loaders",
+    "remote_loaders",
+    "variable_of",
+    "where_read",
+]

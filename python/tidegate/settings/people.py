@@ -1,0 +1,68 @@
+"""The settings of operators, of visitors who are challenged, and of who calls a service."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import typed_settings as ts
+
+from tidegate.settings.bounds import Between, JsonObject
+
+NewOperators: TypeAlias = Literal["invited", "anyone"]
+
+
+@ts.settings
+class TokenSettings:
+    """Operators' tokens."""
+
+    lifetime_seconds: int = ts.option(
+        default=8 * 3600,
+        validator=Between(60, 30 * 24 * 3600),
+        help="How long a token counts.",
+    )
+
+
+@ts.settings
+class LoginSettings:
+    """How operators log in."""
+
+    local: bool = ts.option(default=True, help="Log in with email and password.")
+    providers: str = ts.secret(
+        default="",
+        validator=JsonObject(),
+        help="Identity providers by name, each an object: client_id, client_secret or "
+        "client_secret_file, issuer, display_name, scopes, hosts, email_domains. docs/login.md "
+        "has all members. JSON in the environment; in the settings file a group.",
+    )
+    new_operators: NewOperators = ts.option(
+        default="invited",
+        help="Who becomes an operator by a first login with an identity provider: invited, whose "
+        "address a tenant has given a role; anyone, whom a provider knows.",
+    )
+
+
+@ts.settings
+class ChallengeSettings:
+    """Providers of challenges that need keys of their own."""
+
+    turnstile_site_key: str = ts.option(
+        default="", help="Site key of Turnstile; the provider works with both keys only."
+    )
+    turnstile_secret: str = ts.secret(default="", help="Secret key of Turnstile.")
+    turnstile_verify_url: str = ts.option(
+        default="https://challenges.cloudflare.com/turnstile/v0/siteverify",
+        help="Where solutions of Turnstile are checked.",
+    )
+
+
+@ts.settings
+class RemoteSettings:
+    """The service and the key that commands use."""
+
+    url: str = ts.option(default="http://127.0.0.1:8080", help="Address of the service.")
+    token: str = ts.secret(
+        default="", help="An operator's token; better in the environment than on the command line."
+    )
+    tenant: str = ts.option(
+        default="", help="Slug or id of the tenant; not needed for the only one."
+    )
