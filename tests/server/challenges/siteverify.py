@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from urllib.parse import parse_qs
@@ -89,7 +89,8 @@ def siteverify() -> Iterator[Siteverify]:
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(content)))
             self.end_headers()
-            self.wfile.write(content)
+            with suppress(BrokenPipeError):  # who asked waits no longer
+                self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
             """Nothing is printed."""
