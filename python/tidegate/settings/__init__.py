@@ -9,12 +9,13 @@ each class, with Python before 3.13, whenever a command begins.
 """
 
 from tidegate.settings.checking import check_value, fields_of
-from tidegate.settings.data import PublishSettings, StoreSettings
 from tidegate.settings.environment import home, variable_of
 from tidegate.settings.hybrid import CaptureSettings
-from tidegate.settings.people import RemoteSettings, TokenSettings
+from tidegate.settings.operators import TokenSettings
+from tidegate.settings.outbound import PublishSettings, RemoteSettings
 from tidegate.settings.service import LogSettings, ServerSettings, WorkersSettings
 from tidegate.settings.sources import load_settings, loaders, remote_loaders, where_read
+from tidegate.settings.store import StoreSettings
 from tidegate.settings.whole import Settings
 
 __all__ = [

@@ -6,15 +6,10 @@ from pathlib import Path
 
 import typed_settings as ts
 
-from tidegate.settings.data import NodeSettings, PublishSettings, StoreSettings
 from tidegate.settings.environment import DEFAULT_DIRECTORY, home
 from tidegate.settings.hybrid import CaptureSettings, DaemonSettings
-from tidegate.settings.people import (
-    ChallengeSettings,
-    LoginSettings,
-    RemoteSettings,
-    TokenSettings,
-)
+from tidegate.settings.operators import LoginSettings, TokenSettings
+from tidegate.settings.outbound import ChallengeSettings, PublishSettings, RemoteSettings
 from tidegate.settings.service import (
     CatalogSettings,
     ConsoleSettings,
@@ -23,6 +18,7 @@ from tidegate.settings.service import (
     ServerSettings,
     WorkersSettings,
 )
+from tidegate.settings.store import NodeSettings, StoreSettings
 
 
 @ts.settings

@@ -1,4 +1,4 @@
-"""Where the data is, who decides over it, and where decisions are sent."""
+"""Where the data is, and who decides over it."""
 
 from __future__ import annotations
 
@@ -76,20 +76,4 @@ class NodeSettings:
         validator=HostAndPort(),
         help="Host and port that the other nodes reach this one at, over TLS with a key of their "
         "own; port 0 takes a free one.",
-    )
-
-
-@ts.settings
-class PublishSettings:
-    """The destination of published decisions."""
-
-    url: str = ts.secret(
-        default="",
-        help="Where each decision is sent on to: a file:///PATH of JSON lines, the https:// "
-        "address of a webhook, or the nats:// or tls:// address of a server with JetStream.",
-    )
-    secret: str = ts.secret(default="", help="Signs what a webhook gets.")
-    subject: str = ts.option(
-        default="tidegate.decisions",
-        help="Subject of NATS; the tenant's id is added to it.",
     )

@@ -1,4 +1,4 @@
-"""The settings of operators, of visitors who are challenged, and of who calls a service."""
+"""How operators log in, and for how long."""
 
 from __future__ import annotations
 
@@ -38,31 +38,4 @@ class LoginSettings:
         default="invited",
         help="Who becomes an operator by a first login with an identity provider: invited, whose "
         "address a tenant has given a role; anyone, whom a provider knows.",
-    )
-
-
-@ts.settings
-class ChallengeSettings:
-    """Providers of challenges that need keys of their own."""
-
-    turnstile_site_key: str = ts.option(
-        default="", help="Site key of Turnstile; the provider works with both keys only."
-    )
-    turnstile_secret: str = ts.secret(default="", help="Secret key of Turnstile.")
-    turnstile_verify_url: str = ts.option(
-        default="https://challenges.cloudflare.com/turnstile/v0/siteverify",
-        help="Where solutions of Turnstile are checked.",
-    )
-
-
-@ts.settings
-class RemoteSettings:
-    """The service and the key that commands use."""
-
-    url: str = ts.option(default="http://127.0.0.1:8080", help="Address of the service.")
-    token: str = ts.secret(
-        default="", help="An operator's token; better in the environment than on the command line."
-    )
-    tenant: str = ts.option(
-        default="", help="Slug or id of the tenant; not needed for the only one."
     )

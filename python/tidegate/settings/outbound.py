@@ -1,0 +1,48 @@
+"""Who is called: destinations of decisions, providers of challenges and, by commands, a service."""
+
+from __future__ import annotations
+
+import typed_settings as ts
+
+
+@ts.settings
+class PublishSettings:
+    """The destination of published decisions."""
+
+    url: str = ts.secret(
+        default="",
+        help="Where each decision is sent on to: a file:///PATH of JSON lines, the https:// "
+        "address of a webhook, or the nats:// or tls:// address of a server with JetStream.",
+    )
+    secret: str = ts.secret(default="", help="Signs what a webhook gets.")
+    subject: str = ts.option(
+        default="tidegate.decisions",
+        help="Subject of NATS; the tenant's id is added to it.",
+    )
+
+
+@ts.settings
+class ChallengeSettings:
+    """Providers of challenges that need keys of their own."""
+
+    turnstile_site_key: str = ts.option(
+        default="", help="Site key of Turnstile; the provider works with both keys only."
+    )
+    turnstile_secret: str = ts.secret(default="", help="Secret key of Turnstile.")
+    turnstile_verify_url: str = ts.option(
+        default="https://challenges.cloudflare.com/turnstile/v0/siteverify",
+        help="Where solutions of Turnstile are checked.",
+    )
+
+
+@ts.settings
+class RemoteSettings:
+    """The service and the key that commands use."""
+
+    url: str = ts.option(default="http://127.0.0.1:8080", help="Address of the service.")
+    token: str = ts.secret(
+        default="", help="An operator's token; better in the environment than on the command line."
+    )
+    tenant: str = ts.option(
+        default="", help="Slug or id of the tenant; not needed for the only one."
+    )
