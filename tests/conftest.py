@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from tests.needs import broker, namespace, node, process, proxy
+
+__all__ = ["broker", "evaluator", "namespace", "node", "process", "proxy"]
 
 if TYPE_CHECKING:
     from tidegate.evaluation.rules import Evaluator
