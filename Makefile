@@ -12,7 +12,8 @@ RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml C
 CONSOLE := python/tidegate/console/assets/index.html
 CONSOLE_SOURCES := $(shell find console -path console/node_modules -prune -o -type f -print) tools/console.py
 
-.PHONY: run cluster cluster-test simulate console console-if-possible test rust-tests kill-test counts-test restart-test restore-test damage-test \
+.PHONY: run cluster cluster-test simulate console console-if-possible test test-all samples-test programs \
+	built-and-rust-tested rust-tests kill-test counts-test restart-test restore-test damage-test \
 	attack fuzz-api hostile-test newcomer-test check agree bench conformance sizes wheels docs clean
 
 run: .venv/built console-if-possible ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
@@ -21,10 +22,23 @@ run: .venv/built console-if-possible ## serve a demonstration, with a key and ca
 cluster: .venv/built       ## three nodes over a database pair, with calls that each answers; stop with Ctrl-C
 	$(BIN)/python -m tools.cluster
 
-test:                      ## every test, Rust and Python
+PYTEST := $(BIN)/python -m pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder
+
+test: built-and-rust-tested ## the tests of Rust, the library and the service, and a smoke of real processes
+	$(PYTEST) --bare
+
+test-all: programs built-and-rust-tested console ## every test; says first which programs it needs
+	$(PYTEST)
+
+samples-test: .venv/built  ## every test that reads data, with the samples of the repository alone
+	SAMPLES_ALONE=1 $(PYTEST) --reading-data
+
+programs:                  ## which programs `make test-all` needs, and how to install those that are missing
+	@$(PYTHON) tests/programs.py
+
+# Cargo compiles the tests while pip and maturin work.
+built-and-rust-tested:
 	$(MAKE) --no-print-directory --jobs=2 rust-tests .venv/built
-	$(MAKE) --no-print-directory console
-	$(BIN)/python -m pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 
 console: $(CONSOLE)        ## the console, built into the package
 

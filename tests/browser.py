@@ -46,7 +46,7 @@ _FINDINGS = """async (tags) => {
 def launched(playwright: Playwright) -> Browser:
     """Chromium of this machine."""
     program = shutil.which("chromium")
-    assert program is not None, "the tests of pages need the program `chromium`"
+    assert program is not None, "chromium is not on this machine: install chromium"
     return playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
 
 

@@ -6,9 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from tests.needs import broker, namespace, node, process, proxy
+from tests.needs import broker, namespace, node, postgresql, process, proxy, smoke
+from tests.shared_data import DataReaders
+from tests.tiers import Tier, Watch
 
-__all__ = ["broker", "evaluator", "namespace", "node", "process", "proxy"]
+__all__ = [
+    "broker",
+    "evaluator",
+    "namespace",
+    "node",
+    "postgresql",
+    "process",
+    "proxy",
+    "smoke",
+]
 
 if TYPE_CHECKING:
     from tidegate.evaluation.rules import Evaluator
@@ -34,6 +45,20 @@ LONG = (
     "tests/cluster/test_faults.py",
 )
 """The files that take longest, of `--durations`; they are begun first."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--bare``: only the tests that need nothing but Python and Rust."""
+    parser.addoption("--bare", action="store_true", help="only tests that start no other programs")
+    parser.addoption("--reading-data", action="store_true", help="only files that read data sets")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hold tests to the fixtures of the programs that they start."""
+    only = Tier.BARE if config.getoption("bare") else None
+    config.pluginmanager.register(Watch(only), "tiers")
+    if config.getoption("reading_data"):
+        config.pluginmanager.register(DataReaders(), "data")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,12 +1,18 @@
 """Fixtures that say which programs a test starts; its tier follows from them.
 
 A test, or a fixture that it uses, asks for the fixture of each kind of program that it starts.
-`browser` and `postgresql` are started by their fixtures; the others are started by the test.
+Some folders have a fixture of the same name that starts the program too.
 """
 
 from __future__ import annotations
 
 import pytest
+from tests.programs import missing
+
+
+def _need(fixture: str) -> None:
+    for program, package in missing([fixture]):
+        pytest.fail(f"{program} is not on this machine: install {package}", pytrace=False)
 
 
 @pytest.fixture(scope="session")
@@ -15,20 +21,35 @@ def process() -> None:
 
 
 @pytest.fixture(scope="session")
+def smoke(process: None) -> None:
+    """The test is one of the few of a bare machine that start processes."""
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> None:
+    """The test starts PostgreSQL."""
+    _need("postgresql")
+
+
+@pytest.fixture(scope="session")
 def proxy() -> None:
     """The test starts nginx, Caddy or Envoy."""
+    _need("proxy")
 
 
 @pytest.fixture(scope="session")
 def broker() -> None:
     """The test starts a NATS server."""
+    _need("broker")
 
 
 @pytest.fixture(scope="session")
 def namespace() -> None:
     """The test makes network namespaces and tables of nftables, as root."""
+    _need("namespace")
 
 
 @pytest.fixture(scope="session")
 def node() -> None:
     """The test runs Node."""
+    _need("node")

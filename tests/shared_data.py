@@ -5,22 +5,27 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 SAMPLE = Path(__file__).resolve().parent / "sample"
+SAMPLES_ALONE = "SAMPLES_ALONE" in os.environ
+"""Whether tests read samples although the whole sets are at hand."""
 
 
 def size(whole: int, sample: int) -> int:
-    """The first number where the whole sets are at hand, else the second."""
-    return whole if SHARED.exists() else sample
+    """The first number where the whole sets are read, else the second."""
+    return whole if SHARED.exists() and not SAMPLES_ALONE else sample
 
 
 def shared_path(name: str) -> Path:
-    """A file or folder of the whole set, or of its sample where the set is not at hand."""
+    """A file or folder of the whole set, or of its sample where the set isn't read."""
     path = SHARED / name
-    return path if path.exists() else SAMPLE / name
+    return path if path.exists() and not SAMPLES_ALONE else SAMPLE / name
 
 
 def shared_lines(name: str, *, step: int = 1) -> list[Any]:
@@ -45,3 +50,29 @@ def some_lines(name: str, most: int) -> list[Any]:
     """
     lines = shared_lines(name)
     return lines if "EVERY_LINE" in os.environ else lines[:: -(-len(lines) // most)]
+
+
+def readers() -> set[Path]:
+    """The files of tests that import this one, or a file that does."""
+    texts = {path: path.read_text() for path in Path(__file__).parent.rglob("*.py")}
+    found, names = {Path(__file__)}, {"shared_data"}
+    while True:
+        imports = re.compile(rf"^ *(?:from|import) (?:.*\W)?(?:{'|'.join(names)})\b", re.MULTILINE)
+        more = {path for path, text in texts.items() if imports.search(text)} - found
+        if not more:
+            return found
+        found |= more
+        names |= {path.stem for path in more if path.name != "conftest.py"}
+
+
+class DataReaders:
+    """Leaves out every test whose file reads no data set."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Keep the tests of files that read data."""
+        files = readers()
+        config.hook.pytest_deselected(items=[item for item in items if item.path not in files])
+        items[:] = [item for item in items if item.path in files]

@@ -28,7 +28,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(find_spec("deptry") is None, reason="deptry is not installed")
-def test_what_is_imported_is_declared() -> None:
+def test_what_is_imported_is_declared(process: None) -> None:
     """No import stands on what another package happens to bring."""
     done = run("-m", "deptry", "--no-ansi", "python")
     assert done.returncode == 0, done.stderr
@@ -90,7 +90,7 @@ def test_extras_have_an_upper_bound_only_where_a_break_is_known() -> None:
 
 
 @NEEDS_CARGO
-def test_the_notices_name_every_crate_that_is_linked() -> None:
+def test_the_notices_name_every_crate_that_is_linked(process: None) -> None:
     """The wheel carries them, as their licences ask."""
     done = run("tools/notices.py", "--check")
     assert done.returncode == 0, done.stderr
@@ -99,7 +99,7 @@ def test_the_notices_name_every_crate_that_is_linked() -> None:
 
 @NEEDS_CARGO
 @pytest.mark.skipif(find_spec("maturin") is None, reason="maturin is not installed")
-def test_the_source_archive_holds_docs_and_tests(tmp_path: Path) -> None:
+def test_the_source_archive_holds_docs_and_tests(tmp_path: Path, process: None) -> None:
     """Who builds from it can read and test what was built."""
     done = run("-m", "maturin", "sdist", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr

@@ -41,7 +41,7 @@ def test_every_public_name_is_listed() -> None:
     assert found | LATE == set(tidegate.__all__)
 
 
-def test_the_client_is_imported_when_it_is_named() -> None:
+def test_the_client_is_imported_when_it_is_named(process: None) -> None:
     """Importing the package does not import the client's HTTP library."""
     program = (
         "import sys, tidegate; assert 'httpx2' not in sys.modules, 'early';"
@@ -187,7 +187,7 @@ def checked(program: str, command: list[str], where: Path) -> subprocess.Complet
 
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
 def test_a_type_checker_narrows_the_action_and_sees_a_misspelt_name(
-    checker: str, tmp_path: Path
+    checker: str, tmp_path: Path, process: None
 ) -> None:
     """A forgotten action, or a misspelt name, is reported before the program runs."""
     if checker == "pyright":

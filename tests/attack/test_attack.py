@@ -13,7 +13,7 @@ NAMES = [kind.name for kind in KINDS]
 
 
 @pytest.fixture(scope="module")
-def attacked() -> Attacked:
+def attacked(process: None) -> Attacked:
     """All attacks on one server, one after the other and at once."""
     return attack([*NAMES, TOGETHER], SHORT, PACE)
 

@@ -24,14 +24,14 @@ def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[byte
     )
 
 
-def test_check_accepts_the_sample_definitions() -> None:
+def test_check_accepts_the_sample_definitions(process: None) -> None:
     """Good definitions: a count of what is in them and exit code 0."""
     done = run("check", DEFINITIONS)
     assert done.returncode == 0
     assert b"7 actions, 3 entities, 3 mitigations, 5 policies, 2 lists" in done.stdout
 
 
-def test_check_points_at_what_is_wrong(tmp_path: Path) -> None:
+def test_check_points_at_what_is_wrong(tmp_path: Path, process: None) -> None:
     """Bad definitions: every finding with its line, and exit code 1."""
     bad = tmp_path / "bad.yaml"
     bad.write_text(
@@ -45,21 +45,21 @@ def test_check_points_at_what_is_wrong(tmp_path: Path) -> None:
     assert report["errors"][0]["line"] == 4
 
 
-def test_check_of_an_expression_gives_type_and_cost() -> None:
+def test_check_of_an_expression_gives_type_and_cost(process: None) -> None:
     """An expression alone is checked against the field model."""
     report = json.loads(run("check", "-e", 'request.path.startsWith("/a")', "--json").stdout)
     assert report["type"] == "bool"
     assert report["fields"] == ["request.path"]
 
 
-def test_wrong_calls_exit_with_2() -> None:
+def test_wrong_calls_exit_with_2(process: None) -> None:
     """A call that makes no sense ends with a message and exit code 2."""
     assert run("check").returncode == 2
     assert run("decide", "no-such-file.yaml").returncode == 2
     assert run("no-such-command").returncode == 2
 
 
-def test_a_setting_that_cannot_be_is_told_in_a_line() -> None:
+def test_a_setting_that_cannot_be_is_told_in_a_line(process: None) -> None:
     """A faulty setting is a wrong call: its line names it, its source, and the possible values."""
     done = run("serve", "--store-durability", "most")
     assert done.returncode == 2
@@ -70,7 +70,7 @@ def test_a_setting_that_cannot_be_is_told_in_a_line() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_fmt_prints_the_canonical_layout() -> None:
+def test_fmt_prints_the_canonical_layout(process: None) -> None:
     """Formatting goes to standard output, and --check only answers."""
     assert run("fmt", "-e", "a&&( b )").stdout == b"a && b\n"
     assert run("fmt", "-", stdin=b"a&&b\n").stdout == b"a && b\n"
@@ -78,7 +78,7 @@ def test_fmt_prints_the_canonical_layout() -> None:
     assert run("fmt", "-e", "a && b", "--check").returncode == 0
 
 
-def test_eval_prints_a_value_a_line() -> None:
+def test_eval_prints_a_value_a_line(process: None) -> None:
     """One expression runs over JSON lines from standard input; errors stand among the values."""
     events = b'{"fields":{"n":"4"}}\n\n{"fields":{"n":"four"}}\n'
     done = run("eval", 'int(fields["n"]) * 2', "--json", stdin=events)
@@ -90,7 +90,7 @@ def test_eval_prints_a_value_a_line() -> None:
 
 @pytest.mark.parametrize("packed", [True, False])
 def test_decide_reads_gzip_and_plain_from_file_and_standard_input(
-    tmp_path: Path, packed: bool
+    tmp_path: Path, packed: bool, process: None
 ) -> None:
     """The same events give the same decisions however they come."""
     content = gzip.decompress(Path(TRAFFIC).read_bytes())
@@ -103,7 +103,7 @@ def test_decide_reads_gzip_and_plain_from_file_and_standard_input(
     assert from_stdin.stdout == from_file.stdout
 
 
-def test_decide_tells_refused_lines_and_goes_on() -> None:
+def test_decide_tells_refused_lines_and_goes_on(process: None) -> None:
     """A bad line is named and counted; the others are decided; the exit code says so."""
     done = run(
         "decide",
@@ -119,7 +119,7 @@ def test_decide_tells_refused_lines_and_goes_on() -> None:
     assert summary["refused"] == {"invalid-event": 1}
 
 
-def test_evaluators_give_the_same_summary() -> None:
+def test_evaluators_give_the_same_summary(process: None) -> None:
     """The sample traffic has one answer."""
     summaries = []
     for evaluator in ("native", "reference"):
@@ -135,14 +135,14 @@ def test_evaluators_give_the_same_summary() -> None:
     assert all(summaries[0]["outcomes"].values())
 
 
-def test_explain_shows_values_and_windows() -> None:
+def test_explain_shows_values_and_windows(process: None) -> None:
     """The explanation of a line names the clause, the window and the values seen."""
     done = run("explain", DEFINITIONS, TRAFFIC, "--line", "500")
     assert done.returncode == 0
     assert b"request." in done.stdout
 
 
-def test_demo_shows_summary_and_one_block() -> None:
+def test_demo_shows_summary_and_one_block(process: None) -> None:
     """`tidegate demo` prints a summary and one block."""
     done = run("demo")
     assert done.returncode == 0
@@ -150,7 +150,7 @@ def test_demo_shows_summary_and_one_block() -> None:
     assert b"was blocked" in done.stdout
 
 
-def test_check_warns_about_a_key_that_most_share(tmp_path: Path) -> None:
+def test_check_warns_about_a_key_that_most_share(tmp_path: Path, process: None) -> None:
     """A path alone, in a definitions file."""
     doubtful = tmp_path / "doubtful.yaml"
     doubtful.write_text(
@@ -171,14 +171,16 @@ TYPO = b'{"reqest": {"path": "/"}, "fields": {"status": "200"}}\n'
     [("decide", DEFINITIONS), ("eval", "request.path"), ("explain", DEFINITIONS)],
     ids=lambda command: command[0],
 )
-def test_events_that_say_nothing_are_refused(command: tuple[str, str], line: bytes) -> None:
+def test_events_that_say_nothing_are_refused(
+    command: tuple[str, str], line: bytes, process: None
+) -> None:
     """A line of a foreign log, a misspelt member, nothing at all."""
     done = run(*command, stdin=line)
     assert done.returncode == 1
     assert b"no such member" in done.stdout + done.stderr or line == b"{}\n"
 
 
-def test_unknown_members_are_ignored_on_request() -> None:
+def test_unknown_members_are_ignored_on_request(process: None) -> None:
     """The rest of the event is decided on; without any content it is refused all the same."""
     assert run("decide", DEFINITIONS, "--ignore-unknown", stdin=TYPO).returncode == 0
     assert run("eval", "fields.status", "--ignore-unknown", stdin=TYPO).returncode == 0

@@ -19,7 +19,7 @@ def tidegate(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_one_command_makes_all_that_a_first_server_needs(tmp_path: Path) -> None:
+def test_one_command_makes_all_that_a_first_server_needs(tmp_path: Path, process: None) -> None:
     """Operator, tenant, key and a policy that only watches; a second time is refused."""
     directory = tmp_path / "data"
     command = [
@@ -55,7 +55,7 @@ def test_the_next_steps_name_an_address_that_is_not_the_usual_one(
     assert (f"  export TIDEGATE_URL=http://127.0.0.1:{port}\n" in said) == is_named
 
 
-def test_a_server_of_an_empty_directory_says_what_to_do_next(tmp_path: Path) -> None:
+def test_a_server_of_an_empty_directory_says_what_to_do_next(tmp_path: Path, process: None) -> None:
     """The commands are printed with the address it serves on."""
     command = [
         *(sys.executable, "-m", "tidegate", "serve", "--json", "--port", "0"),
@@ -74,7 +74,7 @@ def test_a_server_of_an_empty_directory_says_what_to_do_next(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("email", ["nobody", "a@b@c"])
-def test_a_wrong_address_makes_nothing(tmp_path: Path, email: str) -> None:
+def test_a_wrong_address_makes_nothing(tmp_path: Path, email: str, process: None) -> None:
     """A wrong call leaves no directory behind."""
     done = tidegate(
         "init", "--server", "--email", email, "--tenant", "T", "--no-password",

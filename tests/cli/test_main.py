@@ -34,7 +34,9 @@ def run_without_server(*arguments: str) -> subprocess.CompletedProcess[str]:
     ],
     ids=" ".join,
 )
-def test_a_missing_extra_is_named_whatever_the_arguments(arguments: tuple[str, ...]) -> None:
+def test_a_missing_extra_is_named_whatever_the_arguments(
+    arguments: tuple[str, ...], process: None
+) -> None:
     """A command without its libraries says what to install, and exits with 2."""
     done = run_without_server(*arguments)
     assert done.returncode == 2
@@ -42,13 +44,13 @@ def test_a_missing_extra_is_named_whatever_the_arguments(arguments: tuple[str, .
     assert "pip install 'tidegate[server]'" in done.stderr
 
 
-def test_commands_of_the_engine_need_no_extra() -> None:
+def test_commands_of_the_engine_need_no_extra(process: None) -> None:
     """An expression is checked without the libraries of the server."""
     done = run_without_server("check", "-e", "1 == 1")
     assert done.returncode == 0, done.stderr
 
 
-def test_the_list_of_commands_cuts_no_sentence() -> None:
+def test_the_list_of_commands_cuts_no_sentence(process: None) -> None:
     """Each line of the general help is whole, also of commands whose libraries are missing."""
     for run in (run_without_server, run_with_server):
         done = run("--help")

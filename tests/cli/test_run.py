@@ -136,7 +136,7 @@ def test_figures_tell_the_engine_from_the_whole(events: Callable[[bytes], str]) 
         assert summary["engine_seconds"] <= summary["seconds"]
 
 
-def test_ctrl_c_prints_what_was_counted() -> None:
+def test_ctrl_c_prints_what_was_counted(process: None) -> None:
     """A wait for input ends with the summary and exit code 130."""
     command = [sys.executable, "-m", "tidegate", "decide", DEFINITIONS, "-", "--json"]
     with subprocess.Popen(

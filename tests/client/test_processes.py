@@ -96,13 +96,15 @@ def test_a_callback_that_waits_for_the_client_gets_an_error(server: ScriptedServ
     assert [each["fields"]["a"] for each in server.events] == ["b", "again"]
 
 
-def test_what_waits_is_sent_when_the_interpreter_exits(server: ScriptedServer) -> None:
+def test_what_waits_is_sent_when_the_interpreter_exits(
+    server: ScriptedServer, process: None
+) -> None:
     """A program that forgets to close loses nothing."""
     run_program(server, 'Client(ADDRESS, "k").send({"fields": {"a": "b"}})')
     assert [each["fields"] for each in server.events] == [{"a": "b"}]
 
 
-def test_what_cannot_be_sent_at_exit_is_reported(server: ScriptedServer) -> None:
+def test_what_cannot_be_sent_at_exit_is_reported(server: ScriptedServer, process: None) -> None:
     """The last word of a client is about what it could not deliver."""
     server.always = hang
     ended = run_program(
@@ -120,7 +122,7 @@ def test_what_cannot_be_sent_at_exit_is_reported(server: ScriptedServer) -> None
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_client_works_on_both_sides_of_a_fork(server: ScriptedServer) -> None:
+def test_a_client_works_on_both_sides_of_a_fork(server: ScriptedServer, process: None) -> None:
     """The child has its own connections and an empty queue, and ends without waiting."""
     ended = run_program(
         server,

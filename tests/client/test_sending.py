@@ -20,6 +20,7 @@ from tests.client.scripted import (
     reply,
 )
 from tests.client.worlds import QuickTime, StandingTime, world
+from tests.waiting import eventually
 
 from tidegate import AsyncClient, Client
 from tidegate.client import Backoff, Batching, DeliveryCounts, FailedEvent
@@ -66,12 +67,6 @@ def run(
     return asyncio.run(played())
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Let the loop turn until something holds; a test that waits for ever has failed."""
-    while not condition():
-        await asyncio.sleep(0)
-
-
 def test_events_leave_together_and_in_order(server: ScriptedServer) -> None:
     """Events that come close together leave in one request, a line each, each with its own key."""
 
@@ -99,7 +94,7 @@ def test_a_batch_leaves_when_its_oldest_event_is_old_enough(server: ScriptedServ
         await asyncio.sleep(0)
         assert not server.received
         time.pass_by(0.1)
-        await until(lambda: calls.counts.delivered == 2)
+        await eventually(lambda: calls.counts.delivered == 2)
 
     run(server, scene, time, batching=Batching(max_age=2))
     assert [numbers(each.events) for each in server.received] == [[1, 2]]
@@ -111,7 +106,7 @@ def test_a_full_batch_does_not_wait(server: ScriptedServer) -> None:
     async def by_number(calls: AsyncClient) -> None:
         for number in range(7):
             await calls.send(event(number))
-        await until(lambda: calls.counts.delivered == 6)
+        await eventually(lambda: calls.counts.delivered == 6)
 
     run(server, by_number, StandingTime(), batching=Batching(max_events=3))
     assert [len(each.events) for each in server.received] == [3, 3, 1]
@@ -120,7 +115,7 @@ def test_a_full_batch_does_not_wait(server: ScriptedServer) -> None:
     async def by_size(calls: AsyncClient) -> None:
         for number in range(4):
             await calls.send({"fields": {"number": str(number), "text": "x" * 500}})
-        await until(lambda: calls.counts.delivered >= 2)
+        await eventually(lambda: calls.counts.delivered >= 2)
 
     run(server, by_size, StandingTime(), batching=Batching(max_bytes=1_000))
     assert numbers(server.events) == [0, 1, 2, 3]
@@ -145,7 +140,7 @@ def test_flush_gives_up_when_its_time_is_up(server: ScriptedServer) -> None:
     async def scene(calls: AsyncClient) -> None:
         await calls.send(event(1))
         assert (await calls.flush(timeout=0.05)).waiting == 1
-        await until(lambda: calls.counts.delivered == 1)
+        await eventually(lambda: calls.counts.delivered == 1)
 
     run(server, scene, QuickTime(), batching=Batching(timeout=0.2))
 

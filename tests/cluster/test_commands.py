@@ -9,13 +9,10 @@ import pytest
 from click.testing import CliRunner
 from tests.cluster.calling import calling
 from tools.cluster import EVENT, Cluster, cluster
-from tools.database_pair import NEEDED, programs
 
 from tidegate.cli.main import tidegate
 
-pytestmark = pytest.mark.skipif(
-    programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed"
-)
+pytestmark = pytest.mark.usefixtures("postgresql")
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.cluster.faults import run
-from tools.database_pair import NEEDED, programs
 
 FAULTS = 30  # one of each kind, and then any
 
 
-@pytest.mark.skipif(programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed")
+@pytest.mark.usefixtures("postgresql")
 def test_nothing_acknowledged_is_lost_or_decided_twice(tmp_path: Path) -> None:
     """The log has each acknowledged decision once, after 30 faults of all kinds and a promotion."""
     report = run(tmp_path, FAULTS, seed=7)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import orjson
 import pytest
-from tools.database_pair import NEEDED, programs
 
 ROOT = Path(__file__).parents[2]
 NODE = re.compile(r"# node (?P<name>\w), which ends with: (?P<kill>kill -9 (\d+))")
@@ -24,7 +23,7 @@ def answered(line: str) -> bool:
     return made.returncode == 0 and "decision_id" in orjson.loads(made.stdout)
 
 
-@pytest.mark.skipif(programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed")
+@pytest.mark.usefixtures("postgresql")
 def test_printed_calls_are_answered_also_while_the_owner_is_killed() -> None:
     """Each printed line works as it is, again once the owner is gone, and Ctrl-C ends all."""
     process = subprocess.Popen(

@@ -20,7 +20,6 @@ import pytest
 from tests.cluster.calling import calling
 from tools import plain_http
 from tools.cluster import Cluster, cluster
-from tools.database_pair import NEEDED, programs
 from uuid_utils import uuid7
 
 from tidegate.operators.keys import load_keys
@@ -47,9 +46,7 @@ from tidegate.stores.directory.cluster_rows import MEMBERS
 if TYPE_CHECKING:
     from tools.cluster import Node
 
-pytestmark = pytest.mark.skipif(
-    programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed"
-)
+pytestmark = pytest.mark.usefixtures("postgresql")
 WAIT_SECONDS = 60
 EVENT: dict[str, Any] = {
     "request": {
@@ -62,7 +59,7 @@ EVENT: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def made(tmp_path_factory: pytest.TempPathFactory, postgresql: None) -> Iterator[Cluster]:
     """A cluster for all tests here, each of which leaves three nodes."""
     with cluster(tmp_path_factory.mktemp("cluster")) as running:
         yield running

@@ -22,14 +22,11 @@ from click.testing import CliRunner
 from tests.cluster.calling import calling
 from tests.server.partitions.workers import handed_on
 from tools.cluster import EVENT, READY_SECONDS, Cluster, Node, cluster
-from tools.database_pair import NEEDED, programs
 
 from tidegate.cli.main import tidegate
 from tidegate.server.demo import Demo
 
-pytestmark = pytest.mark.skipif(
-    programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed"
-)
+pytestmark = pytest.mark.usefixtures("postgresql")
 
 
 def wait_until(is_so: Callable[[], bool], what: str) -> None:
@@ -137,7 +134,7 @@ def changing(world: World, node: Node) -> Iterator[list[httpx.Response]]:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory, postgresql: None) -> Iterator[World]:
     """Two nodes and two partitions; each test leaves a node with one of them."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("TIDEGATE_METRICS_PUBLIC", "all")

@@ -12,11 +12,8 @@ import orjson
 import psycopg
 import pytest
 from tools.cluster import EVENT, READY_SECONDS, Cluster, Node, cluster
-from tools.database_pair import NEEDED, programs
 
-pytestmark = pytest.mark.skipif(
-    programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed"
-)
+pytestmark = pytest.mark.usefixtures("postgresql")
 RUNTIME, BEACON = "/api/v1/runtime/mitigation", "/api/v1/beacon/event"
 
 

@@ -14,7 +14,7 @@ from tests.cluster.faults import Load, check_keys, check_log
 from tests.cluster.newer_version import COLUMN, newer_version, run
 from tests.faults.restart import Kind, Run
 from tools.cluster import READY_SECONDS, Cluster, Node, cluster
-from tools.database_pair import NEEDED, Pair, programs
+from tools.database_pair import Pair
 
 from tidegate.server.nodes.forwarding import HOT
 from tidegate.stores.databases import migrate, need_partitions
@@ -39,10 +39,8 @@ def breaking(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def made(tmp_path_factory: pytest.TempPathFactory, postgresql: None) -> Iterator[Cluster]:
     """Three nodes of this version."""
-    if programs() is None:
-        pytest.skip(f"PostgreSQL {NEEDED} or newer is not installed")
     with cluster(tmp_path_factory.mktemp("cluster")) as running:
         yield running
 
@@ -204,7 +202,9 @@ def test_a_migration_lets_others_pass_while_it_waits_for_a_long_read(
         assert found == [("partition_1",), ("public",)]
 
 
-def test_a_file_is_taken_over_by_a_newer_version_and_back(tmp_path: Path, newer: Path) -> None:
+def test_a_file_is_taken_over_by_a_newer_version_and_back(
+    tmp_path: Path, newer: Path, process: None
+) -> None:
     """Its migration runs beside the running server; windows and keys go on with each take-over."""
     made = Run.make(tmp_path, seed=3)
     try:

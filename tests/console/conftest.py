@@ -30,7 +30,7 @@ def started(log: Path) -> Service:
 
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Service]:
     """One demonstration for all tests that only add to it."""
     made = started(tmp_path_factory.mktemp("console") / "log")
     yield made

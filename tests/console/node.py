@@ -26,7 +26,7 @@ def npm_run(script: str, **environment: str) -> None:
     subprocess.run(command, cwd=SOURCES, check=True, env=_environment(npm, environment))
 
 
-def node(script: str, given: str) -> str:
+def run_node(script: str, given: str) -> str:
     """Run a file of the sources, and give what it writes.
 
     Args:

@@ -69,7 +69,7 @@ def test_every_call_is_in_the_document() -> None:
     assert used() - for_operators() == set()
 
 
-def test_a_route_that_is_gone_breaks_the_build(tmp_path: Path) -> None:
+def test_a_route_that_is_gone_breaks_the_build(tmp_path: Path, node: None) -> None:
     """Types of a document without a route refuse the sources that call it."""
     document = json.loads(json.dumps(DOCUMENT))
     gone = ("/traffic/match", "/actions/{action_id}", "/lists")
@@ -91,7 +91,7 @@ def test_a_route_that_is_gone_breaks_the_build(tmp_path: Path) -> None:
     assert all(f'{TENANT}{each}"' in done.stdout for each in gone), done.stdout
 
 
-def test_the_types_are_those_of_the_document(tmp_path: Path) -> None:
+def test_the_types_are_those_of_the_document(tmp_path: Path, node: None) -> None:
     """The committed types are what the generator makes of the committed document."""
     made = tmp_path / "schema.d.ts"
     npm_run("types", TO=str(made))

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser import Watched
 from tests.console.places import HOME, first
 from tests.service.service_process import Service
+from tests.waiting import wait_until
 
 EDGES = """() => {
   const focused = document.activeElement.getBoundingClientRect();
@@ -72,9 +73,12 @@ def test_a_mitigation_is_lifted_without_a_pointer(owner: Watched, service: Servi
     page.goto(f"{HOME}/entities/{held}")
     lift = page.get_by_role("button", name="Lift").first
     expect(lift).to_be_visible()
-    page.keyboard.press("Tab")
-    while not lift.evaluate("button => button === document.activeElement"):
+
+    def is_reached_by_a_tab() -> bool:
         page.keyboard.press("Tab")
+        return bool(lift.evaluate("button => button === document.activeElement"))
+
+    wait_until(is_reached_by_a_tab)
     page.keyboard.press("Enter")
     expect(page.get_by_label("Reason, for the audit, if there is one")).to_be_visible()
     page.keyboard.press("Enter")

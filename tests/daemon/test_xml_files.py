@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
+from shared_data import shared_lines
 from tidegate.daemon.xml_files import MAX_BYTES, XmlFileError, parse, read, write
 
 NAMES = ("api_key",)
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "adversarial" / "xml"
+PUBLISHED = ("credentials_cases", "xxe_files")
 REPEATED = re.compile(r"\{(.*?) x (\d+)\}", re.DOTALL)
 ACCEPTABLE = {"reject_or_accept_no_crash", "reject_empty", "reject_or_kl", "not_fetched"}
 HOSTILE = [
@@ -33,20 +33,17 @@ HOSTILE = [
 ]
 
 
-def shared() -> list[str]:
-    """The published cases, where they are at hand."""
-    found = []
-    for path in sorted(SHARED.glob("*.jsonl")):
-        for line in path.read_text().splitlines():
-            case = json.loads(line)
-            if case.get("expect") not in ACCEPTABLE:
-                found.append(
-                    REPEATED.sub(lambda each: each[1] * min(int(each[2]), 100_000), case["xml"])
-                )
-    return found
+def published() -> list[str]:
+    """The published cases."""
+    return [
+        REPEATED.sub(lambda each: each[1] * min(int(each[2]), 100_000), case["xml"])
+        for name in PUBLISHED
+        for case in shared_lines(f"data/adversarial/xml/{name}.jsonl")
+        if case.get("expect") not in ACCEPTABLE
+    ]
 
 
-@pytest.mark.parametrize("text", [*HOSTILE, *shared()])
+@pytest.mark.parametrize("text", [*HOSTILE, *published()])
 def test_anything_but_plain_texts_is_refused(text: str) -> None:
     """Types, entities, comments, attributes, duplicates and unknown elements are errors."""
     with pytest.raises(XmlFileError):

@@ -36,7 +36,9 @@ def test_the_wheel_that_is_built_is_taken_without_an_argument() -> None:
 
 
 @pytest.mark.parametrize("extras", [arguments()["EXTRAS"], "server,postgresql"])
-def test_the_server_is_installed_under_a_name_that_pip_takes(tmp_path: Path, extras: str) -> None:
+def test_the_server_is_installed_under_a_name_that_pip_takes(
+    tmp_path: Path, extras: str, process: None
+) -> None:
     """The wheel keeps its name and has the extras; what was copied is gone; the user is made."""
     (tmp_path / "wheel").mkdir()
     (tmp_path / "wheel" / WHEEL).touch()

@@ -43,7 +43,7 @@ def test_every_variable_is_a_setting() -> None:
     assert "TIDEGATE_STORE_DIRECTORY" in named
 
 
-def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
+def test_the_unit_is_one_that_systemd_takes(tmp_path: Path, process: None) -> None:
     """No unknown key and no bad value, as ``systemd-analyze verify`` finds them."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not on this machine")
@@ -59,7 +59,7 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
         assert "Unknown" not in done.stderr
 
 
-def test_the_unit_is_hardened(tmp_path: Path) -> None:
+def test_the_unit_is_hardened(tmp_path: Path, process: None) -> None:
     """The exposure that ``systemd-analyze security`` counts, of 10, is below 2."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not on this machine")
@@ -80,7 +80,7 @@ def test_the_proxy_leads_to_services_that_there_are() -> None:
     assert "ports" not in compose["services"]["tidegate"]
 
 
-def test_the_compose_file_is_one_that_compose_takes() -> None:
+def test_the_compose_file_is_one_that_compose_takes(process: None) -> None:
     """Every key and reference, as ``docker compose config`` finds them."""
     if shutil.which("docker") is None or run("docker", "compose", "version").returncode != 0:
         pytest.skip("docker compose is not on this machine")
@@ -160,7 +160,7 @@ def test_the_chart_migrates_before_the_first_node_is_replaced() -> None:
     assert all(each in node["volumeMounts"] for each in container["volumeMounts"])
 
 
-def test_the_container_serves() -> None:
+def test_the_container_serves(process: None) -> None:
     """Built of a wheel of this tree, it becomes healthy and ends by a stop."""
     program = engine()
     wheels = sorted((DEPLOY.parent / "dist").glob("tidegate-*-manylinux*.whl"))

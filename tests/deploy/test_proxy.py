@@ -58,7 +58,7 @@ class Proxied:
 
 
 @pytest.fixture(scope="module")
-def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
+def proxied(tmp_path_factory: pytest.TempPathFactory, proxy: None) -> Iterator[Proxied]:
     """Caddy with the Caddyfile of deploy/; only names and ports are those of this machine."""
     caddy = shutil.which("caddy")
     assert caddy, "the test needs caddy: apt-get install caddy"

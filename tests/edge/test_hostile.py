@@ -153,6 +153,7 @@ def client_site(
     request: pytest.FixtureRequest,
     scripted: ScriptedServer,
     tmp_path_factory: pytest.TempPathFactory,
+    node: None,
 ) -> Iterator[str]:
     """A site behind that service, in both languages."""
     if request.param == "python":

@@ -10,7 +10,7 @@ CASES = 2 * len(ACTIONS)
 """Each action on two files."""
 
 
-def test_no_damage_is_silent() -> None:
+def test_no_damage_is_silent(process: None) -> None:
     """Every damage is refused with a sentence, mended or reported, and none ends in a traceback."""
     outcomes = run(CASES, time.time_ns() % 1_000_000, is_quiet=True)
     assert outcomes.total() == CASES

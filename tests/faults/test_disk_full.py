@@ -21,6 +21,7 @@ from tests.faults.check import Checker
 from tests.faults.load import Acknowledged, Call, send
 from tests.faults.target import Target
 from tests.faults.traffic import PROBE, RUNTIME, Traffic
+from tests.waiting import wait_until
 from tools import plain_http
 
 SIZE = "16m"
@@ -51,7 +52,7 @@ class Disk:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
+def disk(tmp_path: Path, namespace: None) -> Iterator[Disk]:
     """A tmpfs; skips where none can be mounted."""
     place = tmp_path / "data"
     place.mkdir(mode=0o700)
@@ -92,15 +93,6 @@ def load(target: Target, events: list[Call]) -> list[Acknowledged]:
     return outcome.acknowledged
 
 
-def eventually(what: Callable[[], Any]) -> Any:
-    """The result of a function once it has one."""
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not (found := what()):
-        assert time.monotonic() < deadline, "it did not come about"
-        time.sleep(0.1)
-    return found
-
-
 def post(target: Target, call: Call) -> httpx.Response:
     """One hot call."""
     headers = {"x-service-api-key": target.api_key, "content-type": "application/json"}
@@ -117,7 +109,7 @@ def test_a_full_disk_refuses_decisions_and_recovers(
     checker = Checker(UUID(target.tenant_id), target.document)
     acknowledged = load(target, calls(1))
     # A search shows what was indexed while there was room for it.
-    eventually(lambda: target.control("GET", f"{target.tenant}/decisions?limit=1").json())
+    wait_until(lambda: target.control("GET", f"{target.tenant}/decisions?limit=1").json())
     disk.fill()
     outcome = asyncio.run(send(target.base_url, target.api_key, calls(2)))
     acknowledged += outcome.acknowledged
@@ -133,7 +125,7 @@ def test_a_full_disk_refuses_decisions_and_recovers(
 
     disk.free()
     started = time.monotonic()
-    eventually(lambda: post(target, Call(*Traffic(3).next())).status_code == 200)
+    wait_until(lambda: post(target, Call(*Traffic(3).next())).status_code == 200)
     print(f"recovered after {time.monotonic() - started:.1f} s")
     known = {made.call.key for made in acknowledged}
     late = [call for call in calls(2) if call.key not in known]
@@ -158,9 +150,9 @@ def test_a_change_that_met_a_full_disk_recovers_without_traffic(
             return True
         return False
 
-    eventually(fails)
+    wait_until(fails)
     disk.free()
-    eventually(lambda: not fails())
+    wait_until(lambda: not fails())
     load(target, calls(1))
 
 
@@ -181,7 +173,7 @@ def test_relaxed_durability_answers_on_and_records_the_gap(
         found = target.control("GET", f"{target.tenant}/audit?kind=decision-log").json()
         return [each["after"] for each in found]
 
-    eventually(gaps)
+    wait_until(gaps)
     load(target, calls(3))
     assert target.end(signal.SIGTERM) == 0
     target.start()

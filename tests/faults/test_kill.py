@@ -17,7 +17,7 @@ SHORTLY = 0.6
 WORKER_KINDS = (("one",), ("all",), ("parent",))
 
 
-def test_what_was_acknowledged_survives_a_kill() -> None:
+def test_what_was_acknowledged_survives_a_kill(process: None) -> None:
     """What was answered is there, once and whole: decisions, keys, mitigations, revocations,
     definitions, challenges and their passes."""
     made = run(len(KINDS), time.time_ns() % 1_000_000, KINDS, SHORTLY)
@@ -29,7 +29,7 @@ def test_what_was_acknowledged_survives_a_kill() -> None:
     assert made.defined > 0
 
 
-def test_what_was_acknowledged_survives_kills_of_server_workers() -> None:
+def test_what_was_acknowledged_survives_kills_of_server_workers(process: None) -> None:
     """Of two workers one dies, or both, or all with their parent: nothing acknowledged is lost or
     there twice, windows go on, and no call is refused where the next owner came in time."""
     made, _ = kill_workers.run(len(WORKER_KINDS), time.time_ns() % 1_000_000, 2, WORKER_KINDS)

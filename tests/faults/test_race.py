@@ -14,7 +14,7 @@ from tools import plain_http
 RACERS = 64
 
 
-def test_a_solution_buys_one_pass_across_a_kill(tmp_path: Path) -> None:
+def test_a_solution_buys_one_pass_across_a_kill(tmp_path: Path, process: None) -> None:
     """64 clients send it, the server is killed when the first has its answer, and all send it
     again."""
     target = Target.make(tmp_path / "data", tmp_path / "log", {})

@@ -9,7 +9,7 @@ from tests.faults.restart import Kind, run
 KINDS = (Kind(is_kill=True, is_refused=False), Kind(is_kill=False, is_refused=True))
 
 
-def test_a_server_takes_over_where_the_other_ended() -> None:
+def test_a_server_takes_over_where_the_other_ended(process: None) -> None:
     """Windows, mitigations and idempotency keys go on, and nobody else answers meanwhile."""
     made = run(len(KINDS), time.time_ns() % 1_000_000, KINDS)
     assert made.kills == 1

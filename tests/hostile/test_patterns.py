@@ -57,7 +57,9 @@ def test_patterns_that_ruin_backtracking_engines_answer(pattern: str) -> None:
     assert program.evaluate({"subject": "a" * 16_000 + "!"}) in (True, False)
 
 
-def evaluators_agree(pattern: str, subject: str) -> None:
+def agreements(pattern: str, subject: str) -> int:
+    """In how many of two expressions the evaluators were compared, and agreed."""
+    compared = 0
     for text in (
         f"subject.matches({quoted(pattern)})",
         f"regex.extract(subject, {quoted(pattern)})",
@@ -69,6 +71,8 @@ def evaluators_agree(pattern: str, subject: str) -> None:
         reference = tidegate.compile(text, schema=SCHEMA, evaluator="reference")
         context = {"subject": subject}
         assert native.evaluate(context) == reference.evaluate(context), (text, subject)
+        compared += 1
+    return compared
 
 
 @pytest.mark.parametrize("pattern", CROWDED)
@@ -77,13 +81,19 @@ def test_patterns_with_many_live_states_answer_as_the_reference(pattern: str) ->
     dice = Random(1)
     for letters, length in (("ab", 60), ("abc ", 120), ("ab", 1_100)):
         subject = "".join(dice.choice(letters) for _ in range(length))
-        evaluators_agree(pattern, subject)
-        evaluators_agree(pattern, subject + "cdz")
+        agreements(pattern, subject)
+        agreements(pattern, subject + "cdz")
+
+
+def test_most_patterns_with_many_live_states_are_accepted() -> None:
+    """Few are too large for the language; the evaluators are compared over all the others."""
+    accepted = [pattern for pattern in CROWDED if agreements(pattern, "ab")]
+    assert len(accepted) >= len(CROWDED) - 3, set(CROWDED) - {*accepted}
 
 
 def test_generated_patterns_answer_as_the_reference() -> None:
     """Nested counts, alternations and words of any shape are refused or agree."""
-    dice, accepted = Random(1), 0
+    dice, accepted, compared = Random(1), 0, 0
     for _ in range(200):
         pattern = crowd(dice)
         try:
@@ -92,5 +102,6 @@ def test_generated_patterns_answer_as_the_reference() -> None:
         except RegexError:
             continue
         accepted += 1
-        evaluators_agree(pattern, "".join(dice.choice("abc \u00e9") for _ in range(80)) + "!")
+        compared += agreements(pattern, "".join(dice.choice("abc \u00e9") for _ in range(80)) + "!")
     assert accepted > 80
+    assert compared > accepted

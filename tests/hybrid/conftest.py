@@ -9,7 +9,7 @@ from tests.hybrid.running import Service, service
 
 
 @pytest.fixture(scope="session")
-def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def origin(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Service]:
     """A service with the demonstration's tenant."""
     with service(tmp_path_factory.mktemp("origin")) as made:
         yield made

@@ -24,7 +24,9 @@ def changes(origin: Service, after: int, least: int = 0) -> dict[str, Any]:
     return made
 
 
-def test_changes_have_the_same_numbers_and_hashes_after_a_restart(tmp_path: Path) -> None:
+def test_changes_have_the_same_numbers_and_hashes_after_a_restart(
+    tmp_path: Path, process: None
+) -> None:
     """What was followed before a kill, or a stop, is followed on: definitions, blocks, a lift."""
     with service(tmp_path) as own:
         start = own.sync("GET", "/snapshot").json()["sequence"]

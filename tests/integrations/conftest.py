@@ -48,7 +48,7 @@ DEFINITIONS = {
 
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Service]:
     """The whole service, as a process of its own."""
     with deciding(tmp_path_factory.mktemp("integrations")) as made:
         yield made
@@ -79,7 +79,9 @@ class Edges:
 
 
 @pytest.fixture(scope="session")
-def edges(shop: Deciding, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edges]:
+def edges(
+    shop: Deciding, tmp_path_factory: pytest.TempPathFactory, proxy: None, node: None
+) -> Iterator[Edges]:
     """All integrations, in front of the tenant's site."""
     with ExitStack() as stack:
         yield Edges(stack, shop, tmp_path_factory)

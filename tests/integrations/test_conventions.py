@@ -142,7 +142,9 @@ def test_a_visitor_cannot_choose_the_path_that_is_judged(edge: Edge) -> None:
 
 
 @pytest.fixture(scope="module")
-def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Edge]]:
+def cut_off(
+    tmp_path_factory: pytest.TempPathFactory, process: None, proxy: None, node: None
+) -> Iterator[dict[str, Edge]]:
     """Each integration, after a service that answered it was stopped."""
     directory = tmp_path_factory.mktemp("cut-off")
     with ExitStack() as stack:

@@ -33,14 +33,16 @@ def opened(name: str, directory: Path) -> Path:
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Iterator[Service]:
+def alone(tmp_path: Path, process: None) -> Iterator[Service]:
     """A service that a test may stop."""
     with deciding(tmp_path / "data") as made:
         yield made
 
 
 @pytest.mark.parametrize("name", ["nginx", "envoy"])
-def test_without_the_service_a_visitor_passes(name: str, alone: Service, tmp_path: Path) -> None:
+def test_without_the_service_a_visitor_passes(
+    name: str, alone: Service, tmp_path: Path, proxy: None
+) -> None:
     """Without the service visitors pass, except those whose request cannot be decided on."""
     key = alone.tenant().key
     with running(name, alone.base_url, key, tmp_path, opened(name, tmp_path)) as edge:

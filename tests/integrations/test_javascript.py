@@ -12,7 +12,7 @@ from tests.integrations.edges import EXAMPLES, program
 MODULE = EXAMPLES / "javascript"
 
 
-def test_its_own_tests_pass() -> None:
+def test_its_own_tests_pass(node: None) -> None:
     """Under the test runner of Node."""
     command = [program("node"), "--test"]
     done = subprocess.run(

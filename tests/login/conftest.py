@@ -33,7 +33,7 @@ class Place:
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(tmp_path_factory: pytest.TempPathFactory, node: None) -> Path:
     """The provider, installed."""
     directory = tmp_path_factory.mktemp("provider") / "installed"
     shutil.copytree(SOURCES, directory, ignore=shutil.ignore_patterns("node_modules"))
@@ -50,7 +50,9 @@ def _with_node(npm: list[str]) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def place(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(
+    installed: Path, tmp_path_factory: pytest.TempPathFactory, process: None
+) -> Iterator[Place]:
     """The service and the provider, which know each other."""
     directory = tmp_path_factory.mktemp("login")
     environment = _with_node(npm_command())

@@ -13,7 +13,7 @@ from tests.newcomer.terminal import Terminal, terminal
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def environment(tmp_path_factory: pytest.TempPathFactory, process: None) -> dict[str, str]:
     """The variables of a shell that has the wheel in an environment of its own."""
     home = tmp_path_factory.mktemp("home")
     build_wheel(home / "wheels")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 import pytest
-from tools.database_pair import NEEDED, Pair, pair, programs
+from tools.database_pair import Pair, pair
 
 from tidegate.stores import UnknownOutcomeError, migrate
 from tidegate.stores.decision_log import log
@@ -35,7 +35,7 @@ def append_until_it_fails(store: PostgresqlStore, made: Pair, acknowledged: list
             acknowledged.append(each)
 
 
-@pytest.mark.skipif(programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed")
+@pytest.mark.usefixtures("postgresql")
 def test_nothing_acknowledged_is_lost_when_the_standby_is_promoted() -> None:
     """The owner stops with the primary; the next one has all that was acknowledged, and goes on."""
     with pair() as made:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from tests.postgresql.restoring import go_back
-from tools.database_pair import NEEDED, pair, programs
+from tools.database_pair import pair
 
 
-@pytest.mark.skipif(programs() is None, reason=f"PostgreSQL {NEEDED} or newer is not installed")
+@pytest.mark.usefixtures("postgresql")
 def test_a_database_goes_back_to_a_moment_and_the_service_goes_on(tmp_path: Path) -> None:
     """Everything acknowledged before is there, nothing is torn, and windows and keys go on."""
     with pair() as made:

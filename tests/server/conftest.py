@@ -35,7 +35,7 @@ def tenant(owned: tuple[Caller, str]) -> str:
 
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Service]:
     """The whole service, as a process of its own."""
     with deciding(tmp_path_factory.mktemp("deciding"), metrics_public="all") as made:
         yield made

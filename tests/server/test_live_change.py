@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,6 +13,7 @@ import attrs
 import orjson
 import pytest
 from tests.server.serving import Caller, Served, serving
+from tests.waiting import eventually
 
 from tidegate.server.engines import engines
 from tidegate.server.engines.compiled import CompiledChange, CompiledSet
@@ -152,16 +153,8 @@ def test_after_a_while_all_policies_have_one_index(
         ids = await scene.policies()
         await scene.call("PATCH", f"policies/{ids['b']}", {"clauses": await scene.clauses("/d")})
         engine = scene.tenant.engine
-        await until(lambda: engine.layered == 0)
+        await eventually(lambda: engine.layered == 0)
         assert scene.tenant.engine is engine
         assert scene.blocked() == ["/a", "/c", "/d"]
 
     asyncio.run(run())
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait for something, a minute at most."""
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)

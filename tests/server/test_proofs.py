@@ -31,7 +31,7 @@ CHALLENGING = {
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deciding]:
+def shop(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Deciding]:
     with deciding(tmp_path_factory.mktemp("proofs")) as service:
         yield service.tenant(CHALLENGING)
 
@@ -148,7 +148,7 @@ def test_the_line_of_a_challenge_has_its_exact_return_url_sealed(shop: Deciding)
     assert urlsafe_b64encode(logged.sealed).decode().rstrip("=") not in str(recorded(shop, answer))
 
 
-def test_revocations_survive_a_kill(tmp_path: Path) -> None:
+def test_revocations_survive_a_kill(tmp_path: Path, process: None) -> None:
     """What a Block revoked is revoked after a start from the log."""
     address = "192.0.2.14"
     with deciding(tmp_path / "data") as service:

@@ -48,12 +48,12 @@ def service_in(directory: Path, settings: Settings, store: SqliteStore) -> Servi
 
 
 @pytest.fixture
-def service(store: SqliteStore, tmp_path: Path) -> Service:
+def service(store: SqliteStore, tmp_path: Path, process: None) -> Service:
     """A service that is not started."""
     return service_in(tmp_path, kept_in(tmp_path), store)
 
 
-def test_settings_reach_what_they_are_of(store: SqliteStore, tmp_path: Path) -> None:
+def test_settings_reach_what_they_are_of(store: SqliteStore, tmp_path: Path, process: None) -> None:
     """A login gives tokens of the set lifetime, and limits are in the headers where that is set."""
     server, token = ServerSettings(rate_limit_header=True), TokenSettings(lifetime_seconds=60)
     settings = attrs.evolve(kept_in(tmp_path), server=server, token=token)
@@ -155,7 +155,9 @@ def test_it_is_written_down_when_a_key_was_used(
     assert found.revision == 1
 
 
-def test_a_key_above_the_bound_counts_up_to_it(store: SqliteStore, tmp_path: Path) -> None:
+def test_a_key_above_the_bound_counts_up_to_it(
+    store: SqliteStore, tmp_path: Path, process: None
+) -> None:
     """A key made with a higher limit counts up to the present bound."""
     made = make_key(bytes(42), load_keys(tmp_path / "keys").pepper)
     key = api_keys.ApiKey(

@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +87,18 @@ def stop(process: subprocess.Popen[bytes]) -> int:
         process.kill()
 
 
+@contextmanager
+def demonstration(log: Path, *arguments: str) -> Iterator[Service]:
+    """The demonstration, until the block ends."""
+    process, said = start("--demo", "--metrics-public", "all", *arguments, log=log)
+    try:
+        yield Service(process=process, log=log, **said)
+    finally:
+        stop(process)
+
+
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(process: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The demonstration, shared by all tests that only add to it."""
-    log = tmp_path_factory.mktemp("service") / "log"
-    process, said = start("--demo", "--metrics-public", "all", log=log)
-    yield Service(process=process, log=log, **said)
-    stop(process)
+    with demonstration(tmp_path_factory.mktemp("service") / "log") as made:
+        yield made

@@ -46,7 +46,7 @@ def name_of(operation: tuple[str, str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def service(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[World]:
     """Two tenants on a whole service."""
     with world(tmp_path_factory.mktemp("access")) as made:
         yield made

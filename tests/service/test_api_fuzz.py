@@ -17,7 +17,9 @@ EXAMPLES = 5
 PHASES = "examples,coverage,stateful"
 
 
-def test_no_request_is_answered_in_a_way_that_is_not_documented(tmp_path: Path) -> None:
+def test_no_request_is_answered_in_a_way_that_is_not_documented(
+    tmp_path: Path, process: None
+) -> None:
     """Every answer to generated good and bad requests is a documented one."""
     done = run(tmp_path, EXAMPLES, "--seed", "1", "--workers", "2", "--phases", PHASES)
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]

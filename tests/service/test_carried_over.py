@@ -44,7 +44,7 @@ def expected(place: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def ask(place: Path, expected: Any) -> Iterator[Callable[..., Any]]:
+def ask(place: Path, expected: Any, process: None) -> Iterator[Callable[..., Any]]:
     """Asks a server on the directory, once it is migrated."""
     directory = str(place / "data")
     serve = [sys.executable, "-m", "tidegate", "serve", "--store-directory", directory]

@@ -13,7 +13,7 @@ from tests.shared_data import shared_path, size
 EVENTS = size(5_000, 1_500)
 
 
-def test_all_places_count_what_the_summary_counts(tmp_path: Path) -> None:
+def test_all_places_count_what_the_summary_counts(tmp_path: Path, process: None) -> None:
     """Answers, results, timeline, metrics, search and command have the same numbers, of each
     policy and of all decisions."""
     lines = itertools.islice(read_lines(shared_path("data/traffic/events.jsonl.gz")), EVENTS)

@@ -85,7 +85,7 @@ def running(folder: Path, log: str, *command: str) -> Iterator[subprocess.Popen[
             process.wait()
 
 
-def test_four_workers_block_at_exactly_the_threshold(folder: Path) -> None:
+def test_four_workers_block_at_exactly_the_threshold(folder: Path, process: None) -> None:
     """Whichever worker gets a request, one decider counts it."""
     pytest.importorskip("gunicorn")
     workers = ("-m", "gunicorn", "--workers", str(WORKERS), "--bind", "127.0.0.1:0", "app:app")

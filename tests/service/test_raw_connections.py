@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,6 +13,7 @@ import pytest
 from benchmarks.server.connections import GROWTH_BYTES, attacks, pour, resident_bytes
 from raw_http import Answer, answers, exchange, require_proper
 from service_process import Service, start, stop
+from tests.waiting import wait_until
 from tools import plain_http
 
 HOT = b"/api/v1/runtime/mitigation"
@@ -239,21 +239,13 @@ def test_a_trailer_is_no_header(service: Service) -> None:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def small(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Service]:
     """A server with room for few connections."""
     log = tmp_path_factory.mktemp("small") / "log"
     bounds = ("--server-max-connections", "12", "--server-max-connections-per-address", "8")
     process, printed = start("--demo", *bounds, log=log)
     yield Service(process=process, log=log, **printed)
     stop(process)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for something that comes."""
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_an_address_has_a_share_of_the_connections(small: Service) -> None:
@@ -290,8 +282,8 @@ def test_an_address_has_a_share_of_the_connections(small: Service) -> None:
         assert all(is_taken(each) for each in second)
         with connect("127.0.0.3") as third:
             assert not is_taken(third)
-    until(lambda: said(small, b"GET /healthz HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n")[0]
-          .status == 200)  # fmt: skip
+    healthz = b"GET /healthz HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n"
+    wait_until(lambda: said(small, healthz)[0].status == 200)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
@@ -342,7 +334,7 @@ def test_batches_that_do_not_arrive_are_bounded(service: Service) -> None:
             first = connection.recv(65_536)
             assert first.startswith(b"HTTP/1.1 100" if number < 4 else b"HTTP/1.1 503"), number
     small = (head % (len(BODY) + 2)).replace(b"expect: 100-continue", b"connection: close")
-    until(lambda: said(service, small + b"[%b]" % BODY)[0].status == 200)
+    wait_until(lambda: said(service, small + b"[%b]" % BODY)[0].status == 200)
 
 
 def test_who_sends_no_more_gets_its_answer(service: Service) -> None:

@@ -19,7 +19,7 @@ from tidegate.stores.rows.connections import reading_engine
 from tidegate.stores.rows.tables import snapshots
 
 
-def test_a_signal_ends_the_server_with_its_states_saved(tmp_path: Path) -> None:
+def test_a_signal_ends_the_server_with_its_states_saved(tmp_path: Path, process: None) -> None:
     """SIGTERM is an ordinary stop: exit code 0, and the next start need not repeat the log."""
     target = Target.make(tmp_path / "data", tmp_path / "log")
     traffic = Traffic(1)
@@ -33,7 +33,9 @@ def test_a_signal_ends_the_server_with_its_states_saved(tmp_path: Path) -> None:
     engine.dispose()
 
 
-def test_a_daemon_that_waits_for_changes_is_answered_at_a_stop(tmp_path: Path) -> None:
+def test_a_daemon_that_waits_for_changes_is_answered_at_a_stop(
+    tmp_path: Path, process: None
+) -> None:
     """Its call neither holds the server until the drain's end, nor ends as an error."""
     log = tmp_path / "log"
     process, said = start("--demo", "--server-drain-seconds", "600", log=log)

@@ -69,6 +69,12 @@ class TestPartition(StoreContract):
         """A file in a directory of its own."""
         return f"sqlite:///{tmp_path}/data/tidegate.db"
 
+    def test_acknowledged_work_survives_kill_9(
+        self, url: str, open_store: OpenStore, process: None
+    ) -> None:
+        """A write that was reported durable is there after the process was killed."""
+        super().test_acknowledged_work_survives_kill_9(url, open_store)
+
     @pytest.fixture
     def open_store(self) -> OpenStore:
         """Opens the partition."""
@@ -109,6 +115,12 @@ class TestSqliteStore(StoreContract):
     def url(self, tmp_path: Path) -> str:
         """A file in a directory of its own."""
         return f"sqlite:///{tmp_path}/data/tidegate.db"
+
+    def test_acknowledged_work_survives_kill_9(
+        self, url: str, open_store: OpenStore, process: None
+    ) -> None:
+        """A write that was reported durable is there after the process was killed."""
+        super().test_acknowledged_work_survives_kill_9(url, open_store)
 
     @pytest.fixture
     def open_store(self) -> OpenStore:

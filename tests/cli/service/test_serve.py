@@ -11,7 +11,7 @@ from tools import plain_http
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_the_demonstration_decides(workers: int) -> None:
+def test_the_demonstration_decides(workers: int, process: None) -> None:
     """The call that it prints is answered, whether one process serves or several do."""
     serve = [sys.executable, "-m", "tidegate", "serve", "--demo", "--json", "--server-port", "0"]
     command = [*serve, "--server-workers", str(workers)]

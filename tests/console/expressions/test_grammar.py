@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from tests.console.node import node
+from tests.console.node import run_node
 from tests.shared_data import shared_lines, shared_path, size
 
 from tidegate.errors import ExpressionError
@@ -64,14 +64,14 @@ def places(tree: Node) -> list[Place]:
 
 
 @pytest.fixture(scope="module")
-def read() -> dict[str, tuple[Node, Any]]:
+def read(node: None) -> dict[str, tuple[Node, Any]]:
     """What the parser and the editor make of each text that the parser takes."""
     trees = {
         text: tree
         for text in dict.fromkeys([*published(), *corpus(), *rules()])
         if (tree := parsed(text)) is not None
     }
-    answers = json.loads(node("parse.mjs", json.dumps(list(trees))))
+    answers = json.loads(run_node("parse.mjs", json.dumps(list(trees))))
     assert len(trees) > 500
     return {
         text: (tree, answer) for (text, tree), answer in zip(trees.items(), answers, strict=True)
@@ -97,7 +97,7 @@ def test_fields_and_calls_are_where_the_parser_finds_them(
     assert wrong == {}
 
 
-def test_the_editor_marks_what_the_parser_refuses() -> None:
+def test_the_editor_marks_what_the_parser_refuses(node: None) -> None:
     """A text that ends too early has an error node."""
-    found = json.loads(node("parse.mjs", json.dumps(["a &&", "f(1", '"open'])))
+    found = json.loads(run_node("parse.mjs", json.dumps(["a &&", "f(1", '"open'])))
     assert all(each["errors"] for each in found)

@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from tests.console.node import node
+from tests.console.node import run_node
 
 from tidegate.errors import ExpressionError
 from tidegate.functions import FUNCTIONS
@@ -68,7 +68,7 @@ def expression(choices: Choices, schema: Schema) -> str:
     return f" {pick(choices, SIGNS)} ".join(parts)
 
 
-def test_rows_keep_the_tree_of_an_expression() -> None:
+def test_rows_keep_the_tree_of_an_expression(node: None) -> None:
     """Generated expressions go through rows, each row written anew and each group turned twice:
     the canonical tree is the same, and so are the rows."""
     choices = RandomChoices(random.Random(24))
@@ -81,7 +81,7 @@ def test_rows_keep_the_tree_of_an_expression() -> None:
         except ExpressionError:
             continue
     given = {"methods": METHODS, "texts": list(trees)}
-    answers = json.loads(node("rows.mjs", json.dumps(given)))
+    answers = json.loads(run_node("rows.mjs", json.dumps(given)))
     kinds = [kind for answer in answers for kind in answer["kinds"]]
     assert min(kinds.count(kind) for kind in ("comparison", "group", "text")) > WANTED // 50
     wrong = {

@@ -13,7 +13,7 @@ __all__ = ["browser"]
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Service]:
     """A service of its own."""
     with deciding(tmp_path_factory.mktemp("challenges")) as found:
         yield found

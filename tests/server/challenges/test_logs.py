@@ -14,7 +14,9 @@ ISSUER = {"issuer": "http://127.0.0.1:9", "client_id": "tidegate", "client_secre
 CODE, STATE, WORD = "SECRETcode", "SECRETstate", "SECRETpassword"
 
 
-def test_no_line_has_a_secret(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_line_has_a_secret(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], process: None
+) -> None:
     """Neither proof nor solution, key nor token, code nor state, wherever callers put them."""
     providers = json.dumps({"company": ISSUER})
     with deciding(tmp_path / "data", log_level="debug", login_providers=providers) as service:

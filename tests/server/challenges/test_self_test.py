@@ -14,7 +14,7 @@ GREEN: dict[str, Any] = {"provider": "pow", "difficulty": 1}
 
 
 @pytest.fixture(scope="module")
-def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def public(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Service]:
     """A service whose address is public, as far as it knows, without keys of Turnstile."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         settings = {"server_port": str(free.getsockname()[1])}

@@ -23,7 +23,7 @@ TRAFFIC: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Service]:
     """A service whose address is public, as far as it knows."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         settings = {"server_port": str(free.getsockname()[1])}
@@ -187,7 +187,7 @@ def test_a_template_outside_of_the_origins_is_refused(shop: Deciding) -> None:
 
 
 def test_an_address_that_no_visitor_reaches_is_warned_of(
-    tmp_path_factory: pytest.TempPathFactory, capfd: pytest.CaptureFixture[str]
+    tmp_path_factory: pytest.TempPathFactory, capfd: pytest.CaptureFixture[str], process: None
 ) -> None:
     """A warning comes when a policy that challenges is saved, and at the next start."""
     directory = tmp_path_factory.mktemp("loopback")

@@ -23,7 +23,7 @@ async def revoke(world: World, tenant_id: str, pass_id: UUID, expires_at: int) -
     return await asyncio.to_thread(live.revoke_pass, *about)
 
 
-def test_a_revoked_pass_is_in_the_log_and_in_the_audit(tmp_path: Path) -> None:
+def test_a_revoked_pass_is_in_the_log_and_in_the_audit(tmp_path: Path, process: None) -> None:
     """Once; a pass that has expired, or of a tenant that is not there, is not revoked."""
 
     async def scene() -> None:

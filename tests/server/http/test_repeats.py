@@ -150,7 +150,9 @@ class TestTheDirectory:
     """Kept answers survive, and show nothing."""
 
     @pytest.mark.parametrize("resource", ["api-keys", "policies"])
-    def test_a_killed_service_answers_once(self, tmp_path: Path, resource: str) -> None:
+    def test_a_killed_service_answers_once(
+        self, tmp_path: Path, resource: str, process: None
+    ) -> None:
         """After a kill behind the answer the answer is the same; after one before it, the object
         is there once."""
         with deciding(tmp_path) as service:
@@ -168,7 +170,7 @@ class TestTheDirectory:
             assert once.status_code == 201, once.text
             assert parts(post(owner, path, later, "later")) == parts(once)
 
-    def test_the_text_of_a_key_is_nowhere(self, tmp_path: Path) -> None:
+    def test_the_text_of_a_key_is_nowhere(self, tmp_path: Path, process: None) -> None:
         """No file of the data directory has the API key, or the idempotency key, in it."""
         name = f"idempotency-{uuid4()}"
         with deciding(tmp_path) as service:

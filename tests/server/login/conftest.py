@@ -57,6 +57,6 @@ def place(whole_place: Place) -> Place:
 
 
 @pytest.fixture
-def browser(place: Place) -> Browser:
+def visitor(place: Place) -> Browser:
     """A browser that has been nowhere yet."""
     return Browser(place.served)

@@ -50,14 +50,14 @@ def log_in(hub: Issuer, served: Served, **replies: Any) -> dict[str, str]:
         "/api/v3/user": lambda _: reply(said["user"]),
         "/api/v3/user/emails": lambda _: reply(said["emails"]),
     }
-    browser = Browser(served, "github")
-    location = urlsplit(browser.begin())
+    visitor = Browser(served, "github")
+    location = urlsplit(visitor.begin())
     assert f"{location.scheme}://{location.netloc}" == hub.origin
     assert location.path == "/login/oauth/authorize"
     asked = parse_qs(location.query)
     assert asked["scope"] == ["read:user user:email"]
     assert asked["code_challenge_method"] == ["S256"]
-    return browser.come_back({"code": "x", "state": asked["state"][0]})
+    return visitor.come_back({"code": "x", "state": asked["state"][0]})
 
 
 def test_the_primary_verified_address_counts(hub: Issuer, served: Served) -> None:

@@ -150,23 +150,23 @@ FAULTS: dict[str, Fault] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_of_the_issuer_ends_in_a_refusal(place: Place, browser: Browser, name: str) -> None:
+def test_a_fault_of_the_issuer_ends_in_a_refusal(place: Place, visitor: Browser, name: str) -> None:
     """Whatever is wrong, there is no token, no operator, and no call to another host."""
     FAULTS[name](place.issuer)
-    answer = browser.get("/auth/company/login")
+    answer = visitor.get("/auth/company/login")
     location = answer.headers["location"]
     if location.startswith("/"):
         assert location in ("/login/callback#error=refused", "/login/callback#error=unavailable")
         return
-    browser._keep(answer)
-    brought = browser.come_back(place.issuer.authorize(location))
+    visitor._keep(answer)
+    brought = visitor.come_back(place.issuer.authorize(location))
     assert brought.keys() == {"error"}
     assert brought["error"] in ("refused", "unavailable")
 
 
-def test_the_fault_is_what_is_refused(place: Place, browser: Browser) -> None:
+def test_the_fault_is_what_is_refused(place: Place, visitor: Browser) -> None:
     """Without a fault the same login succeeds."""
-    assert "access_token" in browser.log_in(place.issuer)
+    assert "access_token" in visitor.log_in(place.issuer)
 
 
 @attrs.frozen
@@ -196,31 +196,31 @@ ANSWERS = {
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_fault_on_the_way_back_ends_in_a_refusal(
-    place: Place, browser: Browser, name: str
+    place: Place, visitor: Browser, name: str
 ) -> None:
     """What the browser brings has to be what the issuer of this very login sent."""
-    brought = place.issuer.authorize(browser.begin())
-    found = browser.come_back(ANSWERS[name].change(brought, place))
+    brought = place.issuer.authorize(visitor.begin())
+    found = visitor.come_back(ANSWERS[name].change(brought, place))
     assert found == {"error": ANSWERS[name].error}
 
 
-def test_a_login_ends_once(place: Place, browser: Browser) -> None:
+def test_a_login_ends_once(place: Place, visitor: Browser) -> None:
     """The same code and state, with the same cookie, give no second token, though the issuer takes
     the code again."""
-    brought = place.issuer.authorize(browser.begin())
-    cookie = browser.cookie
-    assert "access_token" in browser.come_back(brought)
-    browser.cookie = cookie
-    assert browser.come_back(brought) == {"error": "expired"}
+    brought = place.issuer.authorize(visitor.begin())
+    cookie = visitor.cookie
+    assert "access_token" in visitor.come_back(brought)
+    visitor.cookie = cookie
+    assert visitor.come_back(brought) == {"error": "expired"}
 
 
-def test_a_login_ends_once_also_for_many_at_once(place: Place, browser: Browser) -> None:
+def test_a_login_ends_once_also_for_many_at_once(place: Place, visitor: Browser) -> None:
     """Of callbacks that race with one state, one gets a token."""
-    brought = place.issuer.authorize(browser.begin())
+    brought = place.issuer.authorize(visitor.begin())
     found: list[dict[str, str]] = []
 
     def race() -> None:
-        mine = Browser(place.served, cookie=browser.cookie)
+        mine = Browser(place.served, cookie=visitor.cookie)
         found.append(mine.come_back(brought))
 
     racing = [threading.Thread(target=race) for _ in range(6)]
@@ -231,11 +231,11 @@ def test_a_login_ends_once_also_for_many_at_once(place: Place, browser: Browser)
     assert sorted("access_token" in each for each in found) == [False] * 5 + [True]
 
 
-def test_a_login_ends_in_the_browser_that_began_it(place: Place, browser: Browser) -> None:
+def test_a_login_ends_in_the_browser_that_began_it(place: Place, visitor: Browser) -> None:
     """Without the cookie, with two, with a forged one or the cookie of another login there is no
     token."""
-    brought = place.issuer.authorize(browser.begin())
-    cookie = browser.cookie
+    brought = place.issuer.authorize(visitor.begin())
+    cookie = visitor.cookie
     other = Browser(place.served)
     other.begin()
     for wrong, error in (
@@ -245,67 +245,67 @@ def test_a_login_ends_in_the_browser_that_began_it(place: Place, browser: Browse
         (f"{cookie}; tidegate_login={other.cookie}", "expired"),
         (other.cookie, "refused"),
     ):
-        browser.cookie = wrong
-        assert browser.come_back(brought) == {"error": error}, wrong
-    browser.cookie = cookie
-    assert "access_token" in browser.come_back(brought)
+        visitor.cookie = wrong
+        assert visitor.come_back(brought) == {"error": error}, wrong
+    visitor.cookie = cookie
+    assert "access_token" in visitor.come_back(brought)
 
 
-def test_an_answer_of_one_issuer_does_not_count_at_another(place: Place, browser: Browser) -> None:
+def test_an_answer_of_one_issuer_does_not_count_at_another(place: Place, visitor: Browser) -> None:
     """A login that was begun at one provider cannot end at another, and no code goes there."""
-    brought = place.issuer.authorize(browser.begin())
-    assert browser.come_back(brought, provider="other") == {"error": "refused"}
+    brought = place.issuer.authorize(visitor.begin())
+    assert visitor.come_back(brought, provider="other") == {"error": "refused"}
     assert not place.other.sent
 
 
 def test_a_login_that_takes_too_long_is_over(
-    place: Place, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    place: Place, visitor: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After ten minutes the state is worth nothing."""
     monkeypatch.setattr("tidegate.server.login.started.LIFETIME_SECONDS", 0)
-    brought = place.issuer.authorize(browser.begin())
-    assert browser.come_back(brought) == {"error": "expired"}
+    brought = place.issuer.authorize(visitor.begin())
+    assert visitor.come_back(brought) == {"error": "expired"}
 
 
 def test_a_slow_answer_is_not_waited_for(
-    place: Place, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    place: Place, visitor: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time of a call is bounded as a whole."""
     monkeypatch.setattr(outbound, "SECONDS", 0.2)
     over = threading.Event()
     place.issuer.changed["/token"] = lambda right: attrs.evolve(right, pause=over)
     try:
-        assert browser.log_in(place.issuer) == {"error": "unavailable"}
+        assert visitor.log_in(place.issuer) == {"error": "unavailable"}
     finally:
         over.set()
 
 
-def test_an_issuer_that_is_away_is_not_asked_by_everybody(place: Place, browser: Browser) -> None:
+def test_an_issuer_that_is_away_is_not_asked_by_everybody(place: Place, visitor: Browser) -> None:
     """Logins in the next seconds share the failure."""
     place.issuer.changed[DISCOVERY] = lambda _: reply({}, 500)
     for _ in range(5):
-        answer = browser.get("/auth/company/login")
+        answer = visitor.get("/auth/company/login")
         assert answer.headers["location"] == "/login/callback#error=unavailable"
     assert place.issuer.asked[DISCOVERY] == 1
 
 
-def test_unknown_keys_have_the_keys_read_once_a_minute(place: Place, browser: Browser) -> None:
+def test_unknown_keys_have_the_keys_read_once_a_minute(place: Place, visitor: Browser) -> None:
     """A flood of tokens under keys that nobody knows is no flood of calls."""
-    assert "access_token" in browser.log_in(place.issuer)
+    assert "access_token" in visitor.log_in(place.issuer)
     for number in range(20):
         place.issuer.token = lambda said, number=number: signed(said, kid=f"unknown-{number}")  # type: ignore[misc]
-        assert browser.log_in(place.issuer) == {"error": "refused"}
+        assert visitor.log_in(place.issuer) == {"error": "refused"}
     assert place.issuer.asked["/keys"] == 1
     place.issuer.token = signed
-    assert "access_token" in browser.log_in(place.issuer)
+    assert "access_token" in visitor.log_in(place.issuer)
 
 
-def test_another_place_is_never_called(place: Place, browser: Browser) -> None:
+def test_another_place_is_never_called(place: Place, visitor: Browser) -> None:
     """No fault brought a call to the other issuer, which runs on the same host."""
     for name in ("token_endpoint", "jwks_uri", "userinfo_endpoint"):
         place.forget()
         elsewhere = f"{place.other.origin}/{name}"
         members(DISCOVERY, **{name: elsewhere})(place.issuer)
-        answer = browser.get("/auth/company/login")
+        answer = visitor.get("/auth/company/login")
         assert answer.headers["location"] == "/login/callback#error=refused"
         assert not place.other.asked

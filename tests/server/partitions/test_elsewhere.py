@@ -30,7 +30,7 @@ ALL = {
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Service]:
     """A service of two workers."""
     with deciding(tmp_path_factory.mktemp("elsewhere"), server_workers="2") as found:
         yield found

@@ -250,7 +250,7 @@ async def _next_request(owners: Owners) -> tuple[ScriptedOwner, list[Any]]:
 
 
 @pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+def target(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Target]:
     """A service of two workers; its tenant lives in the first partition."""
     place = tmp_path_factory.mktemp("link")
     settings = {"TIDEGATE_SERVER_WORKERS": "2", "TIDEGATE_WORKERS_PROCESSES": "1"}

@@ -54,7 +54,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[World]:
     """A service of two workers."""
     place = tmp_path_factory.mktemp("partitions")
     settings = {"TIDEGATE_SERVER_WORKERS": "2", "TIDEGATE_METRICS_PUBLIC": "all"}

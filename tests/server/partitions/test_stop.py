@@ -16,7 +16,9 @@ from tools import plain_http
 WAIT_SECONDS = 60.0
 
 
-def test_daemons_that_wait_for_changes_are_answered_at_a_stop(tmp_path: Path) -> None:
+def test_daemons_that_wait_for_changes_are_answered_at_a_stop(
+    tmp_path: Path, process: None
+) -> None:
     """Wherever the call came in, it neither holds the service until the drain's end, nor ends as
     an error."""
     settings = {"TIDEGATE_SERVER_WORKERS": "2", "TIDEGATE_SERVER_DRAIN_SECONDS": "600"}

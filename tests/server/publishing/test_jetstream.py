@@ -15,10 +15,10 @@ import orjson
 import pytest
 from nats.js.api import StreamConfig
 from tests.server.deciding import deciding
-from tests.server.publishing.waiting import wait_for
+from tests.waiting import wait_until
 
 PROGRAM = shutil.which("nats-server", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="nats-server is not installed")
+pytestmark = pytest.mark.usefixtures("broker")
 
 
 def free_port() -> int:
@@ -38,7 +38,7 @@ def begin(directory: Path, port: int) -> subprocess.Popen[bytes]:
         with socket.socket() as tried:
             return tried.connect_ex(("127.0.0.1", port)) == 0
 
-    wait_for(answers)
+    wait_until(answers)
     return process
 
 
@@ -81,7 +81,7 @@ def test_a_stream_has_each_decision_once_though_its_server_was_away(tmp_path: Pa
             shop = service.tenant()
             made = [shop.decide("/")["decision_id"] for _ in range(10)]
             failures = "tidegate_publish_failures_total 0.0"
-            wait_for(lambda: failures not in service.http.get("/metrics").text)
+            wait_until(lambda: failures not in service.http.get("/metrics").text)
             asyncio.run(add_stream(url))
             subject = f"shop.decisions.{shop.tenant_id}"
             assert asyncio.run(read(url, 10)) == [(subject, each) for each in made]

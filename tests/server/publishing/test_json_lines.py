@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 from tests.server.deciding import deciding, made
-from tests.server.publishing.waiting import wait_for
+from tests.waiting import wait_until
 
 
 def published(path: Path) -> list[dict[str, Any]]:
@@ -26,7 +26,9 @@ def ids(messages: Iterable[dict[str, Any]]) -> list[str]:
     return [each["id"] for each in messages]
 
 
-def test_each_decision_is_a_line_with_what_was_answered_and_recorded(tmp_path: Path) -> None:
+def test_each_decision_is_a_line_with_what_was_answered_and_recorded(
+    tmp_path: Path, process: None
+) -> None:
     """In order, with the event as it was recorded; a lift of an operator is one, too."""
     path = tmp_path / "decisions.jsonl"
     with deciding(tmp_path / "data", publish_url=f"file://{path}") as service:
@@ -36,7 +38,7 @@ def test_each_decision_is_a_line_with_what_was_answered_and_recorded(tmp_path: P
         [active] = shop.get("active-mitigations")
         one = f"{shop.path}/active-mitigations/{active['entity_id']}"
         made(shop.by("Owner").request("DELETE", one))
-        wait_for(lambda: len(published(path)) >= 5)
+        wait_until(lambda: len(published(path)) >= 5)
     messages = published(path)
     assert [each["type"] for each in messages] == ["decision"] * 4 + ["ended"]
     assert ids(messages)[:4] == [each["decision_id"] for each in answers]
@@ -49,7 +51,9 @@ def test_each_decision_is_a_line_with_what_was_answered_and_recorded(tmp_path: P
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_after_a_kill_nothing_is_missing_and_repetitions_have_the_same_id(tmp_path: Path) -> None:
+def test_after_a_kill_nothing_is_missing_and_repetitions_have_the_same_id(
+    tmp_path: Path, process: None
+) -> None:
     """What was acknowledged is in the file after the next start, also what a kill cut short."""
     path, data = tmp_path / "decisions.jsonl", tmp_path / "data"
     acknowledged: list[str] = []
@@ -61,23 +65,25 @@ def test_after_a_kill_nothing_is_missing_and_repetitions_have_the_same_id(tmp_pa
         with path.open("ab") as file:
             file.write(b'{"id":"half a li')
     with deciding(data, publish_url=f"file://{path}"):
-        wait_for(lambda: set(acknowledged) <= set(ids(published(path))))
+        wait_until(lambda: set(acknowledged) <= set(ids(published(path))))
     assert list(dict.fromkeys(ids(published(path)))) == acknowledged
 
 
-def test_a_file_that_is_moved_away_is_made_again(tmp_path: Path) -> None:
+def test_a_file_that_is_moved_away_is_made_again(tmp_path: Path, process: None) -> None:
     """Programs that rotate files need tell nobody."""
     path = tmp_path / "decisions.jsonl"
     with deciding(tmp_path / "data", publish_url=f"file://{path}") as service:
         shop = service.tenant()
         first = shop.decide("/")["decision_id"]
-        wait_for(lambda: ids(published(path)) == [first])
+        wait_until(lambda: ids(published(path)) == [first])
         path.rename(tmp_path / "before.jsonl")
         second = shop.decide("/")["decision_id"]
-        wait_for(lambda: ids(published(path)) == [second])
+        wait_until(lambda: ids(published(path)) == [second])
 
 
-def test_a_file_that_cannot_be_written_is_reported_and_decisions_go_on(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported_and_decisions_go_on(
+    tmp_path: Path, process: None
+) -> None:
     """The folder comes later, and so do the decisions."""
     path = tmp_path / "later" / "decisions.jsonl"
     with deciding(tmp_path / "data", publish_url=f"file://{path}") as service:
@@ -85,16 +91,16 @@ def test_a_file_that_cannot_be_written_is_reported_and_decisions_go_on(tmp_path:
         expected = [shop.decide("/")["decision_id"] for _ in range(3)]
         page = service.http.get("/metrics").text
         assert "tidegate_published_total 0.0" in page
-        wait_for(
+        wait_until(
             lambda: "tidegate_publish_failures_total 0.0" not in service.http.get("/metrics").text
         )
         path.parent.mkdir()
-        wait_for(lambda: ids(published(path)) == expected)
+        wait_until(lambda: ids(published(path)) == expected)
 
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_what_was_decided_before_the_first_start_with_a_destination_is_not_sent(
-    tmp_path: Path, number: int
+    tmp_path: Path, number: int, process: None
 ) -> None:
     """The stream begins when it is asked for."""
     path, data = tmp_path / "decisions.jsonl", tmp_path / "data"
@@ -104,5 +110,5 @@ def test_what_was_decided_before_the_first_start_with_a_destination_is_not_sent(
             shop.decide("/")
     with deciding(data, publish_url=f"file://{path}") as service:
         only = service.tenant().decide("/")["decision_id"]
-        wait_for(lambda: bool(published(path)))
+        wait_until(lambda: bool(published(path)))
     assert ids(published(path)) == [only]

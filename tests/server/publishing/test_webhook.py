@@ -16,7 +16,7 @@ import attrs
 import orjson
 import pytest
 from tests.server.deciding import deciding
-from tests.server.publishing.waiting import wait_for
+from tests.waiting import wait_until
 
 from tidegate.server.publishing.destinations import destination_of
 
@@ -73,7 +73,9 @@ def receiving(*answers: int) -> Iterator[Receiver]:
         server.server_close()
 
 
-def test_batches_are_signed_and_sent_again_until_they_are_taken(tmp_path: Path) -> None:
+def test_batches_are_signed_and_sent_again_until_they_are_taken(
+    tmp_path: Path, process: None
+) -> None:
     """A refusal, a redirect and a lost answer repeat a batch; consumers drop ids they have seen."""
     with (
         receiving(500, 302, 599, 200) as receiver,
@@ -82,13 +84,15 @@ def test_batches_are_signed_and_sent_again_until_they_are_taken(tmp_path: Path) 
         shop = service.tenant()
         made = [shop.decide("/")["decision_id"] for _ in range(30)]
         published = "tidegate_published_total 30.0"
-        wait_for(lambda: published in service.http.get("/metrics").text)
+        wait_until(lambda: published in service.http.get("/metrics").text)
         assert receiver.taken() == made
         assert sum(map(len, receiver.batches)) > 30
         assert "tidegate_publish_failures_total 3.0" in service.http.get("/metrics").text
 
 
-def test_a_service_that_cannot_reach_its_webhook_answers_as_before(tmp_path: Path) -> None:
+def test_a_service_that_cannot_reach_its_webhook_answers_as_before(
+    tmp_path: Path, process: None
+) -> None:
     """The log is the outbox: decisions wait there, and none is refused."""
     with receiving() as receiver:
         address = receiver.url

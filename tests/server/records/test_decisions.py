@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 from tests.server.deciding import DEFINITIONS, Deciding, Service, deciding, made
+from tests.waiting import wait_until
 
 ADDRESS = "192.0.2.7"
 
@@ -209,7 +210,7 @@ def test_viewers_read_no_decisions(shop: Deciding) -> None:
     assert shop.by("Stranger").get(f"{shop.path}/decisions").status_code == 404
 
 
-def test_a_decision_after_a_snapshot_is_explained_from_it(tmp_path: Path) -> None:
+def test_a_decision_after_a_snapshot_is_explained_from_it(tmp_path: Path, process: None) -> None:
     """The state of a snapshot is the past of what follows: windows go on, whatever the key."""
     others = [{"request": {"path": "/", "client_ip": "192.0.2.99"}}] * 1_000
     with deciding(tmp_path, store_snapshot_every="1000") as service:
@@ -218,8 +219,7 @@ def test_a_decision_after_a_snapshot_is_explained_from_it(tmp_path: Path) -> Non
             shop.decide("/login")
         headers = {"x-service-api-key": shop.key}
         made(service.http.post("/api/v1/beacon/events", json=others, headers=headers))
-        while shop.get("status")["last_snapshot_at"] is None:
-            pass
+        wait_until(lambda: shop.get("status")["last_snapshot_at"] is not None)
         third = shop.decide("/login")
         explanation = explained(shop, third)
     assert explanation["reproduced"], explanation["because"]

@@ -143,7 +143,7 @@ def test_lifting_is_for_admins(shop: Deciding, role: str, status: int) -> None:
     assert len(shop.get("active-mitigations")) == 1
 
 
-def test_a_lift_outlives_a_restart(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_lift_outlives_a_restart(tmp_path_factory: pytest.TempPathFactory, process: None) -> None:
     """A lift is in the log, so a rebuilt engine has it too."""
     directory = tmp_path_factory.mktemp("lifted")
     with deciding(directory) as service:

@@ -252,7 +252,9 @@ def test_jobs_are_audited(shop: Deciding) -> None:
     assert missing.status_code == 404
 
 
-def test_an_interrupted_job_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_interrupted_job_says_so(
+    tmp_path_factory: pytest.TempPathFactory, process: None
+) -> None:
     """A job interrupted by a restart has failed, and says so."""
     directory = tmp_path_factory.mktemp("interrupted")
     with deciding(directory) as service:
@@ -268,7 +270,9 @@ def test_an_interrupted_job_says_so(tmp_path_factory: pytest.TempPathFactory) ->
     assert "stopped" in found["error"]
 
 
-def test_a_job_that_kept_no_draft_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_job_that_kept_no_draft_says_so(
+    tmp_path_factory: pytest.TempPathFactory, process: None
+) -> None:
     """A job of an earlier version: there is no trace, and the reason is said."""
     directory = tmp_path_factory.mktemp("earlier")
     with deciding(directory) as service:

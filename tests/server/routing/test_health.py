@@ -145,7 +145,7 @@ def families(page: str) -> dict[str, Metric]:
     return by_name
 
 
-def test_the_page_of_metrics_is_as_it_is_documented(tmp_path: Path) -> None:
+def test_the_page_of_metrics_is_as_it_is_documented(tmp_path: Path, process: None) -> None:
     """Names, types, labels, and what is shown without a credential, by the official reader."""
     with deciding(tmp_path, metrics_token="a token of metrics") as made:
         shop = made.tenant()
@@ -188,7 +188,7 @@ def names(page: bytes) -> set[str]:
     return {line.partition(b" ")[0].decode() for line in page.splitlines() if line[:1] != b"#"}
 
 
-def test_figures_of_tenants_are_not_shown_to_everybody(tmp_path: Path) -> None:
+def test_figures_of_tenants_are_not_shown_to_everybody(tmp_path: Path, process: None) -> None:
     """Figures of tenants need the token; without it only those of process and store are shown."""
     with deciding(tmp_path, metrics_token="a token of metrics") as made:
         anybody = made.http.get("/metrics")
@@ -255,7 +255,7 @@ def test_the_command_asks_the_server(service: Service) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, b"ok")
 
 
-def test_the_command_fails_when_the_server_is_not_ready(served: Served) -> None:
+def test_the_command_fails_when_the_server_is_not_ready(served: Served, process: None) -> None:
     """1 when it cannot decide, with the reason."""
     done = healthcheck("--url", served.base_url)
     assert done.returncode == 1
@@ -263,7 +263,7 @@ def test_the_command_fails_when_the_server_is_not_ready(served: Served) -> None:
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "gopher://127.0.0.1"])
-def test_the_command_fails_without_an_answer(address: str) -> None:
+def test_the_command_fails_without_an_answer(address: str, process: None) -> None:
     """1 when nobody listens, 2 for what is no address."""
     done = healthcheck("--url", address)
     assert done.returncode == (1 if address.startswith("http") else 2)

@@ -15,6 +15,8 @@ from tests.server.turns.whole import LONG, Tenant, World, running, still_waits, 
 from tidegate.server.turns.account import HELD_NS, LIGHT_WORK
 from tidegate.settings import ServerSettings, Settings
 
+pytestmark = pytest.mark.usefixtures("process")
+
 
 class Run(Protocol):
     """Plays a scene on a new service."""

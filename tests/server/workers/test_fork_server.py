@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.server.workers.test_running import until
+from tests.waiting import wait_until
 
 from tidegate.server.workers.fork_server import ForkServer, spawned
 
@@ -26,9 +26,12 @@ print(json.dumps([fork_server.pid, pid]), flush=True)
 sys.stdin.read()
 """
 
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/fd").exists(), reason="processes are looked up in /proc"
-)
+pytestmark = [
+    pytest.mark.usefixtures("process"),
+    pytest.mark.skipif(
+        not Path("/proc/self/fd").exists(), reason="processes are looked up in /proc"
+    ),
+]
 
 
 def is_there(pid: int) -> bool:
@@ -55,14 +58,14 @@ def test_a_fork_has_nothing_of_the_service_and_ends_with_it(
         assert service.stdout is not None
         forks, worker = map(int, service.stdout.readline().strip(b"[]\n").split(b","))
         # A worker closes what is of the fork server once it runs.
-        until(lambda: not sockets(worker) & sockets(forks))
+        wait_until(lambda: not sockets(worker) & sockets(forks))
         assert len(sockets(forks)) == len(sockets(worker)) == 1
         assert {each.partition(":")[0] for each in opened(forks) | opened(worker)} == {
             "socket",
             "pipe",
         }
         service.send_signal(end)
-    until(lambda: not is_there(forks) and not is_there(worker))
+    wait_until(lambda: not is_there(forks) and not is_there(worker))
 
 
 def test_one_that_was_killed_is_replaced_and_its_workers_end() -> None:
@@ -72,7 +75,7 @@ def test_one_that_was_killed_is_replaced_and_its_workers_end() -> None:
         killed = fork_server.pid
         os.kill(killed, signal.SIGKILL)
         after, _ = fork_server.start_worker()
-        until(lambda: not is_there(before))
+        wait_until(lambda: not is_there(before))
         assert is_there(after)
         assert fork_server.pid != killed
         fork_server.end_worker(before)
@@ -84,7 +87,7 @@ def test_a_worker_is_there_until_it_is_ended() -> None:
     with closing(ForkServer(spawned)) as fork_server:
         pid, pipe = fork_server.start_worker()
         pipe.close()
-        until(lambda: "State:\tZ" in Path(f"/proc/{pid}/status").read_text())
+        wait_until(lambda: "State:\tZ" in Path(f"/proc/{pid}/status").read_text())
         fork_server.end_worker(pid)
         assert not is_there(pid)
         fork_server.end_worker(pid)

@@ -28,6 +28,8 @@ from tidegate.settings import LogSettings
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.base import StaleRevisionError
 
+pytestmark = pytest.mark.usefixtures("process")
+
 T = TypeVar("T")
 WAIT_SECONDS = 60.0
 MEMORY = 512 * 1024 * 1024

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.server.deciding import Deciding, Service, deciding, start
+from tests.waiting import wait_until
 
 WAIT_SECONDS = 60.0
 CHECK = {"expression": "request.path == '/'", "purpose": "condition"}
 
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc"
-)
+pytestmark = [
+    pytest.mark.usefixtures("process"),
+    pytest.mark.skipif(
+        not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc"
+    ),
+]
 
 
 def parents() -> dict[int, int]:
@@ -48,14 +50,6 @@ def workers(pid: int) -> set[int]:
     return {each for each in descendants(pid) if parent_of.get(each, pid) != pid}
 
 
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for something that must come."""
-    limit = time.monotonic() + WAIT_SECONDS
-    while not is_so():
-        assert time.monotonic() < limit
-        time.sleep(0.02)
-
-
 def check(shop: Deciding) -> Any:
     return shop.by("Viewer").post(f"{shop.path}/expressions/check", CHECK)
 
@@ -69,7 +63,7 @@ def test_workers_that_were_killed_are_replaced(tmp_path: Path) -> None:
         for each in killed:
             os.kill(each, signal.SIGKILL)
         assert shop.decide()["action"]["type"] == "allow"
-        until(lambda: not killed & workers(service.process.pid))
+        wait_until(lambda: not killed & workers(service.process.pid))
         assert check(shop).json()["ok"]
         changed = {"name": "New", "expression": "request.path == '/new'"}
         assert shop.by("Owner").post(f"{shop.path}/actions", changed).status_code == 201
@@ -84,7 +78,7 @@ def test_a_fork_server_that_was_killed_is_replaced(tmp_path: Path) -> None:
         (forks,) = {parent_of[each] for each in before}
         os.kill(forks, signal.SIGKILL)
         assert shop.decide()["action"]["type"] == "allow"
-        until(lambda: not before & set(parents()))
+        wait_until(lambda: not before & set(parents()))
         assert check(shop).json()["ok"]
         changed = {"name": "New", "expression": "request.path == '/new'"}
         assert shop.by("Owner").post(f"{shop.path}/actions", changed).status_code == 201
@@ -101,7 +95,7 @@ def test_no_worker_outlives_the_service(tmp_path: Path) -> None:
     assert len(family) >= 4
     process.kill()
     process.wait()
-    until(lambda: not [each for each in family if Path(f"/proc/{each}").exists()])
+    wait_until(lambda: not [each for each in family if Path(f"/proc/{each}").exists()])
 
 
 def test_a_change_by_a_worker_decides_when_it_is_answered(service: Service) -> None:

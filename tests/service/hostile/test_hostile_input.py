@@ -27,7 +27,7 @@ EVENT = b'{"fields":{"a":"b"}}'
 
 
 @pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def attacked(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[World]:
     """A service that logs all it can; in the end it lives, is no larger, and has logged no
     secret."""
     with world(tmp_path_factory.mktemp("hostile"), TIDEGATE_LOG_LEVEL="debug") as made:

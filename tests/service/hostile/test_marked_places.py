@@ -91,7 +91,7 @@ class Asking:
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+def seen(tmp_path_factory: pytest.TempPathFactory, process: None) -> Seen:
     """Everything visible after events with a marker in every place."""
     directory = tmp_path_factory.mktemp("secrets")
     alphabet = string.ascii_lowercase
