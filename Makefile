@@ -34,7 +34,7 @@ samples-test: .venv/built  ## every test that reads data, with the samples of th
 	SAMPLES_ALONE=1 $(PYTEST) --reading-data
 
 programs:                  ## which programs `make test-all` needs, and how to install those that are missing
-	@$(PYTHON) tests/programs.py
+	@$(PYTHON) tests/tiers/programs.py
 
 # Cargo compiles the tests while pip and maturin work.
 built-and-rust-tested:

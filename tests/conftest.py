@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from tests.needs import broker, namespace, node, postgresql, process, proxy, smoke
 from tests.shared_data import DataReaders
 from tests.tiers import Tier, Watch
+from tests.tiers.needs import broker, namespace, node, postgresql, process, proxy, smoke
 
 __all__ = [
     "broker",

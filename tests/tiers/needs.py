@@ -7,7 +7,7 @@ Some folders have a fixture of the same name that starts the program too.
 from __future__ import annotations
 
 import pytest
-from tests.programs import missing
+from tests.tiers.programs import missing
 
 
 def _need(fixture: str) -> None:

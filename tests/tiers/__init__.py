@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.programs import NEEDED
+from tests.tiers.programs import NEEDED
 
 KINDS = ("process", *NEEDED)
 """Fixtures that stand for a kind of program that a test starts."""
@@ -30,14 +30,14 @@ class Tier(enum.Enum):
     WHOLE = "make test-all"
 
 
-def needs(fixtures: Iterable[str]) -> set[str]:
+def kinds_of(fixtures: Iterable[str]) -> set[str]:
     """The kinds of programs behind fixtures."""
     return set(fixtures) & set(KINDS)
 
 
 def tier(fixtures: Sequence[str]) -> Tier:
     """The tier of a test that uses fixtures."""
-    needed = needs(fixtures)
+    needed = kinds_of(fixtures)
     is_bare = not needed or (SMOKE in fixtures and needed == {"process"})
     return Tier.BARE if is_bare else Tier.WHOLE
 
@@ -65,7 +65,7 @@ def require(program: str, fixtures: Iterable[str]) -> None:
     Raises:
         AssertionError: it doesn't use it, so its tier would say too much.
     """
-    needed, asked = kind(program), needs(fixtures)
+    needed, asked = kind(program), kinds_of(fixtures)
     # What starts a browser or a proxy also starts Python.
     if needed not in asked and not (needed == "process" and asked):
         raise AssertionError(f"a test that starts {program} asks for the fixture `{needed}`")
@@ -113,7 +113,7 @@ class Watch:
         others = [item for item in items if tier(_fixtures(item)) is not self.only]
         items[:] = [item for item in items if tier(_fixtures(item)) is self.only]
         config.hook.pytest_deselected(items=others)
-        self._left_out.update(max(needs(_fixtures(item)), key=KINDS.index) for item in others)
+        self._left_out.update(max(kinds_of(_fixtures(item)), key=KINDS.index) for item in others)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A worker tells the process that prints what it left out."""

@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.programs import NEEDED, missing
 from tests.tiers import KINDS, SMOKE, Tier, Watch, kind, require, tier
+from tests.tiers.programs import NEEDED, missing
 
 MOST_SMOKE = 60
 """Tests through processes in `make test`: a smoke, and no second suite."""
