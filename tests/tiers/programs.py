@@ -1,7 +1,7 @@
 """The programs that tests start and that pip does not bring, by the fixtures of tests.
 
-``python tests/tiers/programs.py`` says which are missing and how Debian names their packages. It exits
-with 1 when one is, and needs nothing but Python.
+``python tests/tiers/programs.py`` says which are missing and how Debian names their packages. It
+exits with 1 when one is, and needs nothing but Python.
 """
 
 from __future__ import annotations
