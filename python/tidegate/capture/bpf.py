@@ -3,6 +3,9 @@
 ``[tcp] [src|dst] port N``, ``[src|dst] host A``, ``[src|dst] net A/N``, joined by ``and``, ``or``,
 ``not`` and parentheses.  The program is classic BPF for Ethernet frames (McCanne and Jacobson,
 1993; Linux's ``filter.txt``).  Fragments of IPv4 after the first pass no test of a port.
+
+A connection has two directions, and a filter as ``tcp dst port 80`` names one.  The program lets
+the heads of the other pass too: they say what the server received.
 """
 
 from __future__ import annotations
@@ -23,15 +26,18 @@ MAX_TESTS = 60
 MAX_DEPTH = 20
 _TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
 _WHOLE_FRAME = 0x40000
+HEAD_BYTES = 256
+"""Bytes of a frame of the other direction: all headers up to that of TCP."""
 
 _LOAD_HALF, _LOAD_WORD, _LOAD_BYTE = 0x28, 0x20, 0x30
 _LOAD_HALF_X, _LOAD_LENGTH_X = 0x48, 0xB1
 _AND, _JEQ, _JSET, _RETURN = 0x54, 0x15, 0x45, 0x06
 _IPV4, _IPV6, _TCP = 0x0800, 0x86DD, 6
+_OTHER_SIDE = {"src": "dst", "dst": "src"}
 
 
 class FilterError(TidegateError):
-    """A filter is none; the message says where."""
+    """A filter is invalid; the message says where."""
 
     code = "invalid-filter"
 
@@ -75,18 +81,71 @@ Instruction: TypeAlias = tuple[int, int, int, int]
 """Operation, jumps when true and false, constant."""
 
 
-def compile_filter(text: str) -> list[Instruction]:
+def compile_filter(text: str, *, answers: int | None = HEAD_BYTES) -> list[Instruction]:
     """The program of a filter.
 
+    Args:
+        text: of the filter.
+        answers: bytes that pass of each frame of the other direction; None for no such frame.
+
     Raises:
-        FilterError: it is none, or too large.
+        FilterError: it is invalid, or too large.
     """
+    tree = _parsed(text)
+    program = _Program()
+    program.test(tree, "accept", "reject" if answers is None else "other")
+    program.end("accept", _WHOLE_FRAME)
+    if answers is not None:
+        program.here("other")
+        program.test(_mirrored(tree), "answer", "reject")
+        program.end("answer", answers)
+    program.end("reject", 0)
+    return program.assembled()
+
+
+def watched_ports(text: str) -> tuple[int, ...]:
+    """The ports that a filter names as destinations; empty when it passes any.
+
+    Raises:
+        FilterError: it is invalid.
+    """
+    return tuple(sorted(_watched(_parsed(text), is_wanted=True)))
+
+
+def _parsed(text: str) -> _Node:
     if len(text) > MAX_TEXT or not text.isascii():
         raise FilterError(f"a filter is ASCII of at most {MAX_TEXT} characters")
-    tree = _Parser(text).parse()
-    program = _Program()
-    program.test(tree, "accept", "reject")
-    return program.assembled()
+    return _Parser(text).parse()
+
+
+def _mirrored(node: _Node) -> _Node:
+    """The filter of the frames that go the other way."""
+    match node:
+        case _Port(port, sides):
+            return _Port(port, tuple(_OTHER_SIDE[side] for side in sides))
+        case _Net(network, sides):
+            return _Net(network, tuple(_OTHER_SIDE[side] for side in sides))
+        case _Not(of):
+            return _Not(_mirrored(of))
+        case _Both(left, right):
+            return _Both(_mirrored(left), _mirrored(right))
+        case _Either(left, right):
+            return _Either(_mirrored(left), _mirrored(right))
+        case _Tcp():
+            return node
+
+
+def _watched(node: _Node, *, is_wanted: bool) -> set[int]:
+    match node:
+        case _Port(port, sides):
+            return {port} if is_wanted and "dst" in sides else set()
+        case _Not(of):
+            return _watched(of, is_wanted=not is_wanted)
+        case _Both(left, right) | _Either(left, right):
+            both = (_watched(each, is_wanted=is_wanted) for each in (left, right))
+            return set().union(*both)
+        case _:
+            return set()
 
 
 def packed(program: list[Instruction]) -> bytes:
@@ -146,13 +205,13 @@ class _Parser:
         kind, value = self._take(), self._take()
         if kind == "port":
             if not value.isdecimal() or not 0 < int(value) < 65_536:
-                raise FilterError(f"`{value}` is no port")
+                raise FilterError(f"`{value}` isn't a port")
             return _Port(int(value), sides)
         if kind in ("host", "net"):
             try:
                 return _Net(str(ip_network(value)), sides)
             except ValueError:
-                raise FilterError(f"`{value}` is no {kind}") from None
+                raise FilterError(f"`{value}` isn't a {kind}") from None
         raise FilterError(f"`{kind}` is not known: tcp, port, host, net")
 
     def _next(self) -> str | None:
@@ -188,12 +247,12 @@ class _Program:
             case _Both(left, right):
                 between = self._label()
                 self.test(left, between, no)
-                self._here(between)
+                self.here(between)
                 self.test(right, yes, no)
             case _Either(left, right):
                 between = self._label()
                 self.test(left, yes, between)
-                self._here(between)
+                self.here(between)
                 self.test(right, yes, no)
             case _Tcp():
                 self._by_version(self._tcp4, self._tcp6, yes, no)
@@ -207,12 +266,17 @@ class _Program:
             case _Net(network, sides):
                 self._net(network, sides, yes, no)
 
+    def here(self, label: str) -> None:
+        """Give the next instruction a label."""
+        self._labels[label] = len(self._code)
+
+    def end(self, label: str, size: int) -> None:
+        """Pass as many bytes of a frame, at a label."""
+        self.here(label)
+        self._add(_RETURN, size)
+
     def assembled(self) -> list[Instruction]:
-        """The program, with the two ends behind it."""
-        self._here("accept")
-        self._add(_RETURN, _WHOLE_FRAME)
-        self._here("reject")
-        self._add(_RETURN, 0)
+        """The program, its labels replaced by distances."""
         made = []
         for place, (code, yes, no, constant) in enumerate(self._code):
             jumps = [0 if to is None else self._labels[to] - place - 1 for to in (yes, no)]
@@ -231,11 +295,11 @@ class _Program:
         is_four, other, is_six = self._label(), self._label(), self._label()
         self._add(_LOAD_HALF, 12)
         self._jump(_JEQ, _IPV4, is_four, other)
-        self._here(is_four)
+        self.here(is_four)
         four(yes, no)
-        self._here(other)
+        self.here(other)
         self._jump(_JEQ, _IPV6, is_six, no)
-        self._here(is_six)
+        self.here(is_six)
         six(yes, no)
 
     def _tcp4(self, yes: str, no: str) -> None:
@@ -249,17 +313,17 @@ class _Program:
     def _port4(self, port: int, sides: tuple[str, ...], yes: str, no: str) -> None:
         whole, first = self._label(), self._label()
         self._tcp4(whole, no)
-        self._here(whole)
+        self.here(whole)
         self._add(_LOAD_HALF, 20)
         self._jump(_JSET, 0x1FFF, no, first)
-        self._here(first)
+        self.here(first)
         self._add(_LOAD_LENGTH_X, 14)
         self._any_of([(_LOAD_HALF_X, 14 if side == "src" else 16, port) for side in sides], yes, no)
 
     def _port6(self, port: int, sides: tuple[str, ...], yes: str, no: str) -> None:
         tcp = self._label()
         self._tcp6(tcp, no)
-        self._here(tcp)
+        self.here(tcp)
         self._any_of([(_LOAD_HALF, 54 if side == "src" else 56, port) for side in sides], yes, no)
 
     def _any_of(self, tests: list[tuple[int, int, int]], yes: str, no: str) -> None:
@@ -269,7 +333,7 @@ class _Program:
             self._add(load, place)
             self._jump(_JEQ, value, yes, following)
             if not is_last:
-                self._here(following)
+                self.here(following)
 
     def _net(self, network: str, sides: tuple[str, ...], yes: str, no: str) -> None:
         wanted = ip_network(network)
@@ -277,7 +341,7 @@ class _Program:
         is_four = isinstance(wanted, IPv4Network)
         self._add(_LOAD_HALF, 12)
         self._jump(_JEQ, _IPV4 if is_four else _IPV6, is_version, no)
-        self._here(is_version)
+        self.here(is_version)
         places = {"src": 26, "dst": 30} if is_four else {"src": 22, "dst": 38}
         address, mask = wanted.network_address.packed, wanted.netmask.packed
         for number, side in enumerate(sides):
@@ -294,16 +358,13 @@ class _Program:
                 value = int.from_bytes(address[start : start + 4])
                 self._jump(_JEQ, value, matched, following)
                 if goes_on:
-                    self._here(matched)
+                    self.here(matched)
             if not is_last:
-                self._here(following)
+                self.here(following)
 
     def _label(self) -> str:
         self._count += 1
         return f"l{self._count}"
-
-    def _here(self, label: str) -> None:
-        self._labels[label] = len(self._code)
 
     def _add(self, code: int, constant: int) -> None:
         self._code.append((code, None, None, constant))

@@ -13,7 +13,8 @@ import orjson
 
 from tidegate.capture import sources
 from tidegate.capture.aggregation import Aggregation
-from tidegate.capture.frames import read_frame
+from tidegate.capture.bpf import watched_ports
+from tidegate.capture.frames import Frame, read_frame
 from tidegate.capture.streams import Streams
 
 if TYPE_CHECKING:
@@ -51,9 +52,14 @@ class Capture:
     dropped: int = 0
     """Events for which there was no room."""
     frames_dropped: int = 0
-    streams: Streams = attrs.field(factory=Streams)
+    streams: Streams = attrs.field(init=False)
     aggregation: Aggregation = attrs.field(init=False)
     _flushed: float = attrs.field(factory=time.monotonic)
+
+    @streams.default
+    def _make_streams(self) -> Streams:
+        ports = watched_ports(self.settings.filter)
+        return Streams(ports, is_one_sided=self.settings.one_sided)
 
     @aggregation.default
     def _make_aggregation(self) -> Aggregation:
@@ -112,7 +118,7 @@ class Capture:
         finally:
             interface.close()
 
-    def _of_frame(self, frame: bytes) -> list[dict[str, Any]]:
+    def _of_frame(self, frame: Frame) -> list[dict[str, Any]]:
         segment = read_frame(frame)
         return [] if segment is None else self.streams.add(segment)
 

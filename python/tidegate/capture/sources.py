@@ -12,17 +12,25 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from tidegate.capture.bpf import compile_filter, packed
+from tidegate.capture.bpf import HEAD_BYTES, compile_filter, packed
+from tidegate.capture.frames import Direction, Frame
 from tidegate.errors import TidegateError
 
 ALL_FRAMES = 0x0003
-SNAP_BYTES = 65_536
+SNAP_BYTES = 65_600
+"""The largest packet with its Ethernet header: the kernel joins packets before they are read."""
 BUFFER_BYTES = 64 * 1024 * 1024
 """The kernel's buffer for frames that are not read yet."""
 IDLE_SECONDS = 0.2
 MAX_LINE = 64 * 1024
 _SO_ATTACH_FILTER, _SO_RCVBUFFORCE = 26, 33
-_SOL_PACKET, _PACKET_STATISTICS = 263, 6
+_SOL_PACKET, _PACKET_STATISTICS, _PACKET_AUXDATA = 263, 6, 8
+_PACKET_HOST, _PACKET_OUTGOING = 0, 4
+_AUXILIARY = struct.Struct("IIIHHHH")
+_ANCILLARY_BYTES = socket.CMSG_SPACE(_AUXILIARY.size)
+_NO_CHECKSUM = 1 << 3
+"""TP_STATUS_CSUMNOTREADY: the kernel has left the checksum to a network card."""
+_DIRECTIONS = {_PACKET_HOST: Direction.INCOMING, _PACKET_OUTGOING: Direction.OUTGOING}
 _PCAP = struct.Struct("IHHiIII")
 _PCAP_RECORD = struct.Struct("IIII")
 _MAGIC = 0xA1B2C3D4
@@ -41,20 +49,21 @@ class Interface:
     Args:
         name: of the interface.
         filter_text: as :func:`tidegate.capture.bpf.compile_filter` takes it.
+        answers: bytes to read of each frame of the other direction; None for no such frame.
 
     Raises:
-        FilterError: the filter is none.
+        FilterError: the filter is invalid.
         SourceError: the interface cannot be read.
     """
 
-    def __init__(self, name: str, filter_text: str) -> None:
-        program = compile_filter(filter_text)
+    def __init__(self, name: str, filter_text: str, answers: int | None = HEAD_BYTES) -> None:
+        program = compile_filter(filter_text, answers=answers)
         try:
-            self._socket = socket.socket(
-                socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_FRAMES)
-            )
+            # Without a protocol it receives nothing before it is bound to its interface.
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             self._attach(packed(program), len(program))
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, BUFFER_BYTES)
+            self._socket.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
             self._socket.bind((name, ALL_FRAMES))
         except OSError as error:
             raise SourceError(f"`{name}` cannot be read: {error.strerror or error}") from None
@@ -67,9 +76,8 @@ class Interface:
         program = struct.pack("HL", count, ctypes.addressof(buffer))
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
 
-    def frames(self, is_over: Callable[[], bool]) -> Iterator[bytes | None]:
+    def frames(self, is_over: Callable[[], bool]) -> Iterator[Frame | None]:
         """Frames as they come, and None when none came for a while, until it is over."""
-        receive = self._socket.recv
         while not is_over():
             readable, _, _ = select.select([self._socket], [], [], IDLE_SECONDS)
             if not readable:
@@ -77,13 +85,22 @@ class Interface:
                 continue
             for _ in range(1_000):
                 try:
-                    yield receive(SNAP_BYTES)
+                    yield self._receive()
                 except BlockingIOError:
                     break
                 except OSError:  # The interface is down: it may come back.
                     time.sleep(IDLE_SECONDS)
                     break
             yield None
+
+    def _receive(self) -> Frame:
+        content, ancillary, _, address = self._socket.recvmsg(SNAP_BYTES, _ANCILLARY_BYTES)
+        status = 0
+        for level, kind, data in ancillary:
+            if (level, kind) == (_SOL_PACKET, _PACKET_AUXDATA):
+                status = _AUXILIARY.unpack(data)[0]
+        direction = _DIRECTIONS.get(address[2], Direction.PASSING)
+        return Frame(content, direction, not status & _NO_CHECKSUM)
 
     def count_dropped(self) -> int:
         """Frames that the kernel dropped, since the start."""
@@ -92,21 +109,21 @@ class Interface:
         return self.dropped
 
     def close(self) -> None:
-        """Read no more."""
+        """Close the socket."""
         self._socket.close()
 
 
-def read_pcap(path: Path) -> Iterator[bytes]:
-    """The frames of a file of tcpdump's older form.
+def read_pcap(path: Path) -> Iterator[Frame]:
+    """The frames of a file of tcpdump's older form, which has no directions.
 
     Raises:
-        SourceError: it is none, or cannot be read.
+        SourceError: it isn't such a file, or cannot be read.
     """
     try:
         with path.open("rb") as file:
             head = file.read(_PCAP.size)
             if len(head) < _PCAP.size or _PCAP.unpack(head)[0] != _MAGIC:
-                raise SourceError(f"`{path}` is no pcap file of this machine's byte order")
+                raise SourceError(f"`{path}` isn't a pcap file of this machine's byte order")
             if _PCAP.unpack(head)[6] != _ETHERNET:
                 raise SourceError(f"`{path}` has no Ethernet frames")
             while len(record := file.read(_PCAP_RECORD.size)) == _PCAP_RECORD.size:
@@ -116,7 +133,7 @@ def read_pcap(path: Path) -> Iterator[bytes]:
                 frame = file.read(length)
                 if len(frame) < length:
                     return
-                yield frame
+                yield Frame(frame)
     except OSError as error:
         raise SourceError(f"`{path}` cannot be read: {error.strerror}") from None
 

@@ -1,31 +1,46 @@
 """From TCP segments to the requests of HTTP/1.1 in them.
 
-One direction is read, from the client to the server.  All memory is bounded: connections, bytes
-that came too early, and what of a request is kept.  What was lost on the way is skipped, and the
-next request that begins a segment is read again.
+The requests are in one direction, from the client to the server; the other one says which of them
+the server received.  All connections together have a bound of memory, and the one that was silent
+for longest makes room.  What was lost on the way is skipped, and the next request that begins a
+segment is read again.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 import attrs
 import httptools
 
-from tidegate.capture.frames import FIN, RST, SYN, Segment
+from tidegate.capture.frames import ACK, FIN, RST, SYN, Direction, Segment
 
-MAX_STREAMS = 50_000
+MAX_BYTES = 36 * 1024 * 1024
+"""Memory of all connections, by the estimates below; with the handshakes it stays below 64 MiB."""
+MAX_OPENING = 32_768
+"""Handshakes that wait for their end, some 500 bytes each."""
+STREAM_BYTES = 2_048
+"""What a connection takes with nothing in it: its objects, and the parser's."""
+PIECE_BYTES = 160
+"""What a piece that is held takes, next to its bytes."""
+HEADER_BYTES = 140
+"""What a header takes, next to its bytes."""
+MAX_AHEAD = 4 * 1024 * 1024
+"""The largest window of a receiver that is believed."""
 MAX_EARLY_BYTES = 256 * 1024
-"""Bytes of one connection that may wait for a missing part; past them the gap counts as lost."""
+"""Bytes of one connection that may wait to be acknowledged; further ones become a gap."""
 MAX_EARLY_SEGMENTS = 64
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 100
 MAX_VALUE = 8 * 1024
 _RING = 1 << 32
+_FEED_BYTES = 16 * 1024
 _METHODS = (b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"TRAC", b"CONN")
+_Name: TypeAlias = tuple[bytes, int, bytes, int]
+"""Address and port of the client, then of the server."""
 
 
 @attrs.define
@@ -34,8 +49,16 @@ class Counts:
 
     segments: int = 0
     requests: int = 0
+    connections: int = 0
+    """Connections whose handshake was seen."""
+    unsound: int = 0
+    """Segments that were cut short, or had a wrong checksum."""
+    unconfirmed: int = 0
+    """Segments with content on connections without a handshake."""
+    ambiguous: int = 0
+    """Connections given up because two different contents came for one place."""
     unreadable: int = 0
-    """Segments, or connections, that were no HTTP."""
+    """Segments, or connections, that were not HTTP."""
     gaps: int = 0
     """Places where bytes were missing and given up."""
     evicted: int = 0
@@ -45,91 +68,286 @@ class Counts:
 class Streams:
     """Puts segments together and reads requests.
 
+    A request counts once the server has acknowledged its bytes, on a connection whose handshake was
+    seen in both directions.  So nobody can send one under a made-up address, or within somebody
+    else's connection: the server's own TCP would not take it.
+
     Args:
-        ports: where servers listen; segments to other ports are passed over. Empty for any.
+        ports: where servers listen; connections to other ports are passed over. Empty for any.
+        is_one_sided: whether the server's side is not seen.  Then everything that looks like a
+            request counts, whoever sent it.
     """
 
-    def __init__(self, ports: Iterable[int] = ()) -> None:
+    def __init__(self, ports: Iterable[int] = (), *, is_one_sided: bool = False) -> None:
         self._ports = frozenset(ports)
-        self._streams: OrderedDict[tuple[bytes, int, bytes, int], _Stream] = OrderedDict()
+        self._is_one_sided = is_one_sided
+        self._opening: OrderedDict[_Name, tuple[int, int]] = OrderedDict()
+        """What the client has to acknowledge, and the number of its first byte."""
+        self._streams: OrderedDict[_Name, _Stream] = OrderedDict()
+        self._bytes = 0
         self.counts = Counts()
 
+    def __len__(self) -> int:
+        return len(self._streams)
+
     def add(self, segment: Segment) -> list[dict[str, Any]]:
-        """The requests that are whole with a segment, as events without a time."""
-        if self._ports and segment.destination_port not in self._ports:
+        """The requests that count from a segment on, as events without a time."""
+        if self._is_one_sided:
+            if segment.direction is not Direction.OUTGOING:
+                return self._seen_alone(segment)
+        elif segment.direction is Direction.OUTGOING or (
+            segment.direction is Direction.RECORDED and self._is_answer(segment)
+        ):
+            return self._answered(segment)
+        elif segment.direction is not Direction.PASSING:
+            self._received(segment)
+        return []
+
+    def _is_answer(self, segment: Segment) -> bool:
+        """Whether a segment of a file comes from the server."""
+        name = _answer_name(segment)
+        is_known = name in self._streams or name in self._opening
+        return is_known or segment.flags & (SYN | ACK) == SYN | ACK
+
+    def _answered(self, segment: Segment) -> list[dict[str, Any]]:
+        if self._ports and segment.source_port not in self._ports:
             return []
-        self.counts.segments += 1
-        name = (
-            segment.source,
-            segment.source_port,
-            segment.destination,
-            segment.destination_port,
-        )
+        name = _answer_name(segment)
+        if segment.flags & (SYN | ACK) == SYN | ACK:
+            self._opening[name] = (segment.sequence + 1) % _RING, segment.acknowledged
+            self._opening.move_to_end(name)
+            if len(self._opening) > MAX_OPENING:
+                self._opening.popitem(last=False)
+            return []
+        stream = self._streams.get(name)
+        if stream is None:
+            return []
+        found = stream.acknowledge(segment.acknowledged) if segment.flags & ACK else []
+        self.counts.requests += len(found)
+        self._measure(stream)
+        if segment.flags & RST or stream.is_over:
+            self._remove(name)
+        return found
+
+    def _received(self, segment: Segment) -> None:
+        if not self._is_counted(segment):
+            return
+        name = _request_name(segment)
+        expected = self._opening.get(name)
+        if expected is not None and _confirms(segment, *expected):
+            del self._opening[name]
+            self._open(name, _Stream(segment.client, expected[1], self.counts))
+        stream = self._streams.get(name)
+        if stream is None:
+            self.counts.unconfirmed += bool(segment.payload)
+            return
+        self._streams.move_to_end(name)
+        if not segment.flags & RST:
+            stream.hold(segment)
+            self._measure(stream)
+        if stream.is_ambiguous:
+            self.counts.ambiguous += 1
+        if stream.is_ambiguous or (segment.flags & RST and segment.sequence == stream.next):
+            self._remove(name)
+
+    def _seen_alone(self, segment: Segment) -> list[dict[str, Any]]:
+        if not self._is_counted(segment):
+            return []
+        name = _request_name(segment)
         if segment.flags & (RST | SYN):
-            self._streams.pop(name, None)
+            self._remove(name)
             if segment.flags & RST:
                 return []
         stream = self._streams.get(name)
         if stream is None:
             if not segment.payload and not segment.flags & SYN:
                 return []
-            stream = self._streams[name] = _Stream(segment, self.counts)
-            if len(self._streams) > MAX_STREAMS:
-                self._streams.popitem(last=False)
-                self.counts.evicted += 1
+            first = (segment.sequence + bool(segment.flags & SYN)) % _RING
+            stream = _Stream(segment.client, first, self.counts)
+            self._open(name, stream)
         else:
             self._streams.move_to_end(name)
-        found = stream.add(segment)
-        if segment.flags & FIN:
-            self._streams.pop(name, None)
+        stream.hold(segment)
+        found = stream.acknowledge(stream.whole_to())
         self.counts.requests += len(found)
+        self._measure(stream)
+        if stream.is_over:
+            self._remove(name)
         return found
+
+    def _is_counted(self, segment: Segment) -> bool:
+        """Whether a segment to a server is one to look at."""
+        if self._ports and segment.destination_port not in self._ports:
+            return False
+        self.counts.segments += 1
+        self.counts.unsound += not segment.is_sound
+        return segment.is_sound
+
+    def _open(self, name: _Name, stream: _Stream) -> None:
+        self._remove(name)
+        self._streams[name] = stream
+        self._bytes += stream.size
+        self.counts.connections += 1
+        self._make_room()
+
+    def _measure(self, stream: _Stream) -> None:
+        before, stream.size = stream.size, stream.measured()
+        self._bytes += stream.size - before
+        self._make_room()
+
+    def _make_room(self) -> None:
+        while self._bytes > MAX_BYTES:
+            self._remove(next(iter(self._streams)))
+            self.counts.evicted += 1
+
+    def _remove(self, name: _Name) -> None:
+        stream = self._streams.pop(name, None)
+        if stream is not None:
+            self._bytes -= stream.size
+            stream.close()
+
+
+def _request_name(segment: Segment) -> _Name:
+    return segment.source, segment.source_port, segment.destination, segment.destination_port
+
+
+def _answer_name(segment: Segment) -> _Name:
+    return segment.destination, segment.destination_port, segment.source, segment.source_port
+
+
+def _confirms(segment: Segment, acknowledged: int, first: int) -> bool:
+    """Whether a segment ends a handshake: its sender knows the number that the server chose."""
+    return (
+        segment.flags & (SYN | ACK | RST) == ACK
+        and segment.acknowledged == acknowledged
+        and (segment.sequence - first) % _RING <= MAX_AHEAD
+    )
 
 
 class _Stream:
-    """One connection, from the client's side."""
+    """One connection, from the client's side: what it sent, and what of it is acknowledged."""
 
-    def __init__(self, first: Segment, counts: Counts) -> None:
-        self._client = first.client
+    def __init__(self, client: str, first: int, counts: Counts) -> None:
+        self._client = client
         self._counts = counts
-        is_opening = bool(first.flags & SYN)
-        self._next = (first.sequence + 1) % _RING if is_opening else first.sequence
-        self._early: dict[int, bytes] = {}
-        self._reader = _Reader(self._client, counts)
+        self._held: dict[int, bytes] = {}
+        self._held_bytes = 0
+        self._end: int | None = None
+        self._reader = _Reader(client, counts)
+        self.next = first
+        """The number of the first byte that is not acknowledged."""
+        self.is_ambiguous = False
+        """Whether two different contents came for one place: which one counts can't be told."""
+        self.size = self.measured()
+        """What it counted as in the sum of all, the last time."""
 
-    def add(self, segment: Segment) -> list[dict[str, Any]]:
+    @property
+    def is_over(self) -> bool:
+        """Whether the client's end is acknowledged."""
+        return self._end is not None and (self.next - self._end) % _RING < _RING // 2
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+        self._held.clear()
+        self._reader.close()
+
+    def measured(self) -> int:
+        """The bytes it takes, about."""
+        held = self._held_bytes + PIECE_BYTES * len(self._held)
+        return STREAM_BYTES + held + self._reader.size
+
+    def hold(self, segment: Segment) -> None:
+        """Keep what a segment carries until it is acknowledged."""
+        payload = segment.payload
+        sequence = (segment.sequence + bool(segment.flags & SYN)) % _RING
+        ahead = (sequence - self.next) % _RING
+        if ahead >= _RING // 2:  # It begins before the first: sent again, in part or whole.
+            payload, sequence, ahead = payload[_RING - ahead :], self.next, 0
+        if ahead > MAX_AHEAD:
+            return
+        if segment.flags & FIN:
+            self._end = (sequence + len(payload) + 1) % _RING
+        if payload:
+            self._keep(sequence, payload)
+
+    def _keep(self, sequence: int, payload: bytes) -> None:
+        for at, known in self._held.items():
+            ahead = (sequence - at) % _RING
+            if ahead < len(known):
+                mine, other = payload, known[ahead:]
+            else:
+                behind = (at - sequence) % _RING
+                if behind >= len(payload):
+                    continue
+                mine, other = payload[behind:], known
+            size = min(len(mine), len(other))
+            if mine[:size] != other[:size]:
+                self.is_ambiguous = True
+                return
+        before = len(self._held.get(sequence, b""))
+        if len(payload) <= before:
+            return
+        is_new = sequence not in self._held
+        if len(self._held) + is_new > MAX_EARLY_SEGMENTS or (
+            self._held_bytes + len(payload) > MAX_EARLY_BYTES
+        ):
+            return  # It becomes a gap.
+        self._held[sequence] = payload
+        self._held_bytes += len(payload) - before
+
+    def whole_to(self) -> int:
+        """The end of what is there without a gap; past the gap, when no more can be held."""
+        end = self.next
+        if end not in self._held and (
+            len(self._held) >= MAX_EARLY_SEGMENTS or self._held_bytes >= MAX_EARLY_BYTES // 2
+        ):
+            end = min(self._held, key=lambda at: (at - self.next) % _RING)
+        while end in self._held:
+            end = (end + len(self._held[end])) % _RING
+        return (end + 1) % _RING if self._end == (end + 1) % _RING else end
+
+    def acknowledge(self, number: int) -> list[dict[str, Any]]:
+        """The requests that are whole with what the server has received, up to a number."""
         found: list[dict[str, Any]] = []
-        payload, sequence = segment.payload, segment.sequence
-        if segment.flags & SYN:
-            sequence = (sequence + 1) % _RING
-        ahead = (sequence - self._next) % _RING
-        if ahead >= _RING // 2:  # Begins before what is read: sent again, in part or whole.
-            known = _RING - ahead
-            payload, ahead = payload[known:], 0
-        if not payload:
-            return found
-        if ahead:
-            self._early[sequence] = payload
-            if len(self._early) <= MAX_EARLY_SEGMENTS and (
-                sum(map(len, self._early.values())) <= MAX_EARLY_BYTES
-            ):
-                return found
-            self._skip()
-        else:
-            found += self._take(payload)
-        while (early := self._early.pop(self._next, None)) is not None:
-            found += self._take(early)
+        while (size := (number - self.next) % _RING) and size < _RING // 2:
+            taken = self._take(size)
+            if taken is not None:
+                found += self._reader.feed(taken)
         return found
 
-    def _take(self, payload: bytes) -> list[dict[str, Any]]:
-        self._next = (self._next + len(payload)) % _RING
-        return self._reader.feed(payload)
+    def _take(self, size: int) -> bytes | None:
+        """The next bytes, at most as many; None where they are missing, and are passed over."""
+        starts = ((self.next - at) % _RING for at in self._held)
+        found = next(
+            (
+                (at, behind)
+                for at, behind in zip(self._held, starts, strict=True)
+                if behind < len(self._held[at])
+            ),
+            None,
+        )
+        if found is not None:
+            at, behind = found
+            payload = self._held[at][behind : behind + size]
+            self.next = (self.next + len(payload)) % _RING
+            self._forget()
+            return payload
+        missing = min(((at - self.next) % _RING for at in self._held), default=size)
+        self.next = (self.next + min(size, missing)) % _RING
+        self._forget()
+        if not self.is_over:
+            self._counts.gaps += 1
+            self._reader.close()
+            self._reader = _Reader(self._client, self._counts)
+        return None
 
-    def _skip(self) -> None:
-        """Give up the missing part, and go on with the first part that is there."""
-        self._counts.gaps += 1
-        self._next = min(self._early, key=lambda each: (each - self._next) % _RING)
-        self._reader = _Reader(self._client, self._counts)
+    def _forget(self) -> None:
+        """Drop what is acknowledged whole."""
+        for at in list(self._held):
+            if 0 < (self.next - at) % _RING < _RING // 2 and (
+                (self.next - at) % _RING >= len(self._held[at])
+            ):
+                self._held_bytes -= len(self._held.pop(at))
 
 
 class _Reader:
@@ -141,17 +359,29 @@ class _Reader:
         self._parser: httptools.HttpRequestParser | None = None
         self._found: list[dict[str, Any]] = []
         self._url = b""
-        self._headers: list[tuple[str, str]] = []
-        self._size = 0
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._unfinished = 0
+        """Bytes since the parser last finished something: it may hold all of them."""
+
+    @property
+    def size(self) -> int:
+        """The bytes it takes, about: names and values twice, in the parser and as objects."""
+        return 2 * self._unfinished + HEADER_BYTES * len(self._headers)
 
     def feed(self, data: bytes) -> list[dict[str, Any]]:
+        """The requests whose head is whole with some data."""
         if self._parser is None:
             if not any(method.startswith(data[:4]) for method in _METHODS):
                 self._counts.unreadable += 1
                 return []
             self._parser = httptools.HttpRequestParser(self)
         try:
-            self._parser.feed_data(data)
+            for at in range(0, len(data), _FEED_BYTES):
+                part = data[at : at + _FEED_BYTES]
+                self._unfinished += len(part)
+                self._parser.feed_data(part)
+                if self._unfinished > MAX_HEAD_BYTES:
+                    raise _TooLargeError
         except (httptools.HttpParserError, httptools.HttpParserUpgrade, _TooLargeError):
             self._counts.unreadable += 1
             self._parser = None
@@ -159,33 +389,40 @@ class _Reader:
         found, self._found = self._found, []
         return found
 
+    def close(self) -> None:
+        """Let go of the parser: it refers to this, and would wait for the garbage collector."""
+        self._parser = None
+
     # The parser's side
 
     def on_message_begin(self) -> None:
         self._begin()
 
     def on_url(self, url: bytes) -> None:
-        self._grow(len(url))
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._grow(len(name) + len(value))
         if len(self._headers) < MAX_HEADERS:
-            text = value[:MAX_VALUE].decode("utf-8", "replace")
-            self._headers.append((name.decode("ascii", "replace").lower(), text))
+            self._headers.append((name, value[:MAX_VALUE]))
 
     def on_headers_complete(self) -> None:
         assert self._parser is not None
         method = self._parser.get_method().decode("ascii", "replace")
-        self._found.append(request_event(method, self._url, self._headers, self._client))
+        headers = [
+            (name.decode("ascii", "replace").lower(), value.decode("utf-8", "replace"))
+            for name, value in self._headers
+        ]
+        self._found.append(request_event(method, self._url, headers, self._client))
+        self._begin()
+
+    def on_body(self, _: bytes) -> None:
+        self._unfinished = 0
+
+    def on_message_complete(self) -> None:
+        self._begin()
 
     def _begin(self) -> None:
-        self._url, self._headers, self._size = b"", [], 0
-
-    def _grow(self, count: int) -> None:
-        self._size += count
-        if self._size > MAX_HEAD_BYTES:
-            raise _TooLargeError
+        self._url, self._headers, self._unfinished = b"", [], 0
 
 
 class _TooLargeError(Exception):

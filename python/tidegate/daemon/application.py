@@ -15,7 +15,10 @@ from tidegate.server.http.headers import DATA_HEADERS
 from tidegate.server.http.problems import Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tidegate.daemon.service import Daemon
+    from tidegate.server.http.answer import Header
     from tidegate.server.http.exchange import Receive, Scope, Send
 
 _HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in DATA_HEADERS.items())
@@ -37,16 +40,23 @@ class DaemonApplication:
     async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "http":
-            await respond(send, self._answer(str(scope["path"])))
+            await respond(send, self._answer(str(scope["path"]), scope["headers"]))
 
-    def _answer(self, path: str) -> Answer:
+    def _answer(self, path: str, headers: Sequence[Header]) -> Answer:
         match path:
             case "/healthz":
                 return _json({"status": "ok"})
             case "/readyz":
                 return _json({"status": "ready"})
+        try:
+            self._daemon.admission.credential(headers)
+        except Problem as refusal:
+            return problem_answer(refusal, path, "")
+        match path:
             case "/status":
                 return _json(self.status())
+            case "/mitigations":
+                return _json(self._daemon.mitigations())
             case "/metrics":
                 page = generate_latest(self._registry)
                 return Answer(page, 200, _HEADERS, CONTENT_TYPE_LATEST.encode())

@@ -192,6 +192,38 @@ class LocalTenant:
             if _name(each) not in kept:
                 self.known.engine.lift(each.definition, each.key, each.policy, each.clause, now)
 
+    def blocking(self, now: int) -> dict[str, Any]:
+        """The active mitigations of entities of one key part, with the definitions they are of.
+
+        Args:
+            now: nanoseconds since 1970.
+
+        Returns:
+            ``document`` and ``effects`` (docs/decision.md, "Effects"); empty ones while nothing of
+            the tenant is known.
+        """
+        if self.known is None or self.definitions is None:
+            return {"document": {}, "effects": []}
+        engine = self.known.engine
+        effects: list[Any] = []
+        page = engine.active_mitigations(now, PAGE)
+        while page:
+            effects += [
+                [
+                    "mitigate", each.definition, list(each.key), "0",
+                    [[each.policy, each.clause, str(each.expires_at)]],
+                ]
+                for each in page
+                if each.mode == "Block" and len(each.key) == 1
+            ]  # fmt: skip
+            page = engine.active_mitigations(now, PAGE, page[-1])
+        document = self.definitions.document
+        parts = ("entities", "mitigations", "policies")
+        return {
+            "document": {name: document.get(name, []) for name in parts},
+            "effects": effects,
+        }
+
     def freeze(self) -> Frozen | None:
         """A copy of the state."""
         return None if self.known is None else self.known.engine.freeze()

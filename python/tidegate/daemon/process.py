@@ -27,7 +27,7 @@ from tidegate.settings import ServerSettings
 
 if TYPE_CHECKING:
     from tidegate.daemon.home import Home
-    from tidegate.settings import Settings
+    from tidegate.settings import DaemonSettings, Settings
 
 LOG = "daemon.log"
 KEPT_LOGS = 5
@@ -47,8 +47,7 @@ async def run(settings: Settings, home: Home, started: Callable[[str], None]) ->
         StoreUnavailableError: the spool cannot be opened.
         ValueError: the address of the service cannot be used.
     """
-    own = settings.daemon
-    place = ServerSettings(host=own.host, port=own.port, unix_socket=own.unix_socket)
+    place = place_of(settings.daemon)
     listening = listen(place)
     address = address_of(place, listening)
     daemon = Daemon(settings, home)
@@ -66,9 +65,20 @@ async def run(settings: Settings, home: Home, started: Callable[[str], None]) ->
     finally:
         await daemon.stop()
         listening.close()
-        if own.unix_socket:
+        if place.unix_socket:
             with suppress(OSError):
-                Path(own.unix_socket).unlink()
+                Path(place.unix_socket).unlink()
+
+
+def place_of(own: DaemonSettings) -> ServerSettings:
+    """The address of a daemon, as a server has it."""
+    return ServerSettings(
+        host=own.host,
+        port=own.port,
+        unix_socket=own.unix_socket,
+        tls_certificate=own.tls_certificate,
+        tls_key=own.tls_key,
+    )
 
 
 def log_to(home: Home, mebibytes: int) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
+from hmac import compare_digest
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -60,14 +61,17 @@ _NO_ID = UUID(int=0)
 
 @attrs.frozen
 class _LocalAdmission(Admission):
-    """Admits whoever is on this machine: the address that is listened on says who that is."""
+    """Admits whoever shows the token; without one, whoever reaches the address."""
 
     local: ApiKey = attrs.field(kw_only=True)
+    token: bytes = attrs.field(kw_only=True, repr=False)
 
-    def credential(self, headers: Sequence[Header]) -> ApiKey:  # noqa: ARG002
-        return self.local
+    def credential(self, headers: Sequence[Header]) -> ApiKey:
+        return super().credential(headers) if self.token else self.local
 
-    def _key(self, text: bytes | None) -> ApiKey:  # noqa: ARG002
+    def key_of(self, text: bytes | None) -> ApiKey:
+        if self.token and not compare_digest(text or b"", self.token):
+            raise Problem("unauthenticated")
         return self.local
 
     def _take(self, key: ApiKey, events: int, now: int) -> int:  # noqa: ARG002
@@ -119,6 +123,12 @@ class Daemon:
             origin, self.spool, home.daemon_id, settings.daemon.retry_seconds
         )
         self._origin = origin
+        self.admission = _LocalAdmission(
+            KeyRing(bytes(32)),
+            RateLimits(),
+            local=ApiKey(_NO_ID, home.tenant_id, "", 1, ()),
+            token=settings.daemon.token.encode(),
+        )
         self._tasks: list[asyncio.Task[None]] = []
         self._saved: tuple[int, int] = (-1, -1)
         self._saving = asyncio.Lock()
@@ -148,11 +158,7 @@ class Daemon:
         self.watch(self._acknowledge())
         self.watch(self._keep_house())
         return HotPath(
-            admission=_LocalAdmission(
-                KeyRing(bytes(32)),
-                RateLimits(),
-                local=ApiKey(_NO_ID, self.home.tenant_id, "", 1, ()),
-            ),
+            admission=self.admission,
             runtimes=self.local,  # type: ignore[arg-type]
             idempotency=self.idempotency,
             recorder=self.recorder,
@@ -188,6 +194,10 @@ class Daemon:
     def is_refusing(self) -> bool:
         """Whether the newest definitions cannot be used."""
         return bool(self.following.refused)
+
+    def mitigations(self) -> dict[str, Any]:
+        """What the firewall of this machine needs: the addresses that are blocked, and by what."""
+        return {"tenant_id": str(self.home.tenant_id), **self.local.blocking(time.time_ns())}
 
     async def save(self) -> None:
         """Save the state as of the last decision, and let the spool drop the decisions in it.

@@ -85,6 +85,8 @@ class Blocks:
                 address = ip_address(text)
             except ValueError:
                 continue
+            if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+                address = address.ipv4_mapped  # As its packets have it.
             yield from self._change(address, definition, kind == "lift", rest[-1], now)
 
     def active(self, now: int) -> Iterator[Change]:

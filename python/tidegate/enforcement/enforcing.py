@@ -4,79 +4,136 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import msgspec
 
 from tidegate.daemon.following import Cursor
 from tidegate.daemon.origin import OriginError
-from tidegate.enforcement.blocks import Blocks, Change
-from tidegate.enforcement.nftables import Firewall, FirewallError
+from tidegate.enforcement.blocks import Blocks
+from tidegate.enforcement.never import HostError
+from tidegate.enforcement.nftables import FirewallError
 from tidegate.server.logging import log
 from tidegate.server.sync import messages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from tidegate.daemon.beside import Beside
     from tidegate.daemon.origin import Origin
-    from tidegate.enforcement.guard import Guard
+    from tidegate.enforcement.blocks import Change
+    from tidegate.enforcement.drops import Drops
+    from tidegate.enforcement.never import Never
+    from tidegate.enforcement.nftables import Firewall
 
 WAIT_SECONDS = 10
 FIRST_RETRY_SECONDS = 0.5
 MOST_RETRY_SECONDS = 30.0
+TURN_SECONDS = 0.5
+"""Between two looks at who is to be dropped."""
+RENEW_SECONDS = 5.0
+REFRESH_SECONDS = 10.0
+RESOLVE_SECONDS = 60.0
+BESIDE_SECONDS = 1.0
+AWAY_SECONDS = WAIT_SECONDS + 5.0
+"""Without an answer for so long, the service is away."""
 _ITEMS = msgspec.json.Decoder(messages.DefinitionsItem | messages.MitigationsItem)
 
 
+@attrs.frozen
+class Status:
+    """The state of the enforcement.
+
+    Attributes:
+        state: ``dropping``, ``stopped``, or ``failing`` while the firewall can't be changed.
+        reason: why it stopped.
+        dropped: addresses that are dropped now.
+        spared: blocked visitors that are not dropped.
+        failures: changes of the firewall that failed, since the start.
+        follows: ``service`` or ``daemon``, the one that answered last; empty before.
+    """
+
+    state: str
+    reason: str
+    dropped: int
+    spared: int
+    failures: int
+    follows: str
+
+
 class Enforcing:
-    """Follows a service and fills the firewall.
+    """Follows a service, or the daemon beside it, and fills the firewall.
 
     Args:
         origin: the service.
-        firewall: the sets.
-        guard: knows which addresses many share.
+        beside: the daemon of this machine, asked while the service is away.
+        firewall: the sets; None changes nothing.
+        drops: decides which blocked addresses are dropped.
+        never: the addresses that never are.
+        changed: called with each change of who is dropped.
         clock: nanoseconds since 1970.
     """
 
     def __init__(
         self,
         origin: Origin,
-        firewall: Firewall,
-        guard: Guard,
+        beside: Beside,
+        firewall: Firewall | None,
+        drops: Drops,
+        never: Never,
+        changed: Callable[[Sequence[Change]], None] = lambda _: None,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._origin = origin
+        self._beside = beside
         self._firewall = firewall
-        self._guard = guard
+        self._drops = drops
+        self._never = never
+        self._changed = changed
         self._clock = clock
         self._blocks = Blocks({})
         self._cursor: Cursor | None = None
-        self.guarded: dict[str, str] = {}
-        """Addresses that are blocked and not dropped, and why."""
-        self.failures = 0
-        """Changes of the firewall that failed, since the start."""
+        self._follows = ""
+        self._contact = time.monotonic()
+        self._said: set[str] = set()
+        self._renewed = self._refreshed = 0.0
+        self._is_level = self._has_stopped = self._has_said = False
+        self._failures = 0
+        self._lock = threading.Lock()
+        """Held to read or change what is dropped: turns run on a thread of their own."""
+
+    @property
+    def status(self) -> Status:
+        """The state now."""
+        stopped = self._drops.stopped
+        state = "stopped" if stopped else "dropping" if self._is_level else "failing"
+        counts = len(self._drops), len(self._drops.spared), self._failures
+        return Status(state, stopped, *counts, self._follows)
 
     async def run(self) -> None:
-        """Follow until cancelled."""
+        """Follow and enforce until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for each in (self._follow, self._follow_beside, self._enforce, self._resolve):
+                tasks.create_task(each())
+
+    async def _follow(self) -> None:
         retry = FIRST_RETRY_SECONDS
         while True:
             try:
                 await self.step()
                 retry = FIRST_RETRY_SECONDS
+                self._contact = time.monotonic()
                 continue
             except OriginError as error:
                 log.warning("mitigations cannot be followed", reason=str(error))
                 if error.status == 410 or error.code == "untrusted-answer":
                     self._cursor = None
-            except FirewallError as error:
-                # The sets may be gone: they are made and filled anew.
-                self.failures += 1
-                self._cursor = None
-                log.error("the firewall cannot be changed", reason=str(error))
             except Exception:
                 self._cursor = None
                 log.exception("mitigations could not be taken over")
+            self._contact = -AWAY_SECONDS
             await asyncio.sleep(retry * random.uniform(0.5, 1.5))  # noqa: S311
             retry = min(2 * retry, MOST_RETRY_SECONDS)
 
@@ -84,43 +141,127 @@ class Enforcing:
         """Apply a snapshot, or changes.
 
         Raises:
-            FirewallError: the sets could not be changed.
             OriginError: there is none.
         """
-        if self._cursor is None:
+        if self._cursor is None or self._follows != "service":
             snapshot = await self._origin.snapshot()
             document: dict[str, Any] = msgspec.json.decode(bytes(snapshot.document))
-            self._blocks.define(document)
-            self._blocks.replace(bytes(snapshot.effects), self._clock())
-            active = self._allowed(self._blocks.active(self._clock()))
-            count = await asyncio.to_thread(self._firewall.replace, active, self._clock())
-            log.info("the firewall is level", addresses=count, guarded=len(self.guarded))
+            self._take(document, bytes(snapshot.effects), "service")
             self._cursor = Cursor(snapshot.sequence, snapshot.hash, snapshot.revision)
             return
         known = self._cursor
         found = await self._origin.changes(known.sequence, known.chain, WAIT_SECONDS)
-        changes: list[Change] = []
+        if self._follows != "service":
+            return  # The daemon's took their place meanwhile: a snapshot comes next.
         for item in found.items:
             read = _ITEMS.decode(item)
             if isinstance(read, messages.DefinitionsItem):
                 self._blocks.define(msgspec.json.decode(bytes(read.document)))
             else:
-                changes += self._blocks.apply(bytes(read.effects), self._clock())
-        allowed = self._allowed(changes)
-        if allowed:
-            await asyncio.to_thread(self._firewall.apply, allowed, self._clock())
+                changes = self._blocks.apply(bytes(read.effects), self._clock())
+                with self._lock:
+                    self._drops.block(changes)
         self._cursor = Cursor(found.sequence, found.hash, known.revision)
 
-    def _allowed(self, changes: Iterable[Change]) -> list[Change]:
-        allowed = []
-        now = time.monotonic()
-        for each in changes:
-            address = str(each.address)
-            reason = "" if each.until is None else self._guard.reason(address, now)
-            if reason:
-                self.guarded[address] = reason
-                log.warning("a blocked address is not dropped", address=address, reason=reason)
+    async def _follow_beside(self) -> None:
+        """Take the mitigations of the daemon while the service is away: it goes on deciding."""
+        while True:
+            await asyncio.sleep(BESIDE_SECONDS)
+            if time.monotonic() - self._contact < AWAY_SECONDS:
                 continue
-            self.guarded.pop(address, None)
-            allowed.append(each)
-        return allowed
+            found = await asyncio.to_thread(self._beside.mitigations)
+            if time.monotonic() - self._contact < AWAY_SECONDS:
+                continue
+            if found is not None:
+                if self._follows != "daemon":
+                    log.warning("the service is away: the daemon's mitigations are followed")
+                self._take(*found, "daemon")
+
+    def _take(self, document: dict[str, Any], effects: bytes, of: str) -> None:
+        self._follows = of
+        self._blocks.define(document)
+        self._blocks.replace(effects, self._clock())
+        with self._lock:
+            self._drops.replace(self._blocks.active(self._clock()))
+
+    async def _resolve(self) -> None:
+        while True:
+            await asyncio.to_thread(self._never.resolve)
+            await asyncio.sleep(RESOLVE_SECONDS)
+
+    async def _enforce(self) -> None:
+        while True:
+            started = time.monotonic()
+            try:
+                await asyncio.to_thread(self.turn)
+            except FirewallError as error:
+                # The table may be gone: it is made and filled again.
+                self._failures += 1
+                self._is_level = False
+                log.error("the firewall cannot be changed", reason=str(error))
+                await asyncio.sleep(FIRST_RETRY_SECONDS)
+            except Exception:
+                self._is_level = False
+                log.exception("the firewall could not be looked after")
+            took = time.monotonic() - started
+            await asyncio.sleep(max(TURN_SECONDS, 5 * took))
+
+    def turn(self) -> None:
+        """Bring the firewall level, and renew its lease.
+
+        Raises:
+            FirewallError: it cannot be changed.
+        """
+        now = time.monotonic()
+        changes: list[Change] = []
+        if now - self._refreshed >= REFRESH_SECONDS:
+            changes += self._refresh(now)
+        with self._lock:
+            changes += self._drops.due(self._clock(), now)
+        if self._refreshed < now and any(each.until is not None for each in changes):
+            # Who joins is looked at with the list of this moment.
+            changes += self._refresh(now)
+        self._say()
+        if changes:
+            self._changed(changes)
+        if self._firewall is not None and (self._follows or self._is_level):
+            self._fill(self._firewall, changes, now)
+        self._is_level = bool(self._follows)
+
+    def _fill(self, firewall: Firewall, changes: list[Change], now: float) -> None:
+        if self._drops.stopped:
+            if not self._has_stopped:
+                firewall.remove()
+            self._has_stopped = True
+            return
+        if not self._is_level:
+            with self._lock:
+                dropped = self._drops.dropped()
+            count = firewall.replace(dropped, self._clock())
+            log.info("the firewall is level", addresses=count)
+            self._renewed = now
+        elif changes:
+            firewall.apply(changes, self._clock())
+        if now - self._renewed >= RENEW_SECONDS:
+            firewall.renew()
+            self._renewed = now
+
+    def _refresh(self, now: float) -> list[Change]:
+        """Bring the list of those that are never dropped up to date; who is let in by it."""
+        self._refreshed = now
+        try:
+            self._never.refresh()
+        except HostError as error:
+            log.error("the list of addresses that are never dropped is old", reason=str(error))
+        with self._lock:
+            return self._drops.spare()
+
+    def _say(self) -> None:
+        with self._lock:
+            spared = dict(self._drops.spared)
+        for address in spared.keys() - self._said:
+            log.warning("a blocked address is not dropped", address=address, reason=spared[address])
+        self._said = set(spared)
+        if self._drops.stopped and not self._has_said:
+            self._has_said = True
+            log.error("enforcement has stopped: nothing is dropped", reason=self._drops.stopped)

@@ -1,68 +1,140 @@
-"""Addresses that many share: to drop their packets would refuse people who did nothing.
+"""Recent visitors of this machine, and addresses that many of them share.
 
-Of each address it is known how many requests came from its most frequent browser, and how many from
-others.  An address of which others have more than a share is left to whoever answers the request.
+Only an address that visited is ever dropped.  To drop one that many share would refuse people who
+did nothing, so an address is spared when more than a share of its requests came from browsers other
+than its most frequent one.  A user agent is what its sender says.  So one counts as a browser only
+after it has been in use at the address for ten minutes, and the address is spared only while it
+sends no more than so many people would.
 """
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+import threading
+from collections import OrderedDict
+from ipaddress import IPv6Address, ip_address
 
 import attrs
 
-WINDOW_SECONDS = 600.0
+WINDOW_SECONDS = 3_600.0
+SETTLED_SECONDS = 600.0
+"""How long a browser has been in use at an address before it is evidence of another person."""
+MOST_PER_MINUTE = 60
+"""Requests of one browser; an address with more for each of its browsers isn't spared."""
 ENOUGH = 20
 """Requests of an address before it is judged."""
-MAX_ADDRESSES = 100_000
-MAX_ACTORS = 50
-"""Browsers that are distinguished for an address."""
+MAX_ADDRESSES = 50_000
+MAX_AGENTS = 16
+"""Browsers that are told apart at an address; the others are one."""
+_MINUTE = 60.0
+_OTHERS = 0
+
+
+@attrs.define
+class _Agent:
+    first: float
+    last: float
+    count: int = 0
 
 
 @attrs.define
 class _Traffic:
     since: float
-    actors: Counter[str] = attrs.field(factory=Counter)
+    last: float
+    agents: dict[int, _Agent] = attrs.field(factory=dict)
+    minute: float = 0.0
+    in_minute: int = 0
+    most_in_minute: int = 0
+
+    def count(self, agent: int, now: float) -> None:
+        """Count a request."""
+        if now - self.since > WINDOW_SECONDS:
+            self.agents = {name: each for name, each in self.agents.items() if each.count}
+            for each in self.agents.values():
+                each.count = 0
+            self.since, self.most_in_minute = now, 0
+        if now - self.minute > _MINUTE:
+            self.minute, self.in_minute = now, 0
+        self.in_minute += 1
+        self.most_in_minute = max(self.most_in_minute, self.in_minute)
+        self.last = now
+        if agent not in self.agents and len(self.agents) >= MAX_AGENTS:
+            agent = _OTHERS
+        found = self.agents.setdefault(agent, _Agent(now, now))
+        found.last = now
+        found.count += 1
 
 
 class Guard:
-    """Knows the recent traffic of addresses.
+    """Knows the recent traffic of addresses; for any thread.
 
     Args:
-        share: of other actors, 0 to 1, above which an address is not dropped.
+        share: of other browsers, 0 to 1, above which an address is not dropped.
     """
 
     def __init__(self, share: float) -> None:
         self._share = share
         self._traffic: OrderedDict[str, _Traffic] = OrderedDict()
+        self._lock = threading.Lock()
 
     def saw(self, address: str, agent: str, now: float) -> None:
-        """A request came.
+        """Note a request.
 
         Args:
             address: of the client, as text.
             agent: its user agent.
             now: seconds of a clock that never jumps.
         """
-        found = self._traffic.get(address)
-        if found is None or now - found.since > WINDOW_SECONDS:
-            found = self._traffic[address] = _Traffic(now)
-            if len(self._traffic) > MAX_ADDRESSES:
-                self._traffic.popitem(last=False)
-        if agent in found.actors or len(found.actors) < MAX_ACTORS:
-            found.actors[agent] += 1
+        address = plain(address)
+        with self._lock:
+            found = self._traffic.get(address)
+            if found is None:
+                found = self._traffic[address] = _Traffic(now, now)
+                if len(self._traffic) > MAX_ADDRESSES:
+                    self._traffic.popitem(last=False)
+            else:
+                self._traffic.move_to_end(address)
+            found.count(hash(agent), now)
+
+    def visitors(self, now: float) -> set[str]:
+        """The addresses that sent a request lately."""
+        with self._lock:
+            for address, traffic in list(self._traffic.items()):
+                if now - traffic.last <= WINDOW_SECONDS:
+                    break
+                del self._traffic[address]
+            return set(self._traffic)
 
     def reason(self, address: str, now: float) -> str:
         """Why an address is not dropped; empty when it may be."""
-        found = self._traffic.get(address)
-        if found is None or now - found.since > WINDOW_SECONDS:
+        with self._lock:
+            found = self._traffic.get(address)
+            if found is None or now - found.last > WINDOW_SECONDS:
+                return ""
+            total = sum(each.count for each in found.agents.values())
+            settled = [
+                each.count
+                for name, each in found.agents.items()
+                if name != _OTHERS and each.last - each.first >= SETTLED_SECONDS
+            ]
+            most_in_minute = found.most_in_minute
+        if total < ENOUGH or not settled or most_in_minute > MOST_PER_MINUTE * len(settled):
             return ""
-        total = found.actors.total()
-        if total < ENOUGH:
-            return ""
-        others = total - found.actors.most_common(1)[0][1]
+        others = sum(settled) - max(settled)
         if others / total <= self._share:
             return ""
         return (
-            f"{others} of its {total} recent requests are of other actors, more than"
+            f"{others} of its {total} recent requests are of other browsers, more than"
             f" {self._share:.0%}"
         )
+
+
+def plain(address: str) -> str:
+    """The text of an address as it is compared: that of IPv4 where IPv6 only wraps it."""
+    if ":" not in address:
+        return address
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return str(mapped or found)

@@ -1,14 +1,19 @@
 """A set of addresses for each family in a table of our own, filled through ``nft -f -``.
 
-The kernel forgets an element when its timeout ends, so a daemon that stops or loses its service
-leaves nobody out for longer than was decided.
+Packets of these addresses to the watched ports are dropped, and no others.  The ports are a set
+too, a lease: its elements end after some seconds and are renewed as long as the capture runs.  So
+the kernel lets everybody in again by itself when the capture is gone, however it went.  The
+addresses have ends of their own.
+
+The chains come after those of an ordinary ruleset (``filter`` is 0, firewalld's 10, ``security``
+50) and accept whatever they don't drop, which leaves the verdict to all others.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from ipaddress import IPv4Address
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -20,11 +25,16 @@ if TYPE_CHECKING:
 
 FAMILY, TABLE = "inet", "tidegate"
 SETS = {4: "blocked4", 6: "blocked6"}
+PORTS = "ports"
+LEASE_SECONDS = 20
 BATCH = 20_000
 """Elements that one run of nft is given."""
 SECONDS = 30
-PRIORITY = -150
+PRIORITY = 100
 _SECOND = 1_000_000_000
+_LOOPBACK = {"op": "==", "left": {"meta": {"key": "iifname"}}, "right": "lo"}
+_OWN = [{"match": _LOOPBACK}, {"accept": None}]
+"""What this machine sends to itself, under whichever of its addresses."""
 
 
 class FirewallError(TidegateError):
@@ -37,10 +47,12 @@ class Firewall:
     """The table.
 
     Args:
+        ports: to which packets are dropped.
         command: that runs nft, as its words.
     """
 
-    def __init__(self, command: Sequence[str] = ("nft",)) -> None:
+    def __init__(self, ports: Collection[int], command: Sequence[str] = ("nft",)) -> None:
+        self._ports = sorted(ports)
         self._command = list(command)
 
     def set_up(self) -> None:
@@ -52,17 +64,31 @@ class Firewall:
         self._run(self._frame())
 
     def replace(self, changes: Iterable[Change], now: int) -> int:
-        """Have exactly these addresses in the sets; how many there are.
+        """Have exactly these addresses in the sets, and a new lease; how many there are.
 
         Raises:
             FirewallError: they cannot be put there.
         """
-        flush = [{"flush": {"set": _set(name)}} for name in SETS.values()]
+        flush = [{"flush": {"set": _set(name)}} for name in (*SETS.values(), PORTS)]
         self._run([*self._frame(), *flush])
         blocked = _blocked({each.address: each.until for each in changes}, now)
         for start in range(0, len(blocked), BATCH):
             self._run(_elements("add", blocked[start : start + BATCH]))
+        self.renew()
         return len(blocked)
+
+    def renew(self) -> None:
+        """Have the addresses dropped for as long as the lease lasts from now on.
+
+        Raises:
+            FirewallError: it cannot be renewed.
+        """
+        ports = ", ".join(map(str, self._ports))
+        timed = ", ".join(f"{port} timeout {LEASE_SECONDS}s" for port in self._ports)
+        add = f"add element {FAMILY} {TABLE} {PORTS} {{ {timed} }}\n"
+        delete = f"delete element {FAMILY} {TABLE} {PORTS} {{ {ports} }}\n"
+        # An element keeps its first timeout; one transaction replaces it.
+        self._run(add + delete + add)
 
     def apply(self, changes: Iterable[Change], now: int) -> int:
         """Add and remove addresses; how many changes were made.
@@ -78,7 +104,7 @@ class Firewall:
         while part := list(islice(rest, BATCH)):
             count += len(part)
             # The last word on an address counts.  To remove what is not there would be an error,
-            # and an element keeps its first timeout: so all are added, removed, and added anew.
+            # and an element keeps its first timeout: so all are added, removed, and added again.
             last = {each.address: each.until for each in part}
             once = [(address, 60) for address in last]
             blocked = _elements("add", _blocked(last, now))
@@ -114,6 +140,8 @@ class Firewall:
         for version, name in SETS.items():
             kind = f"ipv{version}_addr"
             made.append({"add": {"set": {**_set(name), "type": kind, "flags": ["timeout"]}}})
+        ports = {**_set(PORTS), "type": "inet_service", "flags": ["timeout"]}
+        made.append({"add": {"set": ports}})
         for hook in ("input", "forward"):
             chain = {"family": FAMILY, "table": TABLE, "name": hook}
             made.append(
@@ -130,7 +158,11 @@ class Firewall:
                 }
             )
             made.append({"flush": {"chain": chain}})
-            made += [_rule(hook, version, name) for version, name in SETS.items()]
+            made.append({"add": {"rule": {**_rule(hook), "expr": _OWN}}})
+            made += [
+                {"add": {"rule": {**_rule(hook), "expr": _drop(version, name)}}}
+                for version, name in SETS.items()
+            ]
         return made
 
     def _run(self, commands: list[dict[str, Any]] | str) -> str:
@@ -166,20 +198,19 @@ def _set(name: str) -> dict[str, str]:
     return {"family": FAMILY, "table": TABLE, "name": name}
 
 
-def _rule(hook: str, version: int, name: str) -> dict[str, Any]:
-    protocol = "ip" if version == 4 else "ip6"
-    source = {"payload": {"protocol": protocol, "field": "saddr"}}
-    test = {"match": {"op": "==", "left": source, "right": f"@{name}"}}
-    return {
-        "add": {
-            "rule": {
-                "family": FAMILY,
-                "table": TABLE,
-                "chain": hook,
-                "expr": [test, {"counter": None}, {"drop": None}],
-            }
-        }
-    }
+def _rule(hook: str) -> dict[str, Any]:
+    return {"family": FAMILY, "table": TABLE, "chain": hook}
+
+
+def _drop(version: int, name: str) -> list[dict[str, Any]]:
+    port = {"payload": {"protocol": "tcp", "field": "dport"}}
+    source = {"payload": {"protocol": "ip" if version == 4 else "ip6", "field": "saddr"}}
+    return [
+        {"match": {"op": "==", "left": port, "right": f"@{PORTS}"}},
+        {"match": {"op": "==", "left": source, "right": f"@{name}"}},
+        {"counter": None},
+        {"drop": None},
+    ]
 
 
 def _elements(verb: str, addresses: list[tuple[Address, int]]) -> str:

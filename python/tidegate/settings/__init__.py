@@ -10,7 +10,7 @@ each class, with Python before 3.13, whenever a command begins.
 
 from tidegate.settings.checking import check_value, fields_of
 from tidegate.settings.environment import home, variable_of
-from tidegate.settings.hybrid import CaptureSettings
+from tidegate.settings.hybrid import CaptureSettings, DaemonSettings
 from tidegate.settings.operators import TokenSettings
 from tidegate.settings.outbound import PublishSettings, RemoteSettings
 from tidegate.settings.service import LogSettings, ServerSettings, WorkersSettings
@@ -20,6 +20,7 @@ from tidegate.settings.whole import Settings
 
 __all__ = [
     "CaptureSettings",
+    "DaemonSettings",
     "LogSettings",
     "PublishSettings",
     "RemoteSettings",

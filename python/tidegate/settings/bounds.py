@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from ipaddress import ip_network
 
 import attrs
 import orjson
@@ -47,6 +48,21 @@ class JsonObject:
             is_object = False
         if not is_object:
             raise ValueError("it must be a JSON object")
+
+
+@attrs.frozen
+class Networks:
+    """Holds networks or addresses with commas between them."""
+
+    def __call__(self, _instance: object, _attribute: object, value: str) -> None:
+        """Check a value.
+
+        Raises:
+            ValueError: one of them isn't a network.
+        """
+        for each in value.split(","):
+            if each.strip():
+                ip_network(each.strip())
 
 
 @attrs.frozen

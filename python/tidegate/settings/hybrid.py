@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import typed_settings as ts
 
 from tidegate.policy.definitions.model import FailMode
-from tidegate.settings.bounds import Between
+from tidegate.settings.bounds import Between, Networks
 
 CaptureSource: TypeAlias = Literal["interface", "pcap", "access-log"]
 
@@ -21,6 +21,13 @@ class DaemonSettings:
         default=9411, validator=Between(0, 65_535), help="Port of it; 0 takes a free one."
     )
     unix_socket: str = ts.option(default="", help="Path of a Unix socket, instead of a port.")
+    tls_certificate: str = ts.option(default="", help="Certificate chain in PEM; turns on TLS.")
+    tls_key: str = ts.option(default="", help="Private key of the certificate in PEM.")
+    token: str = ts.secret(
+        default="",
+        help="Text that callers send in `x-service-api-key`; without one, whoever reaches the "
+        "address may ask. Needed, with TLS, on an address that other machines reach.",
+    )
     follow: bool = ts.option(
         default=True,
         help="Follow the changes of the service; without it, `tidegate sync` alone changes what "
@@ -67,12 +74,19 @@ class CaptureSettings:
 
     interface: str = ts.option(default="", help="Interface to read requests from.")
     filter: str = ts.option(
-        default="tcp dst port 80", help="Which packets to look at, as `tcp dst port 80 or 8080`."
+        default="tcp dst port 80",
+        help="Which packets to look at, as `tcp dst port 80 or tcp dst port 8080`. Packets are "
+        "dropped on the ports that it names as destinations.",
     )
     source: CaptureSource = ts.option(
         default="interface", help="Where requests come from: interface, pcap or access-log."
     )
     file: str = ts.option(default="", help="The file of the source, if it is one.")
+    one_sided: bool = ts.option(
+        default=False,
+        help="Only the packets to the servers are seen, as behind a tap. Then any sender can make "
+        "up requests of any address, so it never goes with `--enforce`.",
+    )
     queue: int = ts.option(
         default=20_000,
         validator=Between(100, 1_000_000),
@@ -83,12 +97,36 @@ class CaptureSettings:
         validator=Between(1, 100_000_000),
         help="Events a minute that are forwarded; past it, alike ones are counted as one.",
     )
-    keep_set: bool = ts.option(
-        default=False, help="Leave the firewall's set in place when the capture stops."
-    )
     guard_share: float = ts.option(
         default=0.2,
         validator=Between(0, 1),
-        help="Share of other actors in an address's recent good traffic above which its packets "
+        help="Share of other browsers in an address's recent traffic above which its packets "
         "are not dropped.",
+    )
+    never: str = ts.option(
+        default="",
+        validator=Networks(),
+        help="Networks that are never dropped, with commas between them, next to those that this "
+        "machine depends on.",
+    )
+    max_drop_seconds: int = ts.option(
+        default=3_600,
+        validator=Between(1, 86_400),
+        help="Longest time that an address is dropped for one Block.",
+    )
+    max_drops: int = ts.option(
+        default=20_000,
+        validator=Between(1, 1_000_000),
+        help="Addresses that are dropped at a time; more are left to whoever answers requests.",
+    )
+    drops_per_minute: int = ts.option(
+        default=2_000,
+        validator=Between(1, 1_000_000),
+        help="Addresses that join those in a minute; more wait for the next.",
+    )
+    stop_share: float = ts.option(
+        default=0.5,
+        validator=Between(0, 1),
+        help="Share of the recent visitors that may be dropped; above it nothing is, until the "
+        "capture is started again.",
     )

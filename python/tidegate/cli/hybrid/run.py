@@ -9,6 +9,7 @@ import click
 import uvloop
 
 from tidegate.cli.output import console, json_option, print_json
+from tidegate.cli.service.cover import need_private_daemon
 from tidegate.cli.service.settings import SettingsCommand, settings_options
 from tidegate.daemon.home import load
 from tidegate.daemon.process import log_to
@@ -24,6 +25,7 @@ from tidegate.settings import Settings, home
 def run(settings: Settings, as_json: bool) -> None:
     """Decide on this machine by the definitions of the service, and forward what was decided."""
     logging.configure(settings.log)
+    need_private_daemon(settings.daemon)
     found = load(home())
     log_to(found, settings.daemon.log_mib)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import click
 
 from tidegate.cli.output import console, json_option, print_json
+from tidegate.daemon.beside import Beside
 from tidegate.daemon.definitions import Definitions
 from tidegate.daemon.home import load
+from tidegate.enforcement import status_file
 from tidegate.settings import home, load_settings
-
-SECONDS = 5
 
 
 @click.command()
@@ -31,7 +28,12 @@ def status(as_json: bool) -> None:
         "revision": 0 if known is None else known.revision,
         "running": False,
     }
-    said |= _running(f"http://{settings.daemon.host}:{settings.daemon.port}/status")
+    found = Beside(settings.daemon, folder.tenant_id).status()
+    if found is not None:
+        said |= {**found, "running": True}
+    capture = status_file.read(folder)
+    if capture is not None:
+        said["capture"] = capture
     if as_json:
         print_json(said)
     else:
@@ -39,12 +41,3 @@ def status(as_json: bool) -> None:
             console.print(f"{name}: {value}", markup=False)
     if not said["running"]:
         raise SystemExit(1)
-
-
-def _running(url: str) -> dict[str, Any]:
-    try:
-        with urlopen(url, timeout=SECONDS) as answer:  # noqa: S310 - of the settings, and http
-            found = json.loads(answer.read())
-    except (OSError, URLError, ValueError):
-        return {}
-    return {**found, "running": True} if isinstance(found, dict) else {}

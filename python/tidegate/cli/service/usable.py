@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import socket
-import ssl
 import tempfile
-from ipaddress import ip_address
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidegate.cli.service.cover import need_cover, need_tls
 from tidegate.cli.service.settings import unusable
 from tidegate.operators.providers import read_providers
 from tidegate.server.publishing.destinations import destination_of
 from tidegate.stores.rows.dialects import is_postgresql
 
 if TYPE_CHECKING:
-    from tidegate.settings import PublishSettings, ServerSettings, Settings
+    from tidegate.settings import PublishSettings, Settings
 
 
 def need_usable(settings: Settings) -> None:
@@ -110,68 +107,3 @@ def need_directory(settings: Settings) -> None:
     except OSError as error:
         reason = f"the directory cannot be written: {error.strerror}"
         raise unusable("store.directory", settings.store.directory, reason) from None
-
-
-def need_tls(server: ServerSettings) -> None:
-    """See that certificate and key are there, can be read and belong together.
-
-    Raises:
-        SettingsError: they cannot be used.
-    """
-    files = {"server.tls_certificate": server.tls_certificate, "server.tls_key": server.tls_key}
-    if not any(files.values()):
-        return
-    for setting, value in files.items():
-        if not value:
-            (other,) = (each for each in files if each != setting)
-            raise unusable(setting, value, f"it is needed beside `{other}`")
-        try:
-            with Path(value).open("rb"):
-                pass
-        except OSError as error:
-            raise unusable(setting, value, f"it cannot be read: {error.strerror}") from None
-    try:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        # Without a password of its own OpenSSL would ask for one on the terminal.
-        context.load_cert_chain(server.tls_certificate, server.tls_key, password=lambda: "")
-    except (ssl.SSLError, ValueError) as error:
-        reason = getattr(error, "reason", None) or str(error)
-        if reason == "KEY_VALUES_MISMATCH":
-            raise unusable(
-                "server.tls_key", server.tls_key, "it is not the key of the certificate"
-            ) from None
-        raise unusable(
-            "server.tls_certificate",
-            server.tls_certificate,
-            f"it and its key are no certificate chain and plain private key in PEM ({reason})",
-        ) from None
-
-
-def need_cover(server: ServerSettings) -> None:
-    """See that keys and tokens do not cross a network in the clear.
-
-    Raises:
-        SettingsError: plain HTTP would be served where other machines reach it.
-    """
-    is_covered = server.tls_certificate or server.unix_socket or server.behind_proxy
-    if is_covered or _is_loopback(server.host):
-        return
-    raise unusable(
-        "server.host",
-        server.host,
-        "other machines reach this address, and plain HTTP would show them keys and tokens; give"
-        " `server.tls_certificate` and `server.tls_key`, or set `server.behind_proxy` when a proxy"
-        " with TLS is in front",
-    )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        pass
-    try:
-        found = socket.getaddrinfo(host, None) if host else []
-    except OSError:
-        return False
-    return bool(found) and all(ip_address(str(each[4][0])).is_loopback for each in found)

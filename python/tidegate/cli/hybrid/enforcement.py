@@ -1,0 +1,148 @@
+"""The enforcement of ``tidegate capture run``, on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import attrs
+
+from tidegate.capture.bpf import watched_ports
+from tidegate.cli.output import errors, print_json
+from tidegate.client.transport import Transport
+from tidegate.daemon.beside import Beside
+from tidegate.daemon.origin import Origin
+from tidegate.daemon.private import PrivateFileError
+from tidegate.enforcement import status_file
+from tidegate.enforcement.drops import Drops, Limits
+from tidegate.enforcement.enforcing import Enforcing
+from tidegate.enforcement.never import Never, read_networks
+from tidegate.enforcement.nftables import Firewall, FirewallError
+from tidegate.server.logging import log
+
+if TYPE_CHECKING:
+    from tidegate.daemon.home import Home
+    from tidegate.enforcement.blocks import Change
+    from tidegate.enforcement.guard import Guard
+    from tidegate.settings import CaptureSettings, Settings
+
+CLOSE_SECONDS = 5.0
+STATUS_SECONDS = 5.0
+
+
+class Enforcement:
+    """Follows the service and fills the firewall until it is stopped.
+
+    Args:
+        settings: of the process.
+        folder: of the daemon.
+        guard: knows the recent visitors.
+        is_dry: whether to print who would be dropped, and change nothing.
+
+    Raises:
+        FirewallError: the table cannot be made.
+        HostError: it can't be told which addresses this machine depends on.
+    """
+
+    def __init__(self, settings: Settings, folder: Home, guard: Guard, *, is_dry: bool) -> None:
+        self._settings, self._folder = settings, folder
+        own = settings.capture
+        ports = watched_ports(own.filter)
+        hosts = [urlsplit(settings.remote.url).hostname or "", settings.daemon.host]
+        self._never = Never(read_networks(own.never), hosts, ports)
+        self._never.resolve()
+        self._never.refresh()
+        _say_never(self._never, ports, is_dry=is_dry)
+        self._firewall = None if is_dry else Firewall(ports)
+        if self._firewall is not None:
+            self._firewall.remove()
+            self._firewall.set_up()
+        self._drops = Drops(_limits(own), guard, self._never.reason)
+        self._is_dry = is_dry
+        self._enforcing: Enforcing | None = None
+        self._loop = asyncio.new_event_loop()
+        self._task = self._loop.create_task(self._run())
+        self._thread = threading.Thread(target=self._work, name="tidegate-enforce", daemon=True)
+        self._thread.start()
+
+    def said(self) -> dict[str, Any]:
+        """The state, as ``tidegate status`` shows it."""
+        return {} if self._enforcing is None else attrs.asdict(self._enforcing.status)
+
+    def stop(self) -> None:
+        """Stop, and let everybody in again."""
+        self._loop.call_soon_threadsafe(self._task.cancel)
+        self._thread.join(CLOSE_SECONDS)
+        if self._firewall is None:
+            return
+        try:
+            self._firewall.remove()
+        except FirewallError as error:
+            errors.print(f"error: {error}", markup=False)
+
+    def _work(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        with suppress(asyncio.CancelledError):
+            self._loop.run_until_complete(self._task)
+
+    async def _run(self) -> None:
+        remote, daemon = self._settings.remote, self._settings.daemon
+        folder = self._folder
+        transport = Transport(remote.url, folder.api_key, tls=None, allow_http=daemon.allow_http)
+        try:
+            self._enforcing = Enforcing(
+                Origin(transport, folder.tenant_id, folder.public_key),
+                Beside(daemon, folder.tenant_id),
+                self._firewall,
+                self._drops,
+                self._never,
+                _say_changes if self._is_dry else _log_changes,
+            )
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._enforcing.run())
+                tasks.create_task(self._keep_status())
+        finally:
+            await transport.close()
+
+    async def _keep_status(self) -> None:
+        while True:
+            with suppress(OSError, PrivateFileError):
+                await asyncio.to_thread(status_file.write, self._folder, self.said())
+            await asyncio.sleep(STATUS_SECONDS)
+
+
+def _limits(own: CaptureSettings) -> Limits:
+    return Limits(own.max_drop_seconds, own.max_drops, own.drops_per_minute, own.stop_share)
+
+
+def _say_never(never: Never, ports: Sequence[int], *, is_dry: bool) -> None:
+    said = {"never_dropped": dict(never.listed()), "watched_ports": list(ports)}
+    if is_dry:
+        print_json(said)
+        sys.stdout.flush()
+    else:
+        log.info("enforcement begins", **said)
+
+
+def _say_changes(changes: Sequence[Change]) -> None:
+    """Print who would be dropped, and who would be let in again."""
+    for each in changes:
+        if each.until is None:
+            print_json({"would_let_in": str(each.address)})
+        else:
+            until = datetime.fromtimestamp(each.until / 1e9, UTC).isoformat()
+            print_json({"would_drop": str(each.address), "until": until})
+    sys.stdout.flush()
+
+
+def _log_changes(changes: Sequence[Change]) -> None:
+    now = time.time_ns()
+    dropped = sum(each.until is not None and each.until > now for each in changes)
+    log.info("the firewall changes", dropped=dropped, let_in=len(changes) - dropped)

@@ -1,0 +1,89 @@
+"""Where captured events go: to the service, and to the daemon while the service is away."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+import attrs
+
+from tidegate.client import Batching, Client
+from tidegate.client.retries import Backoff
+from tidegate.daemon.beside import LOCAL_KEY, Beside
+from tidegate.server.logging import log
+
+if TYPE_CHECKING:
+    from tidegate.client import FailedEvent
+    from tidegate.client.events import Event
+    from tidegate.daemon.home import Home
+    from tidegate.settings import Settings
+
+AWAY_SECONDS = 30.0
+"""After a failure the service is not asked again for so long, where there is a daemon."""
+ATTEMPT_SECONDS = 5.0
+_SOON = Backoff(attempts=2, base=0.5, cap=1.0)
+
+
+class Forwarding:
+    """Sends events.
+
+    A daemon that runs beside the capture at its start takes them while the service is away: it
+    decides, and forwards what it decided later.
+
+    Args:
+        settings: of the process.
+        folder: of the daemon.
+    """
+
+    def __init__(self, settings: Settings, folder: Home) -> None:
+        beside = Beside(settings.daemon, folder.tenant_id)
+        queue = settings.capture.queue
+        has_daemon = bool(beside.base_url) and beside.status() is not None
+        self._away_until = 0.0
+        self._to_daemon: Client | None = None
+        batching = Batching(queue_events=queue)
+        if has_daemon:
+            key = settings.daemon.token or LOCAL_KEY
+            self._to_daemon = Client(beside.base_url, key, batching=batching)
+            batching = Batching(queue_events=queue, timeout=ATTEMPT_SECONDS, backoff=_SOON)
+        self._to_service = Client(
+            settings.remote.url,
+            folder.api_key,
+            allow_http=settings.daemon.allow_http,
+            batching=batching,
+            on_error=self._failed if has_daemon else None,
+        )
+        log.info("events are sent", daemon_while_the_service_is_away=has_daemon)
+
+    def send(self, event: Event) -> bool:
+        """Queue an event; False when there is no room."""
+        if self._to_daemon is not None and time.monotonic() < self._away_until:
+            return self._to_daemon.send(event)
+        return self._to_service.send(event)
+
+    def close(self, timeout: float) -> None:
+        """Send what waits, for at most ``timeout`` seconds at each end."""
+        self._to_service.close(timeout)
+        if self._to_daemon is not None:
+            self._to_daemon.close(timeout)
+
+    def counts(self) -> dict[str, Any]:
+        """The counts of events, of the service and of the daemon."""
+        said = attrs.asdict(self._to_service.counts)
+        if self._to_daemon is not None:
+            said["daemon"] = attrs.asdict(self._to_daemon.counts)
+        return said
+
+    def _failed(self, failed: FailedEvent) -> None:
+        """Give the daemon an event that the service did not take."""
+        assert self._to_daemon is not None
+        if not failed.error.is_transient:
+            log.warning("an event was not delivered", reason=str(failed.error))
+            return
+        if time.monotonic() >= self._away_until:
+            log.warning("the service is away: the daemon is sent the events")
+        self._away_until = time.monotonic() + AWAY_SECONDS
+        # Under its key it counts once, should the service have taken it after all.
+        event = cast("Event", {**failed.event, "idempotency_key": failed.idempotency_key})
+        if not self._to_daemon.send(event):
+            log.warning("an event was not delivered", reason="the daemon's queue is full")

@@ -1,0 +1,214 @@
+"""The blocked addresses that are dropped, and until when; without IO.
+
+An address is dropped when all of this holds: a Block is on it, it visited this machine lately, it's
+not on the list of those that never are, and it's not shared by many.  There are bounds on how many
+are dropped, on how many join them in a minute, and on how long one is dropped for one Block.  When
+more than a share of the recent visitors would be dropped, nobody is: then the policy is more likely
+wrong than all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tidegate.enforcement.blocks import Change
+
+if TYPE_CHECKING:
+    from tidegate.enforcement.guard import Guard
+
+ENOUGH_VISITORS = 20
+"""Recent visitors below which a share of them says nothing."""
+_SECOND = 1_000_000_000
+_MINUTE = 60.0
+
+
+@attrs.frozen
+class Limits:
+    """Bounds of what is dropped.
+
+    Attributes:
+        seconds: for which an address is dropped for one Block.
+        drops: addresses at a time.
+        per_minute: addresses that join them in a minute.
+        share: of the recent visitors, 0 to 1, above which nothing is dropped.
+    """
+
+    seconds: int
+    drops: int
+    per_minute: int
+    share: float
+
+
+@attrs.frozen
+class _Drop:
+    until: int
+    since: int
+    end: int
+
+
+class Drops:
+    """Decides what the firewall drops.
+
+    Args:
+        limits: the bounds.
+        guard: knows the recent visitors, and which addresses many share.
+        never: why an address is never dropped; empty when it may be.
+    """
+
+    def __init__(
+        self, limits: Limits, guard: Guard, never: Callable[[IPv4Address | IPv6Address], str]
+    ) -> None:
+        self._limits = limits
+        self._guard = guard
+        self._never = never
+        self._blocked: dict[str, Change] = {}
+        self._dropped: dict[str, _Drop] = {}
+        self._spent: dict[str, int] = {}
+        """Blocks whose time of dropping is over."""
+        self._minute, self._in_minute = -_MINUTE, 0
+        self._tidied = -_MINUTE
+        self.spared: dict[str, str] = {}
+        """Blocked visitors that are not dropped, and why."""
+        self.stopped = ""
+        """Why nothing is dropped until the next start; empty while something may be."""
+
+    def __len__(self) -> int:
+        return len(self._dropped)
+
+    def block(self, changes: Iterable[Change]) -> None:
+        """Take changes of the blocked addresses, in order."""
+        for each in changes:
+            name = str(each.address)
+            if each.until is None:
+                self._blocked.pop(name, None)
+                self._spent.pop(name, None)
+            else:
+                self._blocked[name] = each
+
+    def replace(self, blocked: Iterable[Change]) -> None:
+        """Have exactly these addresses blocked."""
+        self._blocked = {str(each.address): each for each in blocked}
+
+    def due(self, now: int, monotonic: float) -> list[Change]:
+        """What the firewall has to change.
+
+        Args:
+            now: nanoseconds since 1970.
+            monotonic: seconds of a clock that never jumps.
+        """
+        self._forget(now, monotonic)
+        changes = self._ended(now)
+        candidates = [] if self.stopped else self._candidates(now, monotonic)
+        if self._is_too_much(candidates, monotonic):
+            return [*changes, *self._stop()]
+        for each in candidates:
+            name = str(each.address)
+            if len(self._dropped) >= self._limits.drops:
+                self.spared[name] = f"{self._limits.drops} addresses are dropped already"
+            elif not self._has_turn(monotonic):
+                self.spared[name] = f"{self._limits.per_minute} were dropped in this minute"
+            else:
+                changes.append(self._drop(each, now))
+        return changes
+
+    def dropped(self) -> list[Change]:
+        """Every address that is dropped, and the end of that."""
+        return [
+            attrs.evolve(self._blocked[name], until=each.end)
+            for name, each in self._dropped.items()
+            if name in self._blocked
+        ]
+
+    def _forget(self, now: int, monotonic: float) -> None:
+        """Drop what has ended by itself: the kernel forgets it too."""
+        if monotonic - self._tidied >= _MINUTE:
+            self._tidied = monotonic
+            self._blocked = {
+                name: each for name, each in self._blocked.items() if (each.until or 0) > now
+            }
+        for name in [name for name, each in self._dropped.items() if each.end <= now]:
+            self._spent[name] = self._dropped.pop(name).until
+        self._spent = {
+            name: until
+            for name, until in self._spent.items()
+            if name in self._blocked and self._blocked[name].until == until
+        }
+        self.spared = {name: why for name, why in self.spared.items() if name in self._blocked}
+
+    def _ended(self, now: int) -> list[Change]:
+        """Dropped addresses that are let in, or whose Block got another end."""
+        changes = []
+        for name, drop in list(self._dropped.items()):
+            block = self._blocked.get(name)
+            if block is None:
+                changes.append(self._let_in(name))
+            elif block.until is not None and block.until != drop.until:
+                end = min(block.until, drop.since + self._limits.seconds * _SECOND)
+                self._dropped[name] = attrs.evolve(drop, until=block.until, end=end)
+                changes.append(attrs.evolve(block, until=max(end, now)))
+        return changes
+
+    def spare(self) -> list[Change]:
+        """Let in who is never dropped by now: to be called when that list has changed."""
+        changes = []
+        for name in list(self._dropped):
+            reason = self._never(ip_address(name))
+            if reason:
+                changes.append(self._let_in(name))
+                self.spared[name] = reason
+        return changes
+
+    def _let_in(self, name: str) -> Change:
+        del self._dropped[name]
+        return Change(ip_address(name), None)
+
+    def _candidates(self, now: int, monotonic: float) -> list[Change]:
+        waiting = self._blocked.keys() - self._dropped.keys() - self._spent.keys()
+        if not waiting:
+            return []
+        found = []
+        for name in waiting & self._guard.visitors(monotonic):
+            block = self._blocked[name]
+            if (block.until or 0) <= now:
+                continue
+            reason = self._never(block.address) or self._guard.reason(name, monotonic)
+            if reason:
+                self.spared[name] = reason
+            else:
+                self.spared.pop(name, None)
+                found.append(block)
+        return found
+
+    def _is_too_much(self, candidates: list[Change], monotonic: float) -> bool:
+        if not candidates:
+            return False
+        refused = self._dropped.keys() | {str(each.address) for each in candidates}
+        visitors = self._guard.visitors(monotonic) | refused
+        if len(visitors) < ENOUGH_VISITORS:
+            return False
+        if len(refused) <= self._limits.share * len(visitors):
+            return False
+        self.stopped = (
+            f"{len(refused)} of {len(visitors)} recent visitors would be dropped, more than"
+            f" {self._limits.share:.0%}"
+        )
+        return True
+
+    def _stop(self) -> list[Change]:
+        return [self._let_in(name) for name in list(self._dropped)]
+
+    def _has_turn(self, monotonic: float) -> bool:
+        if monotonic - self._minute >= _MINUTE:
+            self._minute, self._in_minute = monotonic, 0
+        self._in_minute += 1
+        return self._in_minute <= self._limits.per_minute
+
+    def _drop(self, block: Change, now: int) -> Change:
+        assert block.until is not None
+        end = min(block.until, now + self._limits.seconds * _SECOND)
+        self._dropped[str(block.address)] = _Drop(block.until, now, end)
+        return attrs.evolve(block, until=end)
