@@ -20,10 +20,11 @@ def frame(
     *,
     acknowledged: int = SERVER_FIRST + 1,
     client: str = CLIENT,
+    server: str = SERVER,
     direction: Direction = Direction.INCOMING,
 ) -> Frame:
     """A frame from a port of a client to port 80 of a server."""
-    made = _frame((client, port), (SERVER, 80), sequence, acknowledged, flags, payload)
+    made = packet((client, port), (server, 80), sequence, acknowledged, flags, payload)
     return Frame(made, direction)
 
 
@@ -37,7 +38,7 @@ def answer(
 ) -> Frame:
     """A frame of the server back to a port of a client."""
     sequence = SERVER_FIRST if flags & SYN else SERVER_FIRST + 1
-    made = _frame((SERVER, 80), (client, port), sequence, acknowledged % 2**32, flags, b"")
+    made = packet((SERVER, 80), (client, port), sequence, acknowledged % 2**32, flags, b"")
     return Frame(made, direction)
 
 
@@ -57,7 +58,7 @@ def damaged(whole: Frame, at: int = -1) -> Frame:
     return whole._replace(content=bytes(content))
 
 
-def _frame(
+def packet(
     source: tuple[str, int],
     destination: tuple[str, int],
     sequence: int,
@@ -65,6 +66,7 @@ def _frame(
     flags: int,
     payload: bytes,
 ) -> bytes:
+    """The bytes of a frame between two addresses with ports."""
     ports = source[1], destination[1]
     tcp = struct.pack(">HHIIBBHHH", *ports, sequence, acknowledged, 5 << 4, flags, 1000, 0, 0)
     tcp += payload

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from tests.capture.packets import answer, damaged, frame, handshake
+from tests.capture.packets import answer, damaged, frame, handshake, packet
 
 from tidegate.capture import streams as streams_module
 from tidegate.capture.frames import ACK, FIN, RST, SYN, Direction, Frame, read_frame
@@ -65,14 +65,12 @@ def test_a_connection_of_ipv6_is_read() -> None:
 
 
 def _as_ipv6(of: Frame) -> Frame:
-    from tests.capture.packets import _frame
-
     segment = read_frame(of)
     assert segment is not None
     ends = [("2001:db8::7", segment.source_port), ("2001:db8::1", segment.destination_port)]
     if of.direction is Direction.OUTGOING:
         ends = [("2001:db8::1", segment.source_port), ("2001:db8::7", segment.destination_port)]
-    made = _frame(
+    made = packet(
         *ends, segment.sequence, segment.acknowledged, segment.flags, segment.payload
     )  # fmt: skip
     return Frame(made, of.direction)
@@ -83,7 +81,7 @@ def _as_ipv6(of: Frame) -> Frame:
     [
         ([], "unconfirmed"),
         (handshake(5, 10)[:1], "unconfirmed"),
-        (handshake(5, 10)[:2] + [frame(5, 11, ACK, acknowledged=1)], "unconfirmed"),
+        ([*handshake(5, 10)[:2], frame(5, 11, ACK, acknowledged=1)], "unconfirmed"),
         ([*handshake(5, 10)[:2], damaged(handshake(5, 10)[2])], "unsound"),
     ],
     ids=["none", "only-the-SYN", "a-guessed-number", "a-wrong-checksum"],

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
 MAX_KINDS = 10_000
 """Kinds of events that are counted together; events of further kinds are dropped and counted."""
+MAX_BYTES = 16 * 1024 * 1024
+"""What they take, as JSON and with their names."""
 MINUTE = 60.0
 RESERVED = 0.2
 """The share of the limit for events that stand for many."""
@@ -24,7 +28,8 @@ class Aggregation:
         self._many = max(1, per_minute - self._single)
         self._minute = 0.0
         self._passed = self._flushed = 0
-        self._kinds: dict[tuple[str, str, str, str], tuple[dict[str, Any], int]] = {}
+        self._kinds: dict[tuple[str, str, str, str], tuple[bytes, int]] = {}
+        self._bytes = 0
         self.folded = 0
         """Events that became part of another, since the start."""
         self.dropped = 0
@@ -44,12 +49,17 @@ class Aggregation:
         request = event["request"]
         names = ("method", "path", "client_ip", "user_agent")
         kind: Any = tuple(str(request.get(name, "")) for name in names)
-        first, count = self._kinds.get(kind, (event, 0))
-        if not count and len(self._kinds) >= MAX_KINDS:
-            self.dropped += 1
-            return None
+        found = self._kinds.get(kind)
+        if found is None:
+            first = orjson.dumps(event)
+            size = len(first) + sum(map(len, kind))
+            if len(self._kinds) >= MAX_KINDS or self._bytes + size > MAX_BYTES:
+                self.dropped += 1
+                return None
+            found = first, 0
+            self._bytes += size
         self.folded += 1
-        self._kinds[kind] = (first, count + 1)
+        self._kinds[kind] = (found[0], found[1] + 1)
         return None
 
     def take(self) -> list[dict[str, Any]]:
@@ -61,7 +71,9 @@ class Aggregation:
         self._flushed += len(most)
         taken = []
         for kind in most:
-            event, count = self._kinds.pop(kind)
+            first, count = self._kinds.pop(kind)
+            self._bytes -= len(first) + sum(map(len, kind))
+            event = orjson.loads(first)
             fields = {**event.get("fields", {}), COUNT_FIELD: str(count)}
             taken.append({**event, "fields": fields})
         return taken
