@@ -30,6 +30,9 @@ def test_an_address_that_people_share_is_spared() -> None:
     guard = Guard(0.2)
     people(guard, 3, 0, SETTLED_SECONDS + 60)
     assert "other browsers" in guard.reason(ADDRESS, SETTLED_SECONDS + 60)
+    guard = Guard(0.2)
+    people(guard, 50, 0, SETTLED_SECONDS + 60)
+    assert guard.reason(ADDRESS, SETTLED_SECONDS + 60)
 
 
 def test_a_bot_that_changes_its_agent_is_not_spared() -> None:
@@ -88,4 +91,4 @@ def test_memory_is_bounded() -> None:
             guard.saw(f"10.0.{number >> 8}.{number & 255}", f"agent {agent}" * 500, 0.0)
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert taken / 2_000 * MAX_ADDRESSES < 256 * 2**20
+    assert taken / 2_000 * MAX_ADDRESSES < 96 * 2**20

@@ -23,10 +23,9 @@ MOST_PER_MINUTE = 60
 ENOUGH = 20
 """Requests of an address before it is judged."""
 MAX_ADDRESSES = 50_000
-MAX_AGENTS = 16
-"""Browsers that are told apart at an address; the others are one."""
+MAX_AGENTS = 8
+"""Browsers that are told apart at an address; of the others only the rate counts."""
 _MINUTE = 60.0
-_OTHERS = 0
 
 
 @attrs.define
@@ -57,9 +56,11 @@ class _Traffic:
         self.in_minute += 1
         self.most_in_minute = max(self.most_in_minute, self.in_minute)
         self.last = now
-        if agent not in self.agents and len(self.agents) >= MAX_AGENTS:
-            agent = _OTHERS
-        found = self.agents.setdefault(agent, _Agent(now, now))
+        found = self.agents.get(agent)
+        if found is None:
+            if len(self.agents) >= MAX_AGENTS:
+                return
+            found = self.agents[agent] = _Agent(now, now)
         found.last = now
         found.count += 1
 
@@ -113,8 +114,8 @@ class Guard:
             total = sum(each.count for each in found.agents.values())
             settled = [
                 each.count
-                for name, each in found.agents.items()
-                if name != _OTHERS and each.last - each.first >= SETTLED_SECONDS
+                for each in found.agents.values()
+                if each.last - each.first >= SETTLED_SECONDS
             ]
             most_in_minute = found.most_in_minute
         if total < ENOUGH or not settled or most_in_minute > MOST_PER_MINUTE * len(settled):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from tidegate.cli.service.usable import need_cover, need_database
+from tidegate.cli.service.cover import need_cover
+from tidegate.cli.service.usable import need_database
 from tidegate.errors import SettingsError
 from tidegate.settings import ServerSettings, Settings, StoreSettings
 

@@ -1,0 +1,200 @@
+"""A daemon asked by the capture of the same machine, and what it asks of its callers."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import attrs
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from tests.hybrid.link import Link
+from tests.hybrid.running import Daemon, Service, daemon, wait_for
+from tools import plain_http
+
+from tidegate.cli.hybrid.forwarding import Forwarding
+from tidegate.client.transport import Transport
+from tidegate.daemon.beside import Beside
+from tidegate.daemon.home import load
+from tidegate.daemon.origin import Origin
+from tidegate.enforcement.drops import Drops, Limits
+from tidegate.enforcement.enforcing import Enforcing
+from tidegate.enforcement.guard import Guard
+from tidegate.enforcement.never import Never
+from tidegate.settings import DaemonSettings, RemoteSettings, Settings
+
+TOKEN = "token-of-the-site"
+pytestmark = pytest.mark.usefixtures("process")
+
+
+@pytest.fixture(scope="module")
+def pair(
+    origin: Service, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Daemon, Link]]:
+    """A daemon that follows the service over a link."""
+    with daemon(origin, tmp_path_factory.mktemp("beside")) as made:
+        yield made
+
+
+def beside(site: Daemon, tenant_id: UUID) -> Beside:
+    port = int(site.base_url.rpartition(":")[2])
+    return Beside(DaemonSettings(port=port), tenant_id)
+
+
+def test_the_mitigations_of_a_daemon_are_followed_while_the_service_is_away(
+    origin: Service, pair: tuple[Daemon, Link]
+) -> None:
+    """What the daemon alone decided is dropped; what the service lifts later is let in."""
+    site, link = pair
+    revision = origin.call("GET", "/definitions")["revision"]
+    origin.make_policy("Beside", "/beside", 1)
+    wait_for(lambda: site.status()["revision"] > revision)
+    folder = load(site.folder)
+    guard = Guard(0.2)
+    guard.saw("198.51.100.77", "browser", 0.0)
+    never = Never([], [], [80])
+    drops = Drops(Limits(600, 9, 9, 1.0), guard, never.reason)
+
+    async def follow() -> None:
+        transport = Transport(link.url, folder.api_key, tls=None, allow_http=False)
+        following = Enforcing(
+            Origin(transport, folder.tenant_id, folder.public_key),
+            beside(site, folder.tenant_id),
+            None,
+            drops,
+            never,
+        )
+        task = asyncio.create_task(following.run())
+        try:
+            await until(lambda: following.status.follows == "service")
+            link.cut()
+            decided = await asyncio.to_thread(site.decide, "/beside", "198.51.100.77")
+            assert decided["action"]["type"] == "block"
+            guard.saw("198.51.100.77", "browser", asyncio.get_running_loop().time())
+            await until(lambda: following.status.follows == "daemon" and len(drops) == 1)
+            link.heal()
+            await until(lambda: following.status.follows == "service")
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await transport.close()
+
+    try:
+        asyncio.run(follow())
+    finally:
+        link.heal()
+
+
+async def until(holds: object) -> None:
+    """Return when a condition holds."""
+    assert callable(holds)
+    async with asyncio.timeout(60):
+        while not holds():
+            await asyncio.sleep(0.05)
+
+
+def test_events_go_to_the_daemon_while_the_service_is_away(pair: tuple[Daemon, Link]) -> None:
+    """Each is decided there once."""
+    site, link = pair
+    folder = load(site.folder)
+    port = int(site.base_url.rpartition(":")[2])
+    settings = Settings(
+        remote=RemoteSettings(url=link.url), daemon=DaemonSettings(port=port)
+    )  # fmt: skip
+    sends = Forwarding(settings, folder)
+    link.cut()
+    try:
+        before = site.status()["decided"]
+        for number in range(20):
+            assert sends.send({"request": {"path": f"/away/{number}"}})
+        wait_for(lambda: site.status()["decided"] >= before + 20)
+        assert sends.send({"request": {"path": "/away/later"}})
+        wait_for(lambda: site.status()["decided"] == before + 21)
+    finally:
+        link.heal()
+        sends.close(1)
+
+
+def test_another_tenants_daemon_is_not_asked(pair: tuple[Daemon, Link]) -> None:
+    """Nor is anything else that listens there."""
+    site, _ = pair
+    folder = load(site.folder)
+    assert beside(site, folder.tenant_id).status()
+    other = beside(site, UUID(int=1))
+    assert (other.status(), other.mitigations()) == (None, None)
+
+
+def certificate(directory: Path) -> dict[str, str]:
+    """A certificate that names no address of this machine, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "site")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("site")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    (directory / "c.pem").write_bytes(made.public_bytes(pem))
+    plain = serialization.NoEncryption()
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+    (directory / "k.pem").write_bytes(private)
+    return {
+        "TIDEGATE_DAEMON_TLS_CERTIFICATE": str(directory / "c.pem"),
+        "TIDEGATE_DAEMON_TLS_KEY": str(directory / "k.pem"),
+    }
+
+
+def test_a_daemon_with_a_token_refuses_callers_without_it(origin: Service, tmp_path: Path) -> None:
+    """Decisions, figures and mitigations alike; only health needs none."""
+    files = certificate(tmp_path)
+    made = Daemon(tmp_path / "home", tmp_path / "daemon.log", files)
+    made.settings |= {"TIDEGATE_DAEMON_TOKEN": TOKEN, "TIDEGATE_DAEMON_HOST": "0.0.0.0"}
+    made.init(origin.said["base_url"], origin.said["sync_api_key"], origin.said["tenant_id"])
+    made.start()
+    try:
+        assert made.base_url.startswith("https://0.0.0.0:")
+        url = made.base_url.replace("0.0.0.0", "127.0.0.1")
+        context = ssl.create_default_context(cafile=files["TIDEGATE_DAEMON_TLS_CERTIFICATE"])
+        context.check_hostname = False
+        event = {"request": {"path": "/x"}}
+        paths = ["/status", "/metrics", "/mitigations", "/authz"]
+        for key, expected in (({}, 401), ({"x-service-api-key": "guess"}, 401)):
+            for path in paths:
+                answer = plain_http.get(url + path, headers=key, verify=context)
+                assert (path, answer.status_code) == (path, expected)
+            for path in ("/api/v1/runtime/mitigation", "/api/v1/beacon/events"):
+                answer = plain_http.post(url + path, json=event, headers=key, verify=context)
+                assert (path, answer.status_code) == (path, expected)
+        assert plain_http.get(f"{url}/healthz", verify=context).status_code == 200
+        key = {"x-service-api-key": TOKEN}
+        assert plain_http.get(f"{url}/status", headers=key, verify=context).status_code == 200
+        decided = plain_http.post(
+            f"{url}/api/v1/runtime/mitigation", json=event, headers=key, verify=context
+        )
+        assert decided.status_code == 200
+        port = int(made.base_url.rpartition(":")[2])
+        own = DaemonSettings(
+            host="0.0.0.0",
+            port=port,
+            token=TOKEN,
+            tls_certificate=files["TIDEGATE_DAEMON_TLS_CERTIFICATE"],
+        )
+        asked = Beside(own, UUID(origin.said["tenant_id"]))
+        assert asked.status()
+        assert Beside(attrs.evolve(own, token="guess"), asked.tenant_id).status() is None
+    finally:
+        made.stop()
