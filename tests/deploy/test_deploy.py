@@ -35,11 +35,12 @@ def test_every_variable_is_a_setting() -> None:
     """A misspelt variable would be passed over in silence."""
     named = {
         name
-        for path in (*DEPLOY.iterdir(), *DEPLOY.glob("systemd/*"), *DEPLOY.glob("helm/**/*"))
+        for folder in ("*", "systemd/*", "hybrid/*", "helm/**/*")
+        for path in DEPLOY.glob(folder)
         if path.is_file()
         for name in re.findall(r"\bTIDEGATE_[A-Z_]+", path.read_text())
     }
-    assert named <= VARIABLES
+    assert named <= VARIABLES | {"TIDEGATE_HOME"}
     assert "TIDEGATE_STORE_DIRECTORY" in named
 
 
@@ -50,6 +51,8 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path, process: None) -> No
     for path, started in (
         (DEPLOY / "tidegate.service", "tidegate.service"),
         (DEPLOY / "systemd/tidegate@.service", "tidegate@a.service"),
+        (DEPLOY / "hybrid/tidegate-daemon.service", "tidegate-daemon.service"),
+        (DEPLOY / "hybrid/tidegate-capture.service", "tidegate-capture.service"),
     ):
         unit = tmp_path / path.name
         text = path.read_text()
@@ -59,15 +62,43 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path, process: None) -> No
         assert "Unknown" not in done.stderr
 
 
-def test_the_unit_is_hardened(tmp_path: Path, process: None) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tidegate.service",
+        "systemd/tidegate@.service",
+        "hybrid/tidegate-daemon.service",
+        "hybrid/tidegate-capture.service",
+    ],
+)
+def test_the_unit_is_hardened(name: str, process: None) -> None:
     """The exposure that ``systemd-analyze security`` counts, of 10, is below 2."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not on this machine")
-    unit = str(DEPLOY / "tidegate.service")
+    unit = str(DEPLOY / name)
     done = run("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
     if "unrecognized option" in done.stderr:
         pytest.skip("this systemd-analyze knows no --offline")
     assert done.returncode == 0, done.stdout[-300:]
+
+
+def test_the_capture_has_two_capabilities_and_removes_its_table() -> None:
+    """Of root's rights it has those of packet sockets and of nftables; a kill leaves no table."""
+    text = (DEPLOY / "hybrid/tidegate-capture.service").read_text()
+    rights = re.findall(r"^(?:CapabilityBoundingSet|AmbientCapabilities)=(.*)$", text, re.MULTILINE)
+    assert rights == ["CAP_NET_ADMIN CAP_NET_RAW"] * 2
+    assert re.search(r"^User=tidegate$", text, re.MULTILINE)
+    assert re.search(r"^ExecStopPost=.*nft delete table inet tidegate$", text, re.MULTILINE)
+
+
+def test_the_container_of_a_daemon_serves_others_over_tls_alone() -> None:
+    """Its address is one that other containers reach, and it names a certificate."""
+    text = (DEPLOY / "hybrid/Dockerfile").read_text()
+    assert "TIDEGATE_DAEMON_HOST=0.0.0.0" in text
+    assert "TIDEGATE_DAEMON_TLS_CERTIFICATE=" in text
+    assert "TIDEGATE_DAEMON_TLS_KEY=" in text
+    # A token in an image would be everybody's.
+    assert "TIDEGATE_DAEMON_TOKEN=" not in text
 
 
 def test_the_proxy_leads_to_services_that_there_are() -> None:

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -101,6 +102,8 @@ class Enforcing:
         self._renewed = self._refreshed = 0.0
         self._is_level = self._has_stopped = self._has_said = False
         self._failures = 0
+        self._wake = asyncio.Event()
+        """Set when the blocked addresses have changed: a turn need not wait."""
         self._lock = threading.Lock()
         """Held to read or change what is dropped: turns run on a thread of their own."""
 
@@ -161,6 +164,7 @@ class Enforcing:
                 changes = self._blocks.apply(bytes(read.effects), self._clock())
                 with self._lock:
                     self._drops.block(changes)
+                self._wake.set()
         self._cursor = Cursor(found.sequence, found.hash, known.revision)
 
     async def _follow_beside(self) -> None:
@@ -183,6 +187,7 @@ class Enforcing:
         self._blocks.replace(effects, self._clock())
         with self._lock:
             self._drops.replace(self._blocks.active(self._clock()))
+        self._wake.set()
 
     async def _resolve(self) -> None:
         while True:
@@ -204,7 +209,10 @@ class Enforcing:
                 self._is_level = False
                 log.exception("the firewall could not be looked after")
             took = time.monotonic() - started
-            await asyncio.sleep(max(TURN_SECONDS, 5 * took))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(TURN_SECONDS, 2 * took)):
+                    await self._wake.wait()
+            self._wake.clear()
 
     def turn(self) -> None:
         """Bring the firewall level, and renew its lease.
