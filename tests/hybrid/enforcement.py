@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import attrs
 from tools.network import Machine, join, machines
 
 REQUESTS, RATE = 25_000, 5_000
@@ -240,145 +241,169 @@ def hostile_main(seconds: float) -> int:
 def hostile(seconds: float) -> dict[str, Any]:
     """What the firewall does while a hostile sender is on the link, and after a kill."""
     with TemporaryDirectory() as name, machines("visitor", "site", "service") as made:
-        folder = Path(name)
         visitor, site, service = made["visitor"], made["site"], made["service"]
         join(site, visitor, "10.78.0", ("eth0", "eth0"))
         join(site, service, "10.77.0", ("eth1", "eth0"))
         for address in VISITORS.values():
             visitor.run("ip", "addr", "add", f"{address}/24", "dev", "eth0")
         site.run("ip", "route", "add", "default", "via", VISITORS["gateway"], check=True)
-        running = serve(service, folder)
-        started = [running["process"]]
+        running = serve(service, Path(name))
+        link = _HostileLink(visitor, site, service, Path(name), running["said"])
+        link.started.append(running["process"])
         try:
-            return _hostile(visitor, site, service, folder, running["said"], started, seconds)
+            link.set_up()
+            figures = link.dry_run()
+            capturing = link.capture()
+            sessions = link.open_sessions()
+            figures |= link.attack(seconds)
+            figures["sessions_go_on"] = [name for name, each in sessions.items() if goes_on(each)]
+            killed = time.monotonic()
+            capturing.send_signal(signal.SIGKILL)
+            capturing.wait()
+            wait_for(lambda: reaches(visitor, VISITORS["bad"]), 90)
+            figures["all_flows_after_kill"] = round(time.monotonic() - killed, 1)
+            return figures
         finally:
-            for each in reversed(started):
+            for each in reversed(link.started):
                 end(each)
 
 
-def _hostile(
-    visitor: Machine,
-    site: Machine,
-    service: Machine,
-    folder: Path,
-    said: dict[str, str],
-    started: list[subprocess.Popen[bytes]],
-    seconds: float,
-) -> dict[str, Any]:
-    base = f"http://{SERVICE}:8080"
-    environment = {
-        **os.environ,
-        "TIDEGATE_HOME": str(folder / "home"),
-        "TIDEGATE_DAEMON_ALLOW_HTTP": "true",
-        "TIDEGATE_CAPTURE_NEVER": f"{VISITORS['named']}/32, 10.66.0.0/16",
-    }
-    tidegate = (PYTHON, "-m", "tidegate")
-    site.run(
-        *tidegate, "init", "--api-base", base, "--api-key", said["sync_api_key"],
-        "--tenant-id", said["tenant_id"], env=environment, check=True,
-    )  # fmt: skip
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder))
-    started.append(site.start("nginx", "-c", str(folder / "nginx.conf")))
-    started.append(site.start(PYTHON, "-c", SSH_SERVER, "22", str(OTHER_PORT)))
-    api = f"{base}/api/v1/tenants/{said['tenant_id']}"
-    owner = {"authorization": f"Bearer {said['owner_token']}"}
-    block_by_address(service, api, owner, seconds=3_600)
-    command = (*tidegate, "capture", "run", "--interface", "eth0", "--enforce")
-    key = {"x-service-api-key": said["api_key"]}
+@attrs.define
+class _HostileLink:
+    """A site whose visitors are all on one link, with somebody who makes up their requests."""
 
-    def block(address: str) -> None:
+    visitor: Machine
+    site: Machine
+    service: Machine
+    folder: Path
+    said: dict[str, str]
+    started: list[subprocess.Popen[bytes]] = attrs.field(factory=list)
+    command: tuple[str, ...] = (
+        PYTHON, "-m", "tidegate", "capture", "run", "--interface", "eth0", "--enforce",
+    )  # fmt: skip
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "TIDEGATE_HOME": str(self.folder / "home"),
+            "TIDEGATE_DAEMON_ALLOW_HTTP": "true",
+            "TIDEGATE_CAPTURE_NEVER": f"{VISITORS['named']}/32, 10.66.0.0/16",
+        }
+
+    @property
+    def api(self) -> str:
+        return f"http://{SERVICE}:8080/api/v1/tenants/{self.said['tenant_id']}"
+
+    @property
+    def owner(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.said['owner_token']}"}
+
+    def set_up(self) -> None:
+        """A site on port 80, sessions on two others, and a Block on one visitor."""
+        self.site.run(
+            PYTHON, "-m", "tidegate", "init", "--api-base", f"http://{SERVICE}:8080",
+            "--api-key", self.said["sync_api_key"], "--tenant-id", self.said["tenant_id"],
+            env=self.environment, check=True,
+        )  # fmt: skip
+        (self.folder / "nginx.conf").write_text(NGINX.format(folder=self.folder))
+        self.started.append(self.site.start("nginx", "-c", str(self.folder / "nginx.conf")))
+        listening = self.site.start(PYTHON, "-c", SSH_SERVER, "22", str(OTHER_PORT))
+        self.started.append(listening)
+        block_by_address(self.service, self.api, self.owner, seconds=3_600)
+        self.block(VISITORS["bad"])
+
+    def block(self, address: str) -> None:
+        """Have the service block an address, whoever sent what."""
+        url = f"http://{SERVICE}:8080/api/v1/runtime/mitigation"
         event = {"request": {"path": "/refused", "client_ip": address}}
-        call(service, "POST", f"{base}/api/v1/runtime/mitigation", key, event)
+        call(self.service, "POST", url, {"x-service-api-key": self.said["api_key"]}, event)
 
-    block(VISITORS["bad"])
-    figures = dry_run(visitor, site, environment, command, folder)
-    with (folder / "capture.log").open("wb") as log:
-        capturing = site.start(*command, env=environment, stderr=log)
-    started.append(capturing)
-    wait_for(lambda: "the firewall is level" in (folder / "capture.log").read_text(), 60)
-    sessions = {
-        name: visitor.start(
-            PYTHON, "-c", SSH_CLIENT, VISITORS[name], SITE, str(port),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )
-        for name, port in (("operator", 22), ("bad", OTHER_PORT))
-    }  # fmt: skip
-    started += sessions.values()
-    for each in sessions.values():
-        assert each.stdout is not None
-        assert each.stdout.readline() == b"open\n"
+    def dry_run(self) -> dict[str, Any]:
+        """Who would be dropped, and the tables while that is printed."""
+        said = self.folder / "dry-run.jsonl"
+        with said.open("wb") as out, (self.folder / "dry-run.log").open("wb") as log:
+            command = (*self.command, "--dry-run")
+            running = self.site.start(*command, env=self.environment, stdout=out, stderr=log)
+        try:
+            wait_for(lambda: "never_dropped" in said.read_text(), 60)
 
-    # Everybody visits, and everybody is blocked, whoever sent what.
-    servers = re.findall(r"^nameserver (\S+)", Path("/etc/resolv.conf").read_text(), re.MULTILINE)
-    never = {
-        "127.0.0.1", SITE, "10.77.0.1", SERVICE, "10.66.0.9", *servers,
-        *(VISITORS[name] for name in ("gateway", "named", "operator")),
-    }  # fmt: skip
-    others = [*never, VISITORS["innocent"], STRANGER]
-    for name in ("gateway", "named", "operator", "innocent"):
-        assert reaches(visitor, VISITORS[name]), name
-    for address in (*never, STRANGER):
-        block(address)
+            def is_named() -> bool:
+                assert reaches(self.visitor, VISITORS["bad"])
+                return "would_drop" in said.read_text()
 
-    link = site.run("cat", "/sys/class/net/eth0/address").stdout.strip()
-    senders = [each for each in others if ":" not in each]
-    sending = visitor.start(
-        PYTHON, "-m", "tests.hybrid.hostile", "eth0", link, SITE, str(seconds), *senders,
-        stdout=subprocess.PIPE,
-    )  # fmt: skip
-    started.append(sending)
-    dropped: set[str] = set()
+            wait_for(is_named, 60)
+            tables = self.site.run("nft", "list", "tables").stdout.strip()
+        finally:
+            end(running)
+        lines = [json.loads(line) for line in said.read_text().splitlines()]
+        named = [line["would_drop"] for line in lines if "would_drop" in line]
+        never = lines[0]["never_dropped"].keys()
+        assert {"127.0.0.0/8", SITE, SERVICE, VISITORS["gateway"], "10.66.0.0/16"} <= never, never
+        return {"dry_run": {"would_drop": named, "tables": tables}}
 
-    def look() -> bool:
-        dropped.update(elements(site))
-        return sending.poll() is not None
+    def capture(self) -> subprocess.Popen[bytes]:
+        """Enforce."""
+        path = self.folder / "capture.log"
+        with path.open("wb") as log:
+            capturing = self.site.start(*self.command, env=self.environment, stderr=log)
+        self.started.append(capturing)
+        wait_for(lambda: "the firewall is level" in path.read_text(), 60)
+        return capturing
 
-    wait_for(lambda: look() or not reaches(visitor, VISITORS["bad"]), 60)
-    wait_for(look, seconds + 60)
-    assert sending.stdout is not None
-    figures |= json.loads(sending.stdout.read())
-    figures["dropped"] = sorted(dropped)
-    figures["refused_wrongly"] = [
-        name for name, each in VISITORS.items() if name != "bad" and not reaches(visitor, each)
-    ]
-    made_up = call(service, "GET", f"{api}/decisions?path=/made-up&limit=500", owner)
-    figures["counted_of_made_up"] = len(made_up)
-    figures["sessions_go_on"] = [name for name, each in sessions.items() if goes_on(each)]
-    killed = time.monotonic()
-    capturing.send_signal(signal.SIGKILL)
-    capturing.wait()
-    wait_for(lambda: reaches(visitor, VISITORS["bad"]), 90)
-    figures["all_flows_after_kill"] = round(time.monotonic() - killed, 1)
-    return figures
+    def open_sessions(self) -> dict[str, subprocess.Popen[bytes]]:
+        """Connections to ports that are not watched."""
+        sessions = {
+            name: self.visitor.start(
+                PYTHON, "-c", SSH_CLIENT, VISITORS[name], SITE, str(port),
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            )
+            for name, port in (("operator", 22), ("bad", OTHER_PORT))
+        }  # fmt: skip
+        self.started += sessions.values()
+        for each in sessions.values():
+            assert each.stdout is not None
+            assert each.stdout.readline() == b"open\n"
+        return sessions
 
+    def attack(self, seconds: float) -> dict[str, Any]:
+        """Block everybody who is never dropped, and make up requests of them and of others."""
+        resolvers = Path("/etc/resolv.conf").read_text()
+        never = {
+            "127.0.0.1", SITE, "10.77.0.1", SERVICE, "10.66.0.9",
+            *re.findall(r"^nameserver ([0-9.]+)$", resolvers, re.MULTILINE),
+            *(VISITORS[name] for name in ("gateway", "named", "operator")),
+        }  # fmt: skip
+        for name in ("gateway", "named", "operator", "innocent"):
+            assert reaches(self.visitor, VISITORS[name]), name
+        for address in (*never, STRANGER):
+            self.block(address)
+        link = self.site.run("cat", "/sys/class/net/eth0/address").stdout.strip()
+        sending = self.visitor.start(
+            PYTHON, "-m", "tests.hybrid.hostile", "eth0", link, SITE, str(seconds),
+            *never, VISITORS["innocent"], STRANGER, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        self.started.append(sending)
+        dropped: set[str] = set()
 
-def dry_run(
-    visitor: Machine,
-    site: Machine,
-    environment: dict[str, str],
-    command: tuple[str, ...],
-    folder: Path,
-) -> dict[str, Any]:
-    """Who would be dropped, and the tables while that is printed."""
-    said = folder / "dry-run.jsonl"
-    with said.open("wb") as out, (folder / "dry-run.log").open("wb") as log:
-        running = site.start(*command, "--dry-run", env=environment, stdout=out, stderr=log)
-    try:
-        wait_for(lambda: "never_dropped" in said.read_text(), 60)
+        def look() -> bool:
+            dropped.update(elements(self.site))
+            return sending.poll() is not None
 
-        def is_named() -> bool:
-            assert reaches(visitor, VISITORS["bad"])
-            return "would_drop" in said.read_text()
-
-        wait_for(is_named, 60)
-        tables = site.run("nft", "list", "tables").stdout.strip()
-    finally:
-        end(running)
-    lines = [json.loads(line) for line in said.read_text().splitlines()]
-    named = [line["would_drop"] for line in lines if "would_drop" in line]
-    never = lines[0]["never_dropped"]
-    assert {"127.0.0.0/8", SITE, SERVICE, VISITORS["gateway"], "10.66.0.0/16"} <= set(never), never
-    return {"dry_run": {"would_drop": named, "tables": tables}}
+        wait_for(lambda: look() or not reaches(self.visitor, VISITORS["bad"]), 60)
+        wait_for(look, seconds + 60)
+        assert sending.stdout is not None
+        figures: dict[str, Any] = json.loads(sending.stdout.read())
+        made_up = f"{self.api}/decisions?path=/made-up&limit=500"
+        return figures | {
+            "dropped": sorted(dropped),
+            "refused_wrongly": [
+                name
+                for name, each in VISITORS.items()
+                if name != "bad" and not reaches(self.visitor, each)
+            ],
+            "counted_of_made_up": len(call(self.service, "GET", made_up, self.owner)),
+        }
 
 
 def elements(site: Machine) -> set[str]:
