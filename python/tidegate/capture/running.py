@@ -69,7 +69,7 @@ class Capture:
         """Read until it is over, or the source ends.
 
         Raises:
-            FilterError: the filter is none.
+            FilterError: the filter is invalid.
             SourceError: the source cannot be read.
         """
         for event in self._events():

@@ -22,7 +22,7 @@ from tidegate.server.logging import log
 from tidegate.server.sync import messages
 
 if TYPE_CHECKING:
-    from tidegate.daemon.beside import Beside
+    from tidegate.daemon.local_daemon import LocalDaemon
     from tidegate.daemon.origin import Origin
     from tidegate.enforcement.blocks import Change
     from tidegate.enforcement.drops import Drops
@@ -37,7 +37,7 @@ TURN_SECONDS = 0.5
 RENEW_SECONDS = 5.0
 REFRESH_SECONDS = 10.0
 RESOLVE_SECONDS = 60.0
-BESIDE_SECONDS = 1.0
+LOCAL_SECONDS = 1.0
 AWAY_SECONDS = WAIT_SECONDS + 5.0
 """Without an answer for so long, the service is away."""
 _ITEMS = msgspec.json.Decoder(messages.DefinitionsItem | messages.MitigationsItem)
@@ -65,11 +65,11 @@ class Status:
 
 
 class Enforcing:
-    """Follows a service, or the daemon beside it, and fills the firewall.
+    """Follows a service, or the daemon of this machine, and fills the firewall.
 
     Args:
         origin: the service.
-        beside: the daemon of this machine, asked while the service is away.
+        local_daemon: the daemon of this machine, asked while the service is away.
         firewall: the sets; None changes nothing.
         drops: decides which blocked addresses are dropped.
         never: the addresses that never are.
@@ -80,7 +80,7 @@ class Enforcing:
     def __init__(
         self,
         origin: Origin,
-        beside: Beside,
+        local_daemon: LocalDaemon,
         firewall: Firewall | None,
         drops: Drops,
         never: Never,
@@ -88,7 +88,7 @@ class Enforcing:
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._origin = origin
-        self._beside = beside
+        self._local_daemon = local_daemon
         self._firewall = firewall
         self._drops = drops
         self._never = never
@@ -118,7 +118,7 @@ class Enforcing:
     async def run(self) -> None:
         """Follow and enforce until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for each in (self._follow, self._follow_beside, self._enforce, self._resolve):
+            for each in (self._follow, self._follow_locally, self._enforce, self._resolve):
                 tasks.create_task(each())
 
     async def _follow(self) -> None:
@@ -167,13 +167,13 @@ class Enforcing:
                 self._wake.set()
         self._cursor = Cursor(found.sequence, found.hash, known.revision)
 
-    async def _follow_beside(self) -> None:
+    async def _follow_locally(self) -> None:
         """Take the mitigations of the daemon while the service is away: it goes on deciding."""
         while True:
-            await asyncio.sleep(BESIDE_SECONDS)
+            await asyncio.sleep(LOCAL_SECONDS)
             if time.monotonic() - self._contact < AWAY_SECONDS:
                 continue
-            found = await asyncio.to_thread(self._beside.mitigations)
+            found = await asyncio.to_thread(self._local_daemon.mitigations)
             if time.monotonic() - self._contact < AWAY_SECONDS:
                 continue
             if found is not None:

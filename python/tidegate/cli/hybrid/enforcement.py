@@ -17,7 +17,7 @@ import attrs
 from tidegate.capture.bpf import watched_ports
 from tidegate.cli.output import errors, print_json
 from tidegate.client.transport import Transport
-from tidegate.daemon.beside import Beside
+from tidegate.daemon.local_daemon import LocalDaemon
 from tidegate.daemon.origin import Origin
 from tidegate.daemon.private import PrivateFileError
 from tidegate.enforcement import status_file
@@ -99,7 +99,7 @@ class Enforcement:
         try:
             self._enforcing = Enforcing(
                 Origin(transport, folder.tenant_id, folder.public_key),
-                Beside(daemon, folder.tenant_id),
+                LocalDaemon(daemon, folder.tenant_id),
                 self._firewall,
                 self._drops,
                 self._never,

@@ -9,7 +9,7 @@ import attrs
 
 from tidegate.client import Batching, Client
 from tidegate.client.retries import Backoff
-from tidegate.daemon.beside import LOCAL_KEY, Beside
+from tidegate.daemon.local_daemon import LOCAL_KEY, LocalDaemon
 from tidegate.server.logging import log
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _SOON = Backoff(attempts=2, base=0.5, cap=1.0)
 class Forwarding:
     """Sends events.
 
-    A daemon that runs beside the capture at its start takes them while the service is away: it
+    A daemon that runs when the capture starts takes them while the service is away: it
     decides, and forwards what it decided later.
 
     Args:
@@ -36,15 +36,15 @@ class Forwarding:
     """
 
     def __init__(self, settings: Settings, folder: Home) -> None:
-        beside = Beside(settings.daemon, folder.tenant_id)
+        local_daemon = LocalDaemon(settings.daemon, folder.tenant_id)
         queue = settings.capture.queue
-        has_daemon = bool(beside.base_url) and beside.status() is not None
+        has_daemon = bool(local_daemon.base_url) and local_daemon.status() is not None
         self._away_until = 0.0
         self._to_daemon: Client | None = None
         batching = Batching(queue_events=queue)
         if has_daemon:
             key = settings.daemon.token or LOCAL_KEY
-            self._to_daemon = Client(beside.base_url, key, batching=batching)
+            self._to_daemon = Client(local_daemon.base_url, key, batching=batching)
             batching = Batching(queue_events=queue, timeout=ATTEMPT_SECONDS, backoff=_SOON)
         self._to_service = Client(
             settings.remote.url,

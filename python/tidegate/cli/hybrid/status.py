@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from tidegate.cli.output import console, json_option, print_json
-from tidegate.daemon.beside import Beside
 from tidegate.daemon.definitions import Definitions
 from tidegate.daemon.home import load
+from tidegate.daemon.local_daemon import LocalDaemon
 from tidegate.enforcement import status_file
 from tidegate.settings import home, load_settings
 
@@ -28,7 +28,7 @@ def status(as_json: bool) -> None:
         "revision": 0 if known is None else known.revision,
         "running": False,
     }
-    found = Beside(settings.daemon, folder.tenant_id).status()
+    found = LocalDaemon(settings.daemon, folder.tenant_id).status()
     if found is not None:
         said |= {**found, "running": True}
     capture = status_file.read(folder)

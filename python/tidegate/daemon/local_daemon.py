@@ -24,7 +24,7 @@ LOCAL_KEY = "local"
 
 
 @attrs.frozen
-class Beside:
+class LocalDaemon:
     """Asks the daemon.
 
     Args:

@@ -1,4 +1,4 @@
-"""A daemon asked by the capture of the same machine, and what it asks of its callers."""
+"""A daemon asked by the capture of its machine, and what it asks of its callers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tools import plain_http
 
 from tidegate.cli.hybrid.forwarding import Forwarding
 from tidegate.client.transport import Transport
-from tidegate.daemon.beside import Beside
 from tidegate.daemon.home import load
+from tidegate.daemon.local_daemon import LocalDaemon
 from tidegate.daemon.origin import Origin
 from tidegate.enforcement.drops import Drops, Limits
 from tidegate.enforcement.enforcing import Enforcing
@@ -39,13 +39,13 @@ def pair(
     origin: Service, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Daemon, Link]]:
     """A daemon that follows the service over a link."""
-    with daemon(origin, tmp_path_factory.mktemp("beside")) as made:
+    with daemon(origin, tmp_path_factory.mktemp("local")) as made:
         yield made
 
 
-def beside(site: Daemon, tenant_id: UUID) -> Beside:
+def daemon_of(site: Daemon, tenant_id: UUID) -> LocalDaemon:
     port = int(site.base_url.rpartition(":")[2])
-    return Beside(DaemonSettings(port=port), tenant_id)
+    return LocalDaemon(DaemonSettings(port=port), tenant_id)
 
 
 def test_the_mitigations_of_a_daemon_are_followed_while_the_service_is_away(
@@ -54,7 +54,7 @@ def test_the_mitigations_of_a_daemon_are_followed_while_the_service_is_away(
     """What the daemon alone decided is dropped; what the service lifts later is let in."""
     site, link = pair
     revision = origin.call("GET", "/definitions")["revision"]
-    origin.make_policy("Beside", "/beside", 1)
+    origin.make_policy("Local", "/local", 1)
     wait_for(lambda: site.status()["revision"] > revision)
     folder = load(site.folder)
     guard = Guard(0.2)
@@ -66,7 +66,7 @@ def test_the_mitigations_of_a_daemon_are_followed_while_the_service_is_away(
         transport = Transport(link.url, folder.api_key, tls=None, allow_http=False)
         following = Enforcing(
             Origin(transport, folder.tenant_id, folder.public_key),
-            beside(site, folder.tenant_id),
+            daemon_of(site, folder.tenant_id),
             None,
             drops,
             never,
@@ -75,7 +75,7 @@ def test_the_mitigations_of_a_daemon_are_followed_while_the_service_is_away(
         try:
             await until(lambda: following.status.follows == "service")
             link.cut()
-            decided = await asyncio.to_thread(site.decide, "/beside", "198.51.100.77")
+            decided = await asyncio.to_thread(site.decide, "/local", "198.51.100.77")
             assert decided["action"]["type"] == "block"
             guard.saw("198.51.100.77", "browser", asyncio.get_running_loop().time())
             await until(lambda: following.status.follows == "daemon" and len(drops) == 1)
@@ -126,8 +126,8 @@ def test_another_tenants_daemon_is_not_asked(pair: tuple[Daemon, Link]) -> None:
     """Nor is anything else that listens there."""
     site, _ = pair
     folder = load(site.folder)
-    assert beside(site, folder.tenant_id).status()
-    other = beside(site, UUID(int=1))
+    assert daemon_of(site, folder.tenant_id).status()
+    other = daemon_of(site, UUID(int=1))
     assert (other.status(), other.mitigations()) == (None, None)
 
 
@@ -193,8 +193,8 @@ def test_a_daemon_with_a_token_refuses_callers_without_it(origin: Service, tmp_p
             token=TOKEN,
             tls_certificate=files["TIDEGATE_DAEMON_TLS_CERTIFICATE"],
         )
-        asked = Beside(own, UUID(origin.said["tenant_id"]))
+        asked = LocalDaemon(own, UUID(origin.said["tenant_id"]))
         assert asked.status()
-        assert Beside(attrs.evolve(own, token="guess"), asked.tenant_id).status() is None
+        assert LocalDaemon(attrs.evolve(own, token="guess"), asked.tenant_id).status() is None
     finally:
         made.stop()
