@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
@@ -13,6 +14,14 @@ Network: TypeAlias = IPv4Network | IPv6Network
 
 UNIX = "unix"
 """Stands for the other end of a Unix socket, which has no address."""
+_PORT = re.compile(r"(?:\[(?P<long>[^\]]*)\]|(?P<short>[0-9.]+))(?::[0-9]{1,5})?")
+"""An address with a port, as some proxies write it; an IPv6 address has brackets then."""
+_PAIR = re.compile(
+    r"[ \t]*+(?:(?P<name>[A-Za-z]++)="
+    r"(?:\"(?P<quoted>(?:[^\"\\]|\\.)*+)\"|(?P<token>[^ \t\",;=]*+))[ \t]*+)?"
+    r"(?P<end>[,;]|$)"
+)
+"""A pair of ``Forwarded`` and what follows it (RFC 7239, section 4)."""
 
 
 @attrs.frozen
@@ -43,17 +52,33 @@ class TrustedProxies:
         address = read_address(peer)
         return address is not None and self._has(address)
 
-    def client(self, peer: str, forwarded_for: Sequence[str]) -> str:
+    def client(
+        self, peer: str, forwarded_for: Sequence[str], forwarded: Sequence[str] = ()
+    ) -> str:
         """The address of a client; empty when it is not known.
+
+        The rightmost address that isn't a trusted proxy is the client's: the proxies wrote it. A
+        proxy writes one of the headers and may pass on the other as the client sent it, so the
+        client is not known where both are there and name two.
 
         Args:
             peer: the other end of the connection.
             forwarded_for: the values of ``x-forwarded-for``, in order.
+            forwarded: the values of ``forwarded``, in order.
         """
         if not self.trust(peer):
             return peer
-        for entry in reversed(",".join(forwarded_for).split(",") if forwarded_for else []):
-            address = read_address(entry.strip(" \t"))
+        chains = []
+        if forwarded_for:
+            chains.append([each.strip(" \t") for each in ",".join(forwarded_for).split(",")])
+        if forwarded:
+            chains.append(_forwarded_for(",".join(forwarded)))
+        found = {self._nearest(peer, chain) for chain in chains}
+        return found.pop() if len(found) == 1 else "" if found else peer
+
+    def _nearest(self, peer: str, chain: Sequence[str]) -> str:
+        for entry in reversed(chain):
+            address = _entry_address(entry)
             if address is None:
                 # The client may have made up whatever is left of it.
                 return ""
@@ -63,6 +88,49 @@ class TrustedProxies:
 
     def _has(self, address: Address) -> bool:
         return any(address in network for network in self.networks)
+
+
+def caller_of(address: str) -> str:
+    """The caller that limits count, by its address.
+
+    One host commonly has a whole IPv6 network of 64 bits, so all of it is one caller.
+
+    Args:
+        address: of the client, as :meth:`TrustedProxies.client` gives it.
+
+    Returns:
+        The IPv4 address or the IPv6 network's; the text itself where it isn't an address.
+    """
+    found = read_address(address.partition("%")[0])
+    if isinstance(found, IPv6Address):
+        found = IPv6Address(int(found) >> 64 << 64)
+    return address if found is None else str(found)
+
+
+def _entry_address(text: str) -> Address | None:
+    """The address of an entry, with or without a port."""
+    found = _PORT.fullmatch(text)
+    return read_address(text if found is None else found["long"] or found["short"] or "")
+
+
+def _forwarded_for(text: str) -> list[str]:
+    """The ``for`` of each element of ``Forwarded``; empty where it has none.
+
+    A text of another form ends the list with an empty entry: nothing in it can be relied upon.
+    """
+    entries, current, place = [], "", 0
+    while place <= len(text):
+        found = _PAIR.match(text, place)
+        if found is None:
+            return [*entries, ""]
+        if (found["name"] or "").lower() == "for":
+            quoted = found["quoted"]
+            current = found["token"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        if found["end"] != ";":
+            entries.append(current)
+            current = ""
+        place = found.end() + (not found["end"])
+    return entries
 
 
 def read_address(text: str) -> Address | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
+from tidegate.edge.addresses import TrustedProxies
 from tidegate.errors import TidegateError
 from tidegate.server.asgi import HotApplication
 from tidegate.server.connection.bounds import Bounds, room_for
@@ -110,6 +111,7 @@ async def run(
         hot = await service.start()
         Protocol.hot = hot
         Protocol.bounds = bounds_of(settings.server)
+        Protocol.proxies = TrustedProxies.of(settings.server.proxies)
         Protocol.reception = service.application.reception
         application: ASGIApp = HotApplication(hot, service.with_sync(behind(settings, service)))
         if seat is not None and gateway is not None:

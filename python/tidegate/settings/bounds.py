@@ -92,6 +92,32 @@ class HostAndPort:
         split_address(value)
 
 
+@attrs.frozen
+class Networks:
+    """Holds a list of addresses and networks, with commas or spaces between; empty is none."""
+
+    def __call__(self, _instance: object, _attribute: object, value: str) -> None:
+        """Check a value.
+
+        Raises:
+            ValueError: an entry is invalid.
+        """
+        for each in split_list(value):
+            try:
+                if each != "unix":
+                    ip_network(each)
+            except ValueError as error:
+                raise ValueError(
+                    "it must have addresses and networks such as 10.0.0.0/8, 192.0.2.7 or"
+                    f" 2001:db8::/32, or `unix`, with commas between: {error}"
+                ) from None
+
+
+def split_list(text: str) -> list[str]:
+    """The entries of a setting that is a list."""
+    return text.replace(",", " ").split()
+
+
 def split_address(text: str) -> tuple[str, int]:
     """Host and port of an address.
 

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import typed_settings as ts
 
-from tidegate.settings.bounds import Between
+from tidegate.settings.bounds import Between, Networks, split_list
 
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 LogFormat: TypeAlias = Literal["auto", "json", "text"]
@@ -38,6 +38,12 @@ class ServerSettings:
         help="A proxy with TLS is in front, so plain HTTP may be served on an address that other "
         "machines reach.",
     )
+    trusted_proxies: str = ts.option(
+        default="",
+        validator=Networks(),
+        help="Addresses and networks of the proxies in front, with commas between; `unix` for a "
+        "Unix socket. The caller is then the one that they name in X-Forwarded-For or Forwarded.",
+    )
     public_url: str = ts.option(
         default="", help="Address that browsers reach the server by; by default the listening one."
     )
@@ -55,7 +61,7 @@ class ServerSettings:
         default=1_024,
         validator=Between(1),
         help="How many of them one client address may have, or one IPv6 network of 64 bits. All "
-        "that a proxy in front brings comes from its address.",
+        "that a proxy in front brings comes from its address, unless it is trusted.",
     )
     workers: int = ts.option(
         default=1,
@@ -81,6 +87,12 @@ class ServerSettings:
         validator=Between(100, 100_000),
         help="Hot calls of one tenant that may wait to be decided; more are answered with 429.",
     )
+
+
+    @property
+    def proxies(self) -> list[str]:
+        """The entries of :attr:`trusted_proxies`."""
+        return split_list(self.trusted_proxies)
 
 
 @ts.settings

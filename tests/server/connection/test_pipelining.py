@@ -47,7 +47,7 @@ def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecide
         assert hot.queue.answer() == body
         assert connection.sent[2] == ALLOWED.body
     assert not connection.transport.is_reading_paused
-    assert connection.protocol.bounds.held == 0
+    assert connection.protocol.bounds.held.total == 0
 
 
 @attrs.frozen
@@ -162,20 +162,20 @@ def test_bodies_that_do_not_arrive_are_bounded(connection: Connection, hot: Unde
     """Unfinished bodies of all connections share a bound, and dropped ones make room."""
     bounds = connection.protocol.bounds
     connection.receive(request(b"{" * 1_000, length=2_000))
-    assert bounds.held == 1_000
-    bounds.hold(None, MAX_HELD_BYTES)
+    assert bounds.held.total == 1_000
+    bounds.held.hold(None, MAX_HELD_BYTES)
     connection.receive(b"{")
     assert connection.sent[0] == b"HTTP/1.1 503 Service Unavailable"
     assert connection.transport.is_closed
     connection.protocol.connection_lost(None)
-    assert bounds.held == MAX_HELD_BYTES
+    assert bounds.held.total == MAX_HELD_BYTES
 
 
 def test_requests_that_there_is_no_room_for_are_not_kept(
     connection: Connection, hot: Undecided
 ) -> None:
     """The one before them is answered, and says that the connection ends."""
-    connection.protocol.bounds.hold(None, MAX_HELD_BYTES)
+    connection.protocol.bounds.held.hold(None, MAX_HELD_BYTES)
     connection.receive(request() + request())
     hot.queue.answer()
     status, headers, _ = connection.sent
@@ -224,7 +224,7 @@ async def unread(hot: Undecided, taken: float) -> int:
         for _ in range(3):
             await asyncio.sleep(0)
     assert protocol not in protocol.connections
-    assert protocol.bounds.held == 0
+    assert protocol.bounds.held.total == 0
     return most
 
 

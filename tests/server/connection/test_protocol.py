@@ -326,7 +326,7 @@ def test_a_call_whose_hot_path_ends_before_its_body_comes_goes_on(
         assert b"x-path: " + RUNTIME.path.encode() in headers
     assert not hot.queue.calls
     assert not connection.transport.is_closed
-    assert connection.protocol.bounds.held == 0
+    assert connection.protocol.bounds.held.total == 0
 
 
 def test_what_nobody_waits_for_any_more_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,7 @@ class HotCycle(HotCall):
 
     __slots__ = (
         "_add",
+        "_has_passed",
         "_hot",
         "_is_answered",
         "_is_started",
@@ -62,6 +63,7 @@ class HotCycle(HotCall):
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
+        self._has_passed = False
         self.decision_id = None
         self._refusal: Problem | None = None
         self._known: Answer | None = None
@@ -70,6 +72,11 @@ class HotCycle(HotCall):
         self.disconnected = False
         self.response_complete = True
         self.message_event = _NOTHING
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a call of the connection came with a valid API key."""
+        return self._has_passed or hasattr(self, "key")
 
     def is_with(self, hot: HotPath) -> bool:
         """Whether a hot path has the call."""
@@ -235,6 +242,7 @@ class HotCycle(HotCall):
             return
         self._is_answered = True
         if made.status < HTTPStatus.BAD_REQUEST:
+            self._has_passed = True
             self._send(made, None)
         else:
             self._protocol.take_up_later(partial(self._send, made, None))

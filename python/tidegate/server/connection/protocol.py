@@ -26,6 +26,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.utils import get_remote_addr
 
+from tidegate.edge.addresses import TrustedProxies
 from tidegate.evaluation.native import PlainForm
 from tidegate.server.connection.bounds import Bounds, share_of
 from tidegate.server.connection.framing import body_length, piece_end
@@ -66,9 +67,9 @@ _PIECES = 1_000
 _SWEEP_SECONDS = 1.0
 _CROWDED_PART = 0.1
 """A connection keeps this part of its time when others need the room."""
-
-
 _LATER = {"retry-after": "1"}
+_NAMING = (b"x-forwarded-for", b"forwarded")
+"""Headers by which a proxy names its client."""
 
 
 class Stage(Enum):
@@ -94,6 +95,8 @@ class Protocol(HttpToolsProtocol):
     """Set before the server starts; at a node anew when it begins or ends to own a partition."""
     bounds: ClassVar[Bounds] = Bounds()
     """Limits shared by all connections; set before the server starts."""
+    proxies: ClassVar[TrustedProxies] = TrustedProxies.of(())
+    """The proxies that say who a caller is; set before the server starts."""
     reception: ClassVar[Reception] = Reception()
     """Shared by all connections; set before the server starts."""
 
@@ -115,7 +118,10 @@ class Protocol(HttpToolsProtocol):
         self._dropped = 0
         """Bytes of the body that came after the answer."""
         self._is_counted = False
+        self._peer: tuple[str, int] | None = None
+        self._is_proxied = False
         self._share: str | None = None
+        """The caller; behind a trusted proxy it is known from a request's head to its answer."""
         self._call = HotCycle(self)
 
     def is_with(self, hot: HotPath) -> bool:
@@ -125,8 +131,10 @@ class Protocol(HttpToolsProtocol):
     # The transport's side
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self._share = share_of(get_remote_addr(transport))
-        if self.bounds.enter(self._share):
+        self._peer = get_remote_addr(transport)
+        self._is_proxied = self.proxies.trust(self._peer[0] if self._peer else "")
+        self._share = None if self._is_proxied else share_of(self._peer)
+        if self.bounds.enter(self._share, self):
             self._is_counted = True
             super().connection_made(transport)
             return
@@ -139,7 +147,18 @@ class Protocol(HttpToolsProtocol):
         self._account()
         if self._is_counted:
             self._is_counted = False
-            self.bounds.leave(self._share)
+            self.bounds.leave(self._share, self)
+
+    def give_way(self) -> bool:
+        if self._stage is ANSWER or self._call.has_key or self.transport.is_closing():
+            return False
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        elif self._stage is BETWEEN:
+            self.transport.close()
+        else:
+            self._refuse(Problem("overloaded", "others need the connection", headers=_LATER))
+        return True
 
     def data_received(self, data: bytes) -> None:
         if self._rest:
@@ -266,7 +285,7 @@ class Protocol(HttpToolsProtocol):
         self._account()
         if self._stage is not ANSWER:
             self.loop.call_soon(self._go_on)
-        elif self.bounds.is_full(self._share) and self.cycle is not None:
+        elif self.bounds.held.is_full(self._share) and self.cycle is not None:
             self.cycle.keep_alive = False
 
     def _go_on(self) -> None:
@@ -295,11 +314,11 @@ class Protocol(HttpToolsProtocol):
         """Count the bytes held for this connection."""
         held = len(self._rest) + self._body_waiting()
         if held != self._held:
-            self.bounds.hold(self._share, held - self._held)
+            self.bounds.held.hold(self._share, held - self._held)
             self._held = held
 
     def _bound(self) -> None:
-        if self._held and self.bounds.is_full(self._share):
+        if self._held and self.bounds.held.is_full(self._share):
             self._refuse(Problem("overloaded", "too much is under way", headers=_LATER))
 
     # The parser's side
@@ -331,6 +350,8 @@ class Protocol(HttpToolsProtocol):
             self._refuse(length)
             return
         if self.transport.is_closing() or self.parser.should_upgrade():
+            return
+        if self._is_proxied and not self._recognise():
             return
         self._stage = BODY
         self._left = length
@@ -386,6 +407,30 @@ class Protocol(HttpToolsProtocol):
         self.headers += headers
         super().on_headers_complete()
 
+    def _recognise(self) -> bool:
+        """Know the caller whom the proxy names for the request; whether there is room for it."""
+        named = [[v.decode("latin-1") for n, v in self.headers if n == name] for name in _NAMING]
+        peer = self._peer[0] if self._peer else ""
+        address = self.proxies.client(peer, *named)
+        # Where no caller is named clearly, the proxy itself is the caller.
+        self.client = (address, 0) if address and address != peer else self._peer
+        if self._belongs_to(share_of(self.client)):
+            return True
+        self._refuse(Problem("overloaded", "too many connections are open", headers=_LATER))
+        return False
+
+    def _belongs_to(self, share: str | None) -> bool:
+        """Count the connection, and what is held for it, as a caller's; False: it has too many."""
+        if share == self._share or not self._is_counted:
+            return True
+        if not self.bounds.move(self._share, share, self):
+            return False
+        held = self._held
+        self.bounds.held.hold(self._share, -held)
+        self.bounds.held.hold(share, held)
+        self._share = share
+        return True
+
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self.take_up_later(partial(self._begin, cycle, app))
 
@@ -435,6 +480,8 @@ class Protocol(HttpToolsProtocol):
     def _next(self) -> None:
         """A request is whole and answered."""
         self._stage = BETWEEN
+        if self._is_proxied:
+            self._belongs_to(None)
         # Instead of a timer a request: `close_late_connections` looks each second.
         self._since = self.loop.time()
         if self._held or self.flow.read_paused:

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tidegate.cluster.rows import Drain
+from tidegate.edge.addresses import TrustedProxies
 from tidegate.server.connection.protocol import Protocol, close_late_connections
 from tidegate.server.hot.metrics import HotMetrics
 from tidegate.server.logging import log
@@ -133,6 +134,7 @@ class _Node:
         self._know(range(count))
         self._answer_hot_calls()
         Protocol.bounds = bounds_of(settings.server)
+        Protocol.proxies = TrustedProxies.of(settings.server.proxies)
         application = NodeApplication(self._forwardings, self._whose)
         config = configuration(settings.server, application)
         self._server = _NodeServer(
