@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, suppress
+
 import pytest
 
 from tidegate.server.http.problems import Problem
-from tidegate.server.offload.places import Holder, Party, Places
+from tidegate.server.offload.kinds import Crowd
+from tidegate.server.offload.places import Holder, Party, Places, default_places
 
 ANN, BOB = (Party.OPERATOR, "ann"), (Party.OPERATOR, "bob")
 SHOP: Holder = (Party.TENANT, "shop")
 
 
 def places(most: int = 10) -> Places:
-    return Places(most, {Party.OPERATOR: 2, Party.TENANT: 3, Party.ADDRESS: 1})
+    return Places(most, {Party.OPERATOR: 2, Party.TENANT: 3, Party.CLIENT: 4})
 
 
 def test_one_caller_has_its_share_and_no_more() -> None:
@@ -50,3 +53,44 @@ def test_past_all_places_the_service_is_overloaded() -> None:
     with pytest.raises(ZeroDivisionError), held.take([ANN]):
         raise ZeroDivisionError
     assert held.taken == 0
+
+
+def test_clients_leave_room_for_others() -> None:
+    """Once half of the places are taken, each client has one at a time."""
+    held = Places(10, {Party.CLIENT: 10})
+    with ExitStack() as stack:
+
+        def taken(name: str) -> int:
+            for count in range(11):
+                try:
+                    stack.enter_context(held.take([(Party.CLIENT, name)]))
+                except Problem as refused:
+                    assert (refused.code, refused.status) == ("overloaded", 503)
+                    return count
+            raise AssertionError
+
+        assert [taken(name) for name in "abcdef"] == [5, 1, 1, 1, 1, 1]
+        assert held.taken == 10
+        assert taken("g") == 0
+    assert held.taken == 0
+
+
+@pytest.mark.parametrize("crowd", [Crowd.PUBLIC, Crowd.LOGIN, Crowd.VISITORS])
+@pytest.mark.parametrize("takes_turns", [True, False])
+def test_sixteen_clients_hold_no_crowd(crowd: Crowd, takes_turns: bool) -> None:
+    """A newcomer finds a place though sixteen strangers take all they get, in any order."""
+    held = default_places()[crowd]
+    order = [number for _ in range(128) for number in range(16)]
+    with ExitStack() as stack:
+        for number in order if takes_turns else sorted(order):
+            with suppress(Problem):
+                stack.enter_context(held.take([(Party.CLIENT, number)]))
+        with held.take([(Party.CLIENT, "newcomer")]):
+            pass
+
+
+@pytest.mark.parametrize("crowd", [Crowd.LIGHT, Crowd.HEAVY, Crowd.TRAFFIC])
+def test_operators_have_places_that_no_client_has(crowd: Crowd) -> None:
+    """Nobody without a token can take a place of theirs."""
+    with pytest.raises(KeyError), default_places()[crowd].take([(Party.CLIENT, "stranger")]):
+        pass

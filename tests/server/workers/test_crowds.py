@@ -99,7 +99,8 @@ def test_health_answers_while_everything_is_taken(served: Served) -> None:
             for crowd in Crowd:
                 places = application.places[crowd]
                 for number in range(places._most):
-                    held.enter_context(places.take([(Party.ADDRESS, number)]))
+                    party = next(iter(places._shares))
+                    held.enter_context(places.take([(party, number)]))
             for limiter in (application.light_threads, application.admitting_threads):
                 for number in range(int(limiter.total_tokens)):
                     limiter.acquire_on_behalf_of_nowait(number)

@@ -1,4 +1,4 @@
-"""The limit of calls that need no API key: each address has its own."""
+"""The limit of calls that need no API key: each client has its own."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ class KeylessCalls:
         self._limits = RateLimits()
         self._monotonic = monotonic
 
-    def count(self, address: str) -> None:
+    def count(self, client: str) -> None:
         """Count a call.
+
+        Args:
+            client: an address, or an IPv6 network of 64 bits.
 
         Raises:
             Problem: ``rate-limited``.
         """
         now = self._monotonic()
-        if self._limits.take(address, CALLS_PER_MINUTE, now, 1):
+        if self._limits.take(client, CALLS_PER_MINUTE, now, 1):
             return
-        verdict = self._limits.verdict(address, CALLS_PER_MINUTE, now, False, "address")
+        verdict = self._limits.verdict(client, CALLS_PER_MINUTE, now, False, "address")
         detail = f"an address without an API key has {CALLS_PER_MINUTE} a minute"
         raise Problem("rate-limited", detail, headers=verdict.headers())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 import msgspec
 
+from tidegate.edge.addresses import caller_of
 from tidegate.server.http.ids import new_id
 from tidegate.stores.objects import audit, kept_answers
 from tidegate.stores.objects.audit import AuditEntry
@@ -57,7 +58,7 @@ class Call:
     names: Mapping[str, str] = attrs.field(factory=dict)
     """Parts of the path that are not ids, by name."""
     address: str = ""
-    """The address of the other end of the connection."""
+    """The address of the client, as trusted proxies name it."""
     authorization: str | None = attrs.field(default=None, repr=False)
     """The header, where the handler looks at it."""
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
@@ -81,6 +82,11 @@ class Call:
         """The parts of a call that a write needs, who asks and when: the service writes for its
         workers."""
         return _sent, (self.request_id, self.now, self.path, self.ids, self.caller, self.role)
+
+    @property
+    def client(self) -> str:
+        """The caller that limits count: the address, or its IPv6 network of 64 bits."""
+        return caller_of(self.address)
 
     @property
     def tenant_id(self) -> UUID:

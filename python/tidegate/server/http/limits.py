@@ -10,6 +10,10 @@ MAX_BATCH_BYTES = 4 * 1024 * 1024
 """Bytes of a body of `beacon/events`."""
 MAX_BATCH_EVENTS = 1_000
 """Events of a batch are decided in steps, as all calls of a tenant are."""
+MAX_BODIES_EACH = 64 * 1024 * 1024
+"""Bytes of bodies of one operator or client that have arrived in part: two of the largest."""
+MAX_BODIES = 4 * MAX_BODIES_EACH
+"""The same of all."""
 MAX_HEADER_BYTES = 32 * 1024
 """Address and headers of a request together, as common proxies have it."""
 MAX_HEADERS = 100

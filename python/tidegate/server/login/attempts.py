@@ -1,8 +1,9 @@
 """Counts logins before they are checked, so that nobody can try passwords one by one.
 
-An address may try a name a few times in a while. A name that failed from many addresses gets a slow
-lane: one attempt a second, first from the addresses that failed least. So guessing from many
-addresses is slow, and whoever knows the password can still log in.
+A client may try a name a few times in a while. A name that failed from many clients gets a slow
+lane: one attempt a second, first from the clients that failed least. So guessing from many clients
+is slow, and an operator who knows the password can still log in. A device that the operator has
+logged in from before (``devices.py``) is a client of its own, which passes the lane by.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 MAX_ATTEMPTS = 10
-"""Attempts of one name from one address."""
+"""Attempts of one name from one client."""
 SLOW_AFTER = 30
-"""Attempts of one name from all addresses, after which it has a slow lane."""
+"""Attempts of one name from all clients, after which it has a slow lane."""
 WINDOW_SECONDS = 900.0
 SLOW_SECONDS = 1.0
 """Seconds between two attempts in a slow lane."""
 LANE_PLACES = 16
-"""Attempts that wait in one lane; the wait of an address that never failed is bounded by it."""
+"""Attempts that wait in one lane; the wait of a client that never failed is bounded by it."""
 MAX_REMEMBERED = 10_000
-"""Names, and pairs of name and address; beyond it the least recently used is forgotten."""
+"""Names, and pairs of name and client; beyond it the least recently used is forgotten."""
 
 
 class LoginAttempts:
@@ -42,34 +43,39 @@ class LoginAttempts:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._by_address = _Recent[tuple[str, str], deque[float]](
+        self._by_client = _Recent[tuple[str, str], deque[float]](
             lambda: deque(maxlen=MAX_ATTEMPTS)
         )
         self._by_name = _Recent[str, deque[float]](lambda: deque(maxlen=SLOW_AFTER))
         self._known = _Recent[tuple[str, str], bool](lambda: True)
         self._lanes = _Recent[str, SlowLane](SlowLane)
 
-    async def enter(self, address: str, name: str) -> None:
+    async def enter(self, client: str, name: str, *, is_device: bool = False) -> None:
         """Count an attempt as failed, and wait until it may be checked.
+
+        Args:
+            client: an address, an IPv6 network, or a device.
+            name: that is to log in.
+            is_device: whether the client is a device that the name logged in from.
 
         Raises:
             Problem: ``rate-limited``; this attempt is not checked.
         """
         now = self._monotonic()
-        mine, everybodys = self._by_address[address, name], self._by_name[name]
+        mine, everybodys = self._by_client[client, name], self._by_name[name]
         failures = len(_recent(mine, now))
         if failures >= MAX_ATTEMPTS:
             raise _wait(mine[0] + WINDOW_SECONDS - now)
         is_slow = len(_recent(everybodys, now)) >= SLOW_AFTER
         mine.append(now)
         everybodys.append(now)
-        if is_slow and (address, name) not in self._known:
+        if is_slow and not is_device and (client, name) not in self._known:
             await self._lanes[name].turn(failures)
 
-    def succeeded(self, address: str, name: str) -> None:
-        """Forget earlier failures here; the address is known from now on."""
-        self._by_address.forget((address, name))
-        self._known[address, name]
+    def succeeded(self, client: str, name: str) -> None:
+        """Forget earlier failures here; the client is known from now on."""
+        self._by_client.forget((client, name))
+        self._known[client, name]
 
 
 class SlowLane:
@@ -83,10 +89,10 @@ class SlowLane:
         """Wait for a turn.
 
         Args:
-            failures: of the address; those with fewer go first.
+            failures: of the client; those with fewer go first.
 
         Raises:
-            Problem: ``rate-limited``; the lane is full of addresses that failed no more often.
+            Problem: ``rate-limited``; the lane is full of clients that failed no more often.
         """
         if len(self._waiting) >= LANE_PLACES:
             last = max(self._waiting, key=lambda each: each.failures)

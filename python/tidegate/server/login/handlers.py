@@ -102,7 +102,7 @@ async def _operator(call: Call, live: LiveProvider, base_url: str) -> tuple[Star
         moment=Moment(call.now, call.request_id),
     )
     write = partial(call.write, work)
-    return started, await to_thread.run_sync(write, limiter=call.app.light_threads)
+    return started, await to_thread.run_sync(write, limiter=call.app.public_threads)
 
 
 def _redirect_uri(base_url: str, live: LiveProvider) -> str:

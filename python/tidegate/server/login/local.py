@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from tidegate.operators.passwords import is_password
-from tidegate.server.http.authorise import CHALLENGE
+from tidegate.server.http.authorise import CHALLENGE, SECOND
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.problems import Problem
 from tidegate.server.login.signing_in import Moment, claim
@@ -30,15 +30,22 @@ async def local_token(call: Call) -> Answer:
     call.app.logins.need_local()
     body: wire.Login = call.body
     name, attempts = operators.address_key(body.email), call.app.login_attempts
-    await attempts.enter(call.address, name)
-    operator = await to_thread.run_sync(_operator, call, name, limiter=call.app.light_threads)
+    base_url, now = call.app.base_url(), call.now // SECOND
+    device = call.app.devices.open(call.headers.get("cookie"), base_url, now)
+    known = None if device is None else device.attempts_of(name)
+    client = call.client if known is None else known
+    await attempts.enter(client, name, is_device=known is not None)
+    operator = await to_thread.run_sync(_operator, call, name, limiter=call.app.public_threads)
     look = partial(_is_password, body.password, operator.password_hash if operator else None)
-    is_known = await call.app.passwords.run(look, Desk(call.app), name, PASSWORD_SECONDS)
-    if operator is None or not is_known or operator.disabled:
+    is_right = await call.app.passwords.run(
+        look, Desk(call.app), name, PASSWORD_SECONDS, is_urgent=known is not None
+    )
+    if operator is None or not is_right or operator.disabled:
         raise Problem("unauthenticated", "the email or the password is wrong", headers=CHALLENGE)
-    attempts.succeeded(call.address, name)
-    await to_thread.run_sync(_claim, call, operator, limiter=call.app.light_threads)
-    return Answer(body=access_token(call, operator))
+    attempts.succeeded(client, name)
+    await to_thread.run_sync(_claim, call, operator, limiter=call.app.public_threads)
+    cookie = call.app.devices.set(device, name, base_url, now)
+    return Answer(body=access_token(call, operator), headers={"set-cookie": cookie})
 
 
 def _is_password(password: str, kept: str | None, _: Application) -> bool:

@@ -6,27 +6,20 @@ together, so a login that one browser began does not end in another.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import secrets
 
 import attrs
-import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from tidegate.server.login.profile import LoginRefusedError
+from tidegate.server.login.sealed_cookies import InvalidCookieError, SealedCookie, set_cookie
 
 LIFETIME_SECONDS = 600
 """Between the start of a login and its end, with a password and a second factor between."""
 ARRIVAL_SECONDS = 60
 """Time for the page to take the token that the browser brings."""
-MAX_COOKIE = 4_096
 _PURPOSE = b"tidegate-login-v1"
-_NONCE_BYTES = 12
 _NAME = "tidegate_login"
 
 
@@ -71,9 +64,6 @@ class Started:
         return "login-" + hashlib.sha256(self.state.encode()).hexdigest()
 
 
-_FORM = msgspec.json.Decoder(Started)
-
-
 class LoginCookie:
     """Makes and reads the cookie of a login.
 
@@ -82,15 +72,11 @@ class LoginCookie:
     """
 
     def __init__(self, secret: bytes) -> None:
-        made = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(secret)
-        self._seal = AESGCM(made)
+        self._cookie = SealedCookie(secret, _PURPOSE, _NAME, Started)
 
     def set(self, started: Started, base_url: str) -> str:
         """The header that sets the cookie of a login that begins."""
-        nonce = secrets.token_bytes(_NONCE_BYTES)
-        sealed = nonce + self._seal.encrypt(nonce, msgspec.json.encode(started), _PURPOSE)
-        text = base64.urlsafe_b64encode(sealed).decode().rstrip("=")
-        return _cookie(base_url, text, LIFETIME_SECONDS, "HttpOnly; SameSite=Lax")
+        return self._cookie.set(started, base_url, LIFETIME_SECONDS, "HttpOnly; SameSite=Lax")
 
     def open(self, header: str | None, state: str, base_url: str, now: int) -> Started:
         """The login that a browser comes back from.
@@ -104,15 +90,10 @@ class LoginCookie:
         Raises:
             LoginRefusedError: this browser did not begin it, or too long ago.
         """
-        values = _values(header, _name(base_url))
-        if len(values) != 1:
-            raise LoginRefusedError("the browser has no cookie of a login, or two", "expired")
         try:
-            sealed = base64.b64decode(values[0] + "=" * (-len(values[0]) % 4), b"-_", validate=True)
-            nonce, content = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
-            found = _FORM.decode(self._seal.decrypt(nonce, content, _PURPOSE))
-        except (InvalidTag, ValueError, msgspec.DecodeError):
-            raise LoginRefusedError("the cookie of the login is not ours", "expired") from None
+            found = self._cookie.open(header, base_url)
+        except InvalidCookieError as error:
+            raise LoginRefusedError(str(error), "expired") from None
         if not hmac.compare_digest(found.state.encode(), state.encode()):
             raise LoginRefusedError("the state is of another login")
         if found.expires_at <= now:
@@ -126,12 +107,12 @@ def arrived(base_url: str) -> tuple[str, str]:
     The page takes a token only with it: otherwise a link could log somebody in as somebody else.
     """
     word = secrets.token_urlsafe(16)
-    return word, _cookie(base_url, word, ARRIVAL_SECONDS, "SameSite=Strict")
+    return word, set_cookie(_NAME, base_url, word, ARRIVAL_SECONDS, "SameSite=Strict")
 
 
 def ended(base_url: str) -> str:
     """The header that removes the cookie."""
-    return _cookie(base_url, "", 0, "HttpOnly; SameSite=Lax")
+    return set_cookie(_NAME, base_url, "", 0, "HttpOnly; SameSite=Lax")
 
 
 def own_path(text: str) -> str:
@@ -141,20 +122,3 @@ def own_path(text: str) -> str:
     """
     is_own = text.startswith("/") and not text.startswith("//") and len(text) <= 1_024
     return text if is_own and text.isascii() and text.isprintable() and "\\" not in text else ""
-
-
-def _name(base_url: str) -> str:
-    """With TLS the browser holds the name to this host (RFC 6265bis, section 4.1.3.2)."""
-    return f"__Host-{_NAME}" if base_url.startswith("https:") else _NAME
-
-
-def _cookie(base_url: str, value: str, seconds: int, attributes: str) -> str:
-    secure = "; Secure" if base_url.startswith("https:") else ""
-    return f"{_name(base_url)}={value}; Path=/; Max-Age={seconds}; {attributes}{secure}"
-
-
-def _values(header: str | None, name: str) -> list[str]:
-    if header is None or len(header) > 4 * MAX_COOKIE:
-        return []
-    pairs = (each.strip().partition("=") for each in header.split(";"))
-    return [value for found, _, value in pairs if found == name]

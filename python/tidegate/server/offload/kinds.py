@@ -9,6 +9,7 @@ class Crowd(Enum):
     """Requests that share places."""
 
     LIGHT = "light"
+    PUBLIC = "light, without an operator's token"
     LOGIN = "logins"
     HEAVY = "heavy"
     TRAFFIC = "looks at traffic"

@@ -1,7 +1,11 @@
-"""How many requests may be under way: in all, of one operator, of one tenant, of one address.
+"""How many requests may be under way: in all, of one operator, of one tenant, of one client.
 
-A request without a place is refused at once, so that nobody waits behind callers who ask for too
-much.
+A request takes a place when all of it has arrived, so a place is held for as long as the work takes
+and not for as long as a caller likes. A request without a place is refused at once, so that nobody
+waits behind callers who ask for too much.
+
+Once half of the places are taken, a client without a credential can have one at a time. So a few
+clients leave room for others, however many requests they send.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ class Party(Enum):
 
     OPERATOR = "operator"
     TENANT = "tenant"
-    ADDRESS = "address"
+    CLIENT = "client"
 
 
 Holder: TypeAlias = tuple[Party, Hashable]
@@ -41,17 +45,15 @@ def places_of(operator: int, tenant: int, heavy: int) -> Mapping[Crowd, Places]:
         heavy: of heavy work in all.
     """
     return {
-        Crowd.LIGHT: Places(
-            256, {Party.OPERATOR: 2 * operator, Party.TENANT: 2 * tenant, Party.ADDRESS: 16}
-        ),
-        Crowd.LOGIN: Places(64, {Party.ADDRESS: 8}),
-        # All visitors may come through one proxy, from its address.
-        Crowd.VISITORS: Places(256, {Party.ADDRESS: 128}),
-        Crowd.HEAVY: Places(
-            heavy, {Party.OPERATOR: operator, Party.TENANT: tenant, Party.ADDRESS: 2}
-        ),
+        # Operators alone: nobody without a token takes one of their places.
+        Crowd.LIGHT: Places(256, {Party.OPERATOR: 2 * operator, Party.TENANT: 2 * tenant}),
+        Crowd.HEAVY: Places(heavy, {Party.OPERATOR: operator, Party.TENANT: tenant}),
         # A page asks again while what it asked before still runs, and for a second at most.
-        Crowd.TRAFFIC: Places(heavy, {Party.OPERATOR: 4, Party.TENANT: tenant, Party.ADDRESS: 2}),
+        Crowd.TRAFFIC: Places(heavy, {Party.OPERATOR: 4, Party.TENANT: tenant}),
+        Crowd.PUBLIC: Places(256, {Party.CLIENT: 16}),
+        Crowd.LOGIN: Places(64, {Party.CLIENT: 8}),
+        # All visitors may come through one proxy that is not trusted to name them.
+        Crowd.VISITORS: Places(256, {Party.CLIENT: 128}),
     }
 
 
@@ -60,7 +62,7 @@ class Places:
 
     Args:
         most: places in all.
-        shares: how many of them one operator, tenant or address can hold.
+        shares: how many of them one operator, tenant or client can hold.
     """
 
     def __init__(self, most: int, shares: Mapping[Party, int]) -> None:
@@ -79,11 +81,15 @@ class Places:
                 taken.
         """
         holders = tuple(holders)
+        is_crowded = self.taken >= self._most
+        is_half_taken = self.taken >= self._most // 2
         for party, name in holders:
-            if self._held[party, name] >= self._shares[party]:
+            held = self._held[party, name]
+            if held >= self._shares[party]:
                 detail = f"the {party.value} has {self._shares[party]} of these requests under way"
                 raise Problem("too-many-requests", detail, headers={"retry-after": "1"})
-        if self.taken >= self._most:
+            is_crowded |= party is Party.CLIENT and is_half_taken and held > 0
+        if is_crowded:
             detail = "too many of these requests are under way"
             raise Problem("overloaded", detail, headers={"retry-after": "1"})
         self.taken += 1

@@ -11,6 +11,7 @@ import attrs
 import msgspec
 from starlette.responses import Response
 
+from tidegate.edge.addresses import caller_of
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.convert import convert_body, convert_parameters, member_types
 from tidegate.server.http.forms import FORM, read_form
@@ -46,7 +47,7 @@ class Given:
     query: bytes
     is_encrypted: bool
     address: str
-    """The address of the other end of the connection; empty for a Unix socket."""
+    """The address of the client, as trusted proxies name it; empty for a Unix socket."""
     ids: Mapping[str, UUID]
     names: Mapping[str, str] = attrs.field(factory=dict)
     authorization: str | None = attrs.field(default=None, repr=False)
@@ -65,6 +66,11 @@ class Given:
     body: bytes = b""
     media_type: str = ""
     """The media type of the body."""
+
+    @property
+    def client(self) -> str:
+        """The caller that limits count: the address, or its IPv6 network of 64 bits."""
+        return caller_of(self.address)
 
     @property
     def wants_page(self) -> bool:

@@ -20,12 +20,15 @@ from tidegate.server.hot.keyless import KeylessCalls
 from tidegate.server.hot.metrics import Figures
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.cursor import Cursors
+from tidegate.server.http.held import HeldBytes
 from tidegate.server.http.latency import ControlLatency
+from tidegate.server.http.limits import MAX_BODIES, MAX_BODIES_EACH
 from tidegate.server.http.problems import Problem
 from tidegate.server.login.attempts import LoginAttempts
+from tidegate.server.login.devices import DeviceCookie
 from tidegate.server.login.logins import Logins
 from tidegate.server.offload.jobs import Inline
-from tidegate.server.offload.kinds import Work
+from tidegate.server.offload.kinds import Crowd
 from tidegate.server.offload.known import KnownSets
 from tidegate.server.offload.patience import Patience
 from tidegate.server.offload.places import default_places
@@ -43,7 +46,6 @@ if TYPE_CHECKING:
     from tidegate.server.engines.replay import Draft
     from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.offload.jobs import Workers
-    from tidegate.server.offload.kinds import Crowd
     from tidegate.server.offload.places import Places
 
 
@@ -52,6 +54,9 @@ T = TypeVar("T")
 _TURNS = 64
 """Number of locks: more tenants than change at the same time."""
 LIGHT_THREADS = 24
+PUBLIC_THREADS = 4
+"""Threads for logins and other callers without a token: they never wait for an operator's, and no
+operator for theirs."""
 VISITOR_THREADS = 8
 ADMITTING_THREADS = 1
 """Threads that look up callers. It is short work in Python: with several of them the loop and the
@@ -118,6 +123,7 @@ class Application:
         reception: where requests wait until they are begun, and late refusals.
         known: definitions that were compiled here and may be needed again.
         places: how many requests may be under way, of those that share them.
+        bodies: the bytes of bodies that are not whole yet, by who sends them.
         challenges: what makes, checks and counts challenges.
         admit_key: counts a request against the limit of the key it shows; gives the key.
         clock: nanoseconds since 1970.
@@ -143,17 +149,20 @@ class Application:
     passwords: Workers = attrs.field(factory=Inline)
     known: KnownSets = attrs.field(factory=KnownSets)
     places: Mapping[Crowd, Places] = attrs.field(factory=default_places)
+    bodies: HeldBytes = attrs.field(factory=lambda: HeldBytes(MAX_BODIES_EACH, MAX_BODIES))
     figures: Figures = attrs.field(factory=Figures)
     latency: ControlLatency = attrs.field(factory=ControlLatency)
     reception: Reception = attrs.field(factory=Reception)
     patience: Patience = attrs.field(init=False)
     access: AccessLog = attrs.field(factory=AccessLog)
     light_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(LIGHT_THREADS))
+    public_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(PUBLIC_THREADS))
     visitor_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(VISITOR_THREADS))
     admitting_threads: CapacityLimiter = attrs.field(
         factory=lambda: CapacityLimiter(ADMITTING_THREADS)
     )
     keyless: KeylessCalls = attrs.field(factory=KeylessCalls, init=False)
+    devices: DeviceCookie = attrs.field(init=False)
     login_attempts: LoginAttempts = attrs.field(factory=LoginAttempts, init=False)
     tokens: Tokens = attrs.field(init=False)
     cursors: Cursors = attrs.field(init=False)
@@ -165,19 +174,24 @@ class Application:
         """The lock of a tenant's changes of definitions, so that no check is in vain."""
         return self._turns[hash(tenant_id) % _TURNS]
 
-    def threads(self, work: Work) -> CapacityLimiter:
+    def threads(self, crowd: Crowd) -> CapacityLimiter:
         """The threads of a handler that waits for the store."""
-        return self.visitor_threads if work is Work.VISIT else self.light_threads
+        of_crowd = {Crowd.VISITORS: self.visitor_threads, Crowd.PUBLIC: self.public_threads}
+        return of_crowd.get(crowd, self.light_threads)
 
-    def keyed(self, key: str | None, address: str) -> UUID | None:
+    def keyed(self, key: str | None, client: str) -> UUID | None:
         """Count a call that may show an API key; the tenant of the key. On the event loop.
+
+        Args:
+            key: the header.
+            client: the caller, where there is no key.
 
         Raises:
             Problem: ``unauthenticated``, ``rate-limited``.
         """
         if key is not None:
             return self.admit_key(key.encode("latin-1")).tenant_id
-        self.keyless.count(address)
+        self.keyless.count(client)
         return None
 
     def proof_keys(self, tenant_id: UUID) -> ProofKeys:
@@ -191,6 +205,10 @@ class Application:
     @patience.default
     def _make_patience(self) -> Patience:
         return Patience(self.reception)
+
+    @devices.default
+    def _make_devices(self) -> DeviceCookie:
+        return DeviceCookie(self.keys.pepper)
 
     @tokens.default
     def _make_tokens(self) -> Tokens:

@@ -1,6 +1,6 @@
 """The thin layer between HTTP and the handlers.
 
-In order: route, credential, tenant, role, place, body, handler.  Handlers are plain functions. The
+In order: route, credential, tenant, role, body, place, handler.  Handlers are plain functions. The
 kind of work of a route says where its handler runs: on the loop, in a thread, or in a worker
 process. An exception becomes a problem document.
 """
@@ -20,7 +20,7 @@ from starlette.routing import Route as StarletteRoute
 
 from tidegate.operators.permissions import Role
 from tidegate.server.hot.admission import KEY_HEADER
-from tidegate.server.http.authorise import bearer, caller_of, membership_in, require
+from tidegate.server.http.authorise import SECOND, bearer, caller_of, membership_in, require
 from tidegate.server.http.latency import OTHER
 from tidegate.server.http.problems import Problem
 from tidegate.server.http.repeats import HEADER as IDEMPOTENCY_KEY
@@ -120,7 +120,7 @@ class _Resource:
         if is_noted or sent.status >= HTTPStatus.BAD_REQUEST:
             access.control(request.method, given, sent, started)
         if sent.status in LATE:
-            await self._application.patience.refused(_asking(request, sent))
+            await self._application.patience.refused(_asking(request, given, sent))
         await sent.response()(scope, receive, send)
 
     def _route(self, request: Request) -> Route:
@@ -133,11 +133,11 @@ class _Resource:
         return route
 
 
-def _asking(request: Request, sent: Sent) -> Hashable:
-    """The caller who was refused: by a valid credential, else by the address."""
+def _asking(request: Request, given: Given, sent: Sent) -> Hashable:
+    """The caller who was refused: by a valid credential, else the client."""
     credential = request.headers.get("authorization")
     if credential is None or sent.status == HTTPStatus.UNAUTHORIZED:
-        return request.client.host if request.client else ""
+        return given.client
     return credential
 
 
@@ -159,21 +159,22 @@ async def _serve(application: Application, route: Route, request: Request, given
         authorization = only_header(request.headers, "authorization")
         return answer(application, route, attrs.evolve(given, authorization=authorization))
     given = await _admitted(application, route, request, given)
-    with application.places[route.work.crowd].take(_holders(given)):
-        given = attrs.evolve(
-            given,
-            if_match=only_header(request.headers, "if-match"),
-            if_none_match=only_header(request.headers, "if-none-match"),
-            idempotency_key=(
-                only_header(request.headers, IDEMPOTENCY_KEY) if route.repeatable else None
-            ),
-        )
-        given = await _with_body(route, request, given)
+    # A place is held while work is done, and never while a caller sends.
+    given = await _with_body(application, route, request, given)
+    given = attrs.evolve(
+        given,
+        if_match=only_header(request.headers, "if-match"),
+        if_none_match=only_header(request.headers, "if-none-match"),
+        idempotency_key=(
+            only_header(request.headers, IDEMPOTENCY_KEY) if route.repeatable else None
+        ),
+    )
+    with application.places[route.crowd].take(_holders(application, route, given)):
         if route.work.is_heavy:
             return await _work(application, route, given)
         if route.work is Work.LOGIN:
             return await answer_in_time(application, route, given)
-        threads = application.threads(route.work)
+        threads = application.threads(route.crowd)
         return await to_thread.run_sync(answer, application, route, given, limiter=threads)
 
 
@@ -188,7 +189,7 @@ async def _admitted(
     """
     if route.credential is Credential.OPTIONAL_API_KEY:
         key = only_header(request.headers, KEY_HEADER.decode())
-        given = attrs.evolve(given, key_tenant_id=application.keyed(key, given.address))
+        given = attrs.evolve(given, key_tenant_id=application.keyed(key, given.client))
     if route.credential is not Credential.OPERATOR:
         values = request.path_params
         return attrs.evolve(given, ids=path_ids(values), names=path_names(values))
@@ -222,10 +223,15 @@ def _admit(
     return attrs.evolve(given, ids=ids, caller=caller, role=role)
 
 
-def _holders(given: Given) -> list[Holder]:
+def _holders(application: Application, route: Route, given: Given) -> list[Holder]:
     """The holders in whose name a request has its place."""
     if given.caller is None:
-        return [(Party.ADDRESS, given.address)]
+        device = None
+        if route.work is Work.LOGIN:
+            # So strangers at the address of an operator do not take the operator's places.
+            now, base_url = given.now // SECOND, application.base_url()
+            device = application.devices.open(given.headers.get("cookie"), base_url, now)
+        return [(Party.CLIENT, given.client if device is None else device.client)]
     holders: list[Holder] = [(Party.OPERATOR, given.caller.operator_id)]
     if "tenant_id" in given.ids:
         holders.append((Party.TENANT, given.ids["tenant_id"]))
@@ -242,18 +248,23 @@ def _with_headers(route: Route, request: Request, given: Given) -> Given:
     return attrs.evolve(given, headers=found, problem_page=route.problem_page)
 
 
-async def _with_body(route: Route, request: Request, given: Given) -> Given:
+async def _with_body(
+    application: Application, route: Route, request: Request, given: Given
+) -> Given:
+    """The request with its body: bounded in size and time, and by who sends it."""
     if route.body is None:
         return given
     media_type = require_media_type(request.headers.raw, route.media_types)
-    body = await read_body(request.headers, request.receive, route.max_bytes)
+    holder = _holders(application, route, given)[0]
+    with application.bodies.receiving(holder, request.receive) as receive:
+        body = await read_body(request.headers, receive, route.max_bytes)
     return attrs.evolve(given, body=body, media_type=media_type)
 
 
 async def _work(application: Application, route: Route, given: Given) -> Sent:
     """The answer of a worker; a change it made is in force when the answer is sent."""
     desk = Desk(application)
-    owner = _holders(given)[-1]
+    owner = _holders(application, route, given)[-1]
     job = partial(answer_by_name, route.name, given)
     try:
         return await application.workers.run(job, desk, owner, SECONDS[route.work])

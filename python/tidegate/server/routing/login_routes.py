@@ -30,14 +30,17 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         name="create-token",
         summary="Log in with email and password",
         description=(
-            "After ten failures of a name from an address, both together have to wait; a name that"
-            " fails from many addresses is looked at once a second."
+            "After ten failures of a name from an address (of IPv6: from a network of 64 bits), both"
+            " together have to wait; a name that fails from many addresses is looked at once a"
+            " second. Neither holds up a device that the name has logged in from before."
         ),
         tag="operators",
         credential=Credential.NONE,
         handler=local.local_token,
         work=Work.LOGIN,
         max_bytes=_LOGIN_BYTES,
+        headers=("cookie",),
+        cookie="that the operator has logged in from this device",
         body=wire.Login,
         answer=wire.AccessToken,
         refusals=("unauthenticated", "rate-limited", "overloaded"),

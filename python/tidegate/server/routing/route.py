@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import attrs
 
 from tidegate.server.http.json_body import MAX_BYTES
-from tidegate.server.offload.kinds import Work
+from tidegate.server.offload.kinds import Crowd, Work
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -109,6 +109,13 @@ class Route:
             return (self.path,)
         prefixed = PREFIX + self.path
         return (prefixed, self.path) if self.also_bare else (prefixed,)
+
+    @property
+    def crowd(self) -> Crowd:
+        """The requests that a request of the route shares places and threads with."""
+        crowd = self.work.crowd
+        is_public = self.credential is not Credential.OPERATOR
+        return Crowd.PUBLIC if is_public and crowd is Crowd.LIGHT else crowd
 
     @property
     def parameters(self) -> tuple[str, ...]:
