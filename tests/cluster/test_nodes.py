@@ -8,7 +8,7 @@ import ssl
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -24,6 +24,7 @@ from uuid_utils import uuid7
 
 from tidegate.operators.keys import load_keys
 from tidegate.server.framing import framed
+from tidegate.server.connection.handshakes import MOST_UNFINISHED
 from tidegate.server.nodes.certificate import contexts
 from tidegate.server.nodes.messages import (
     Answered,
@@ -244,6 +245,22 @@ def test_strangers_cannot_speak_as_a_node(made: Cluster) -> None:
         suppress(ssl.SSLError),
     ):
         assert link.recv(1) == b""
+
+
+def test_silent_strangers_do_not_keep_nodes_apart(made: Cluster) -> None:
+    """The port for nodes closes the oldest of many silent connections, and takes a node's."""
+    with psycopg.connect(made.url) as connection:
+        found = connection.execute("SELECT address FROM cluster_members").fetchall()
+    with ExitStack() as stack:
+        for (address,) in found:
+            silent = [
+                stack.enter_context(socket.create_connection(split_address(address), timeout=30))
+                for _ in range(MOST_UNFINISHED + 40)
+            ]
+            assert silent[0].recv(1) == b""
+        assert Fellow(made, 1, 1).is_welcome()
+        for node in made.nodes.values():
+            assert made.decide(node, EVENT).status_code == 200
 
 
 class Fellow:

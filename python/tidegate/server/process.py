@@ -16,6 +16,7 @@ from tidegate.edge.addresses import TrustedProxies
 from tidegate.errors import TidegateError
 from tidegate.server.asgi import HotApplication
 from tidegate.server.connection.bounds import Bounds, room_for
+from tidegate.server.connection.handshakes import Handshakes
 from tidegate.server.connection.protocol import Protocol, close_late_connections
 from tidegate.server.workers.tidying import give_back_memory
 
@@ -34,6 +35,8 @@ ACCEPTED_AT_ONCE = 64
 """Connections accepted in one turn of the loop: libuv takes one from each socket that listens."""
 SWITCH_SECONDS = 0.0005
 """How long a thread may run Python while the loop waits for the interpreter."""
+MOST_HANDSHAKES, TLS_SECONDS = 1_024, 10.0
+"""Connections that are not TLS yet, and the time for it: visitors far away need some."""
 KEEP_ALIVE_SECONDS = 20
 """An idle connection is kept this long; proxies in front keep theirs for shorter."""
 
@@ -56,6 +59,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._started = started
         self._stopping = stopping
+        self._handshakes: Handshakes | None = None
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -66,12 +70,24 @@ class Server(uvicorn.Server):
             self._captured_signals.clear()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        if self.config.ssl is None or not sockets:
+            await super().startup(sockets)
+        else:
+            await super().startup([])
+            self._handshakes = Handshakes(
+                sockets[0], self.config.ssl, self._connection, MOST_HANDSHAKES, TLS_SECONDS
+            )
+            self._handshakes.start()
         self._started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._stopping()
+        if self._handshakes is not None:
+            self._handshakes.close()
         await super().shutdown(sockets)
+
+    def _connection(self) -> Protocol:
+        return Protocol(config=self.config, server_state=self.server_state, app_state={})
 
 
 async def run(

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tidegate.server.connection.bounds import share_of
 from tidegate.server.connection.protocol import HEALTHY
-from tidegate.server.http.exchange import declared_length, read_body, respond
-from tidegate.server.http.problems import Problem, problem_of
+from tidegate.server.http.exchange import read_body, respond
+from tidegate.server.http.held import HeldBytes
+from tidegate.server.http.limits import MAX_BODIES, MAX_BODIES_EACH
+from tidegate.server.http.problems import problem_of
 from tidegate.server.nodes.messages import MAX_BODY_BYTES, Answered, Asked
 from tidegate.server.nodes.refusals import answered, refused
 from tidegate.server.partitions.gateway import METRICS
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from tidegate.server.nodes.forwarding import Forwarding
     from tidegate.server.nodes.whose import Whose
 
-_MAX_READING_BYTES = 8 * MAX_BODY_BYTES
 _HEALTH, _READINESS, _METRICS = b"/healthz", b"/readyz", METRICS.encode()
 
 
@@ -37,8 +39,7 @@ class NodeApplication:
     def __init__(self, partitions: Mapping[int, Forwarding], whose: Whose) -> None:
         self._partitions = partitions
         self._whose = whose
-        self._reading = 0
-        """Bytes of bodies that arrive, at most as many as their heads say."""
+        self._bodies = HeldBytes(MAX_BODIES_EACH, MAX_BODIES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -55,8 +56,10 @@ class NodeApplication:
             scope["scheme"],
         )
         try:
-            body = await self._body(scope, receive)
-            made = await self._answer(path, msgspec.structs.replace(asked, body=body))
+            # A body is held until it is answered; what a head announces holds nothing.
+            with self._bodies.receiving(share_of(scope["client"]), receive) as counted:
+                body = await read_body(scope, counted, MAX_BODY_BYTES)
+                made = await self._answer(path, msgspec.structs.replace(asked, body=body))
         except Exception as error:
             made = refused(problem_of(error), asked)
         start: Message = {"status": made.status, "headers": made.headers}
@@ -76,18 +79,6 @@ class NodeApplication:
         if number is not None:
             return await partitions[number].ask(asked)
         return await (ready[0] if ready else partitions[0]).ask(asked)
-
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        is_chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
-        has_length = any(name == b"content-length" for name, _ in scope["headers"])
-        size = declared_length(scope, MAX_BODY_BYTES) if is_chunked or has_length else 0
-        if self._reading + size > _MAX_READING_BYTES:
-            raise Problem("overloaded", "too much is under way", headers={"retry-after": "1"})
-        self._reading += size
-        try:
-            return await read_body(scope, receive, MAX_BODY_BYTES)
-        finally:
-            self._reading -= size
 
 
 async def _page(partitions: list[Forwarding], asked: Asked) -> Answered:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from typing import TYPE_CHECKING, Any
 
 from tidegate.cluster.rows import Drain
 from tidegate.edge.addresses import TrustedProxies
+from tidegate.server.connection.handshakes import Handshakes
 from tidegate.server.connection.protocol import Protocol, close_late_connections
 from tidegate.server.hot.metrics import HotMetrics
 from tidegate.server.logging import log
@@ -22,6 +24,7 @@ from tidegate.server.nodes.membership import Membership
 from tidegate.server.nodes.partition import NodePartition, Parts
 from tidegate.server.nodes.whose import Whose
 from tidegate.server.process import (
+    BACKLOG,
     ListenError,
     Server,
     accepting,
@@ -123,9 +126,12 @@ class _Node:
         count = await asyncio.to_thread(
             need_partitions, settings.store.url, settings.store.partitions
         )
-        links = await self._listen_for_links()
+        links = self._listen_for_links()
+        desks = Desks(self._desk_of)
+        handshakes = Handshakes(links, self._listening, lambda: Link(desks.receive, desks.lost))
+        handshakes.start()
         host, _ = split_address(settings.node.address)
-        port = links.sockets[0].getsockname()[1]
+        port = links.getsockname()[1]
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._membership = Membership(
             settings.store.url, self._name, address, self._follow, self._loads
@@ -153,6 +159,7 @@ class _Node:
         try:
             await self._server.serve(sockets=accepting(listening))
         finally:
+            handshakes.close()
             links.close()
             await asyncio.gather(*(each.close() for each in self._partitions.values()))
             for task in tasks:
@@ -179,21 +186,18 @@ class _Node:
             spawn=self._spawn,
         )
 
-    async def _listen_for_links(self) -> asyncio.Server:
+    def _listen_for_links(self) -> socket.socket:
         host, port = split_address(self._settings.node.address)
-        desks = Desks(self._desk_of)
         try:
-            return await asyncio.get_running_loop().create_server(
-                lambda: Link(desks.receive, desks.lost),
-                host,
-                port,
-                ssl=self._listening,
-            )
+            family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+            made = socket.create_server(address[:2], family=family, backlog=BACKLOG)
         except OSError as error:
             raise ListenError(
                 f"cannot listen for other nodes on {host}:{port}: {error.strerror or error};"
                 " choose another with --node-address"
             ) from None
+        made.setblocking(False)
+        return made
 
     def _membership_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
