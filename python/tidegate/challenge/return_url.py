@@ -17,23 +17,25 @@ _SCHEMES = ("http:", "https:")
 
 
 def destination(
-    return_url: str | None, template: str | None, origins: Collection[str], host: str | None
+    return_url: str | None, template: str | None, origins: Collection[str]
 ) -> str | None:
     """The URL to send a visitor to; None when there is none that may be.
+
+    Nothing that the visitor sent chooses the origin, the host of the request included.
 
     Args:
         return_url: what the visitor asked for, as the edge sent it.
         template: what the mitigation has for visitors without one.
-        origins: the tenant's; with none, the origin must be of the host.
-        host: what the visitor's request named as its host.
+        origins: the tenant's; with none, only the origin of the template is named.
     """
+    stands_in = None if template is None else _read(template)
+    if stands_in is not None and origins and not _is_of(stands_in, origins):
+        stands_in = None
+    named = origins or ([] if stands_in is None else [stands_in.origin])
     found = None if return_url is None else _read(return_url)
-    if found is not None and _is_of(found, origins or _of_host(found, host)):
+    if found is not None and _is_of(found, named):
         return found.href
-    found = None if template is None else _read(template)
-    if found is not None and (not origins or _is_of(found, origins)):
-        return found.href
-    return None
+    return None if stands_in is None else stands_in.href
 
 
 def with_proof(url: str, proof: str) -> str:
@@ -73,9 +75,3 @@ def _read(url: str) -> URL | None:
 
 def _is_of(url: URL, origins: Collection[str]) -> bool:
     return any(URL(each).origin == url.origin for each in origins)
-
-
-def _of_host(url: URL, host: str | None) -> Collection[str]:
-    """The one origin of a host, as a ``Host`` header names it, under the scheme of a URL."""
-    found = None if host is None else _read(f"{url.protocol}//{host}")
-    return () if found is None else (found.origin,)

@@ -8,7 +8,8 @@ from uuid import UUID
 
 import httpx2
 import pytest
-from tests.server.challenges.gate import Gate
+from tests.server.challenges.gate import Gate, gate_of
+from tests.server.deciding import Service
 from tests.shared_data import some_lines
 from tools import plain_http
 
@@ -125,3 +126,18 @@ def test_nobody_is_sent_to_a_foreign_origin(gate: Gate, return_url: str) -> None
     assert gate.http.get(path).status_code == 200
     solved = gate.spend(path)
     assert "location" not in solved.headers
+
+
+def test_a_host_that_the_visitor_made_up_leads_nowhere(service: Service) -> None:
+    """Without origins of the tenant a solved challenge goes to none that the request named."""
+    gate = gate_of(service, origins=())
+    request = {"host": "evil.example", "headers": {"host": "evil.example"}}
+    decided = gate.tenant.decide(
+        "/secret", "192.0.2.66", request=request, return_url="https://evil.example/door"
+    )
+    url: str = decided["action"]["challenge"]["redirect_url"]
+    path = url[url.index("/api/") :]
+    assert gate.http.get(path).status_code == 200
+    answer = gate.spend(path)
+    assert (answer.status_code, answer.headers.get("location")) == (200, None)
+    assert answer.json()["redirect_url"] is None

@@ -65,7 +65,6 @@ class Visit:
                 None if context is None else context.return_url,
                 session.template,
                 settings["return_url_origins"],
-                session.host,
             ),
             settings["challenge_wait_seconds"],
             settings["proof_ttl_seconds"],
