@@ -39,6 +39,8 @@ class Scale:
     rounds: int = 100
     upgrades: int = 500
     guesses: int = 60
+    slow_bodies: int = 16
+    visitors: int = 400
     patience: float = 60.0
     """Seconds past the attack in which a connection that reads nothing has to be closed; none:
     its end is not waited for."""
@@ -59,6 +61,8 @@ SHORT = Scale(
     rounds=3,
     upgrades=50,
     guesses=30,
+    slow_bodies=4,
+    visitors=8,
     patience=0.0,
 )
 

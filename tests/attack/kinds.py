@@ -15,6 +15,7 @@ from tests.attack.control import Checks, Explanations, Lists, Logins, Puts, Repl
 from tests.attack.framing import Framing, Order
 from tests.attack.logins import Guesses
 from tests.attack.memory import Memory
+from tests.attack.places import Places
 from tests.attack.report import Line, judge
 from tests.attack.runs import Measured, Pace, Probe, Run, attackers, set_up
 from tests.attack.served import serving
@@ -35,6 +36,7 @@ KINDS: tuple[type[Attack], ...] = (
     Framing,
     Guesses,
     Memory,
+    Places,
 )
 AT_ONCE = (Budget, Hog, Checks, Logins, Explanations, Simulations, Replays, Puts, Lists, Headers)
 """Attacks that run together: all that take the server's time."""

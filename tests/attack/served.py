@@ -25,6 +25,8 @@ PASSWORD = "a password of eight words that nobody else has"
 PEOPLE = ("victim", "hostile", "Admin", "Analyst", "Viewer")
 RATES = (100_000_000, 10_000_000, 1_000_000, 600_000, 60_000, 6_000)
 """Events a minute that an attacker asks for, until it gets them."""
+TRUSTED_PROXY = "127.0.0.99"
+"""An address of this machine; the server believes whom it names as its clients."""
 CALL_SECONDS, STOP_SECONDS = 600.0, 15.0
 WARMING = 8
 """Calls after which everything in the server has started."""
@@ -97,6 +99,18 @@ class World:
         if answer.status_code not in SETTLED:
             raise RuntimeError(f"{method} {path}: {answer.status_code} {answer.text[:500]}")
         return answer.json() if answer.content else None
+
+    def hot(self, key: str, path: str, event: Any) -> Any:
+        """The answer of a hot call."""
+        headers = {"x-service-api-key": key}
+        answer = plain_http.post(
+            self.base_url + path, json=event, headers=headers, timeout=CALL_SECONDS
+        )
+        return answer.raise_for_status().json()
+
+    def get(self, path: str) -> httpx.Response:
+        """The answer to somebody without a credential."""
+        return plain_http.get(self.base_url + path, timeout=CALL_SECONDS).raise_for_status()
 
     def tenant(self, name: str, owner: str = "hostile") -> Tenant:
         """A new tenant with a member in each role, as far as they can be made members."""
@@ -221,7 +235,8 @@ def _log_in(base_url: str, email: str, user_id: str) -> Person:
 def serving(directory: Path, python: str = sys.executable) -> Iterator[World]:
     """A server of an interpreter's Tidegate on a new directory, until the block ends."""
     made = {name: _make(python, directory, name) for name in PEOPLE}
-    target = Target(directory / "data", directory / "log", "", python=python)
+    settings = {"TIDEGATE_SERVER_TRUSTED_PROXIES": TRUSTED_PROXY}
+    target = Target(directory / "data", directory / "log", "", settings, python=python)
     target.start()
     try:
         people = {name: _log_in(target.base_url, *each) for name, each in made.items()}
