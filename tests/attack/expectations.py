@@ -30,5 +30,5 @@ SETTLE_SECONDS, REST_SECONDS = 4.0, 180.0
 most, where the server goes on with what the attack left it with."""
 IDLE_SECONDS = 70.0
 """Before memory is judged: a worker that keeps much is replaced after 60 s without work."""
-PLACE_SAMPLES = 100
+PLACE_SAMPLES = 50
 """Answers below which the 99th percentile of an operator, visitors or a login is not judged."""

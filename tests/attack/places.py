@@ -29,6 +29,8 @@ ADDRESSES = [f"127.0.0.{number}" for number in range(20, 36)]
 NETWORK = "2001:db8:bad:1"
 """One IPv6 network of 64 bits, which a trusted proxy names as that of its clients."""
 TRICKLE_SECONDS = 1.0
+PAUSE_SECONDS = 0.05
+"""Between two calls of an operator, a visitor, or somebody who logs in: ordinary use."""
 FILES = 4_096
 DOOR = "/places"
 SITE = "https://shop.example"
@@ -152,7 +154,7 @@ class Places(Attack):
                 connection.close()
             if time.monotonic() > until:
                 return
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(PAUSE_SECONDS)
 
     def _slow(self, ends: Counter[str]) -> list[Coroutine[Any, Any, None]]:
         many = range(self.each)

@@ -23,8 +23,8 @@ from tools.cluster import Cluster, cluster
 from uuid_utils import uuid7
 
 from tidegate.operators.keys import load_keys
-from tidegate.server.framing import framed
 from tidegate.server.connection.handshakes import MOST_UNFINISHED
+from tidegate.server.framing import framed
 from tidegate.server.nodes.certificate import contexts
 from tidegate.server.nodes.messages import (
     Answered,

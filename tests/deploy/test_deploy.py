@@ -170,6 +170,20 @@ def test_the_chart_makes_nodes_that_hand_over_one_after_the_other() -> None:
     assert nodes["template"]["spec"]["terminationGracePeriodSeconds"] >= 60
 
 
+def test_the_chart_keeps_strangers_from_the_port_for_nodes() -> None:
+    """Nodes alone reach it; the port for callers is open."""
+    (policy,) = rendered((DEPLOY / "helm/templates/network.yaml").read_text())
+    (nodes,) = rendered((DEPLOY / "helm/templates/nodes.yaml").read_text())
+    labels = nodes["spec"]["template"]["metadata"]["labels"]
+    assert policy["kind"] == "NetworkPolicy"
+    assert policy["spec"]["podSelector"] == {"matchLabels": labels}
+    assert policy["spec"]["policyTypes"] == ["Ingress"]
+    assert policy["spec"]["ingress"] == [
+        {"ports": [{"port": "http"}]},
+        {"ports": [{"port": "nodes"}], "from": [{"podSelector": {"matchLabels": labels}}]},
+    ]
+
+
 def test_the_chart_migrates_before_the_first_node_is_replaced() -> None:
     """A job of the new image has the keys and the database of the nodes."""
     templates = DEPLOY / "helm/templates"

@@ -46,9 +46,7 @@ def certified(directory: Path) -> tuple[Path, Path]:
     )
     certificate, private = directory / "c.pem", directory / "k.pem"
     certificate.write_bytes(made.public_bytes(Encoding.PEM))
-    private.write_bytes(
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    )
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     private.chmod(0o600)
     return certificate, private
 

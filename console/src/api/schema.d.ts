@@ -95,7 +95,7 @@ export interface paths {
     put?: never;
     /**
      * Log in with email and password
-     * @description After ten failures of a name from an address (of IPv6: from a network of 64 bits), both together have to wait; a name that fails from many addresses is looked at once a second. Neither holds up a device that the name has logged in from before.
+     * @description After ten failures of a name from an address (of IPv6: a network of 64 bits), both together have to wait; a name that fails from many addresses is looked at once a second. Neither holds up a device that the name has logged in from before.
      */
     post: operations["create-token"];
     delete?: never;

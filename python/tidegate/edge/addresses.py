@@ -52,9 +52,7 @@ class TrustedProxies:
         address = read_address(peer)
         return address is not None and self._has(address)
 
-    def client(
-        self, peer: str, forwarded_for: Sequence[str], forwarded: Sequence[str] = ()
-    ) -> str:
+    def client(self, peer: str, forwarded_for: Sequence[str], forwarded: Sequence[str] = ()) -> str:
         """The address of a client; empty when it is not known.
 
         The rightmost address that isn't a trusted proxy is the client's: the proxies wrote it. A
@@ -118,7 +116,8 @@ def _forwarded_for(text: str) -> list[str]:
 
     A text of another form ends the list with an empty entry: nothing in it can be relied upon.
     """
-    entries, current, place = [], "", 0
+    entries: list[str] = []
+    current, place = "", 0
     while place <= len(text):
         found = _PAIR.match(text, place)
         if found is None:

@@ -88,7 +88,6 @@ class ServerSettings:
         help="Hot calls of one tenant that may wait to be decided; more are answered with 429.",
     )
 
-
     @property
     def proxies(self) -> list[str]:
         """The entries of :attr:`trusted_proxies`."""

@@ -145,15 +145,15 @@ def test_a_slow_body_gives_way_to_a_newcomer(
     keyed.data_received(request())
     hot.queue.answer()
     slow, slow_transport = world.connect(STRANGER)
-    slow.data_received(b"POST /api/v1/auth/local/token HTTP/1.1\r\nhost: t\r\ncontent-length: 9\r\n")
+    slow.data_received(
+        b"POST /api/v1/auth/local/token HTTP/1.1\r\nhost: t\r\ncontent-length: 9\r\n"
+    )
     busy, busy_transport = world.connect(STRANGER)
     world.ask(busy)
-    idle, idle_transport = world.connect(STRANGER)
+    _, idle_transport = world.connect(STRANGER)
     _, newcomer = world.connect("203.0.113.9")
     assert slow_transport.written.startswith(b"HTTP/1.1 503")
     assert slow_transport.is_closed
     _, another = world.connect("203.0.113.10")
     assert idle_transport.is_closed
-    assert not any(
-        each.is_closed for each in (keyed_transport, busy_transport, newcomer, another)
-    )
+    assert not any(each.is_closed for each in (keyed_transport, busy_transport, newcomer, another))

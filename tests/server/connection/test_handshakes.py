@@ -62,9 +62,9 @@ def silent(listening: socket.socket) -> socket.socket:
     return made
 
 
-async def greeted(listening: socket.socket) -> bytes:
+async def greeted(listening: socket.socket, context: ssl.SSLContext = CALLING) -> bytes:
     """The first words of the server to a caller who speaks TLS."""
-    reader, writer = await asyncio.open_connection(*listening.getsockname(), ssl=CALLING)
+    reader, writer = await asyncio.open_connection(*listening.getsockname(), ssl=context)
     said = await reader.readexactly(5)
     writer.close()
     return said
@@ -122,8 +122,7 @@ def test_a_stranger_has_no_connection(listening: socket.socket) -> None:
 
     async def scene(made: Handshakes) -> None:
         with pytest.raises((OSError, asyncio.IncompleteReadError)):
-            reader, _ = await asyncio.open_connection(*listening.getsockname(), ssl=stranger)
-            await reader.readexactly(5)
+            await greeted(listening, stranger)
         await until(lambda: made.unfinished == 0)
 
     serve(listening, scene)

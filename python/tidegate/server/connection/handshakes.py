@@ -1,7 +1,7 @@
 """Connections that become TLS: bounded in number and time until they are.
 
-The event loop's own server gives a connection to its protocol after the handshake, so nothing bounds
-those who connect and stay silent: 9,000 of them took 435 MiB.
+The event loop's own server gives a connection to its protocol after the handshake, so nothing
+bounds those who connect and stay silent: 9,000 of them took 435 MiB.
 """
 
 from __future__ import annotations

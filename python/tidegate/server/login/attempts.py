@@ -43,9 +43,7 @@ class LoginAttempts:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._by_client = _Recent[tuple[str, str], deque[float]](
-            lambda: deque(maxlen=MAX_ATTEMPTS)
-        )
+        self._by_client = _Recent[tuple[str, str], deque[float]](lambda: deque(maxlen=MAX_ATTEMPTS))
         self._by_name = _Recent[str, deque[float]](lambda: deque(maxlen=SLOW_AFTER))
         self._known = _Recent[tuple[str, str], bool](lambda: True)
         self._lanes = _Recent[str, SlowLane](SlowLane)

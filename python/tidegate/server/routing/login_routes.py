@@ -30,7 +30,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         name="create-token",
         summary="Log in with email and password",
         description=(
-            "After ten failures of a name from an address (of IPv6: from a network of 64 bits), both"
+            "After ten failures of a name from an address (of IPv6: a network of 64 bits), both"
             " together have to wait; a name that fails from many addresses is looked at once a"
             " second. Neither holds up a device that the name has logged in from before."
         ),
