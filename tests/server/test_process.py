@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import socket
 
+import structlog.testing
 import uvloop
 
-from tidegate.server.process import ACCEPTED_AT_ONCE, accepting, listen
+from tidegate.server.process import ACCEPTED_AT_ONCE, accepting, listen, proxies_of
 from tidegate.settings import ServerSettings
 
 
@@ -33,3 +34,14 @@ def test_a_turn_of_the_loop_accepts_many_connections() -> None:
             each.close()
 
     uvloop.run(scene())
+
+
+def test_a_proxy_that_names_nobody_is_warned_of() -> None:
+    """Behind a proxy that isn't trusted all callers are one, and the log says so."""
+    with structlog.testing.capture_logs() as said:
+        named = proxies_of(ServerSettings(behind_proxy=True, trusted_proxies="10.0.0.0/8, unix"))
+        assert not said
+        nobody = proxies_of(ServerSettings(behind_proxy=True))
+    assert named.client("10.0.0.1", ["203.0.113.9"]) == "203.0.113.9"
+    assert nobody.client("10.0.0.1", ["203.0.113.9"]) == "10.0.0.1"
+    assert "server.trusted_proxies" in said[0]["event"]

@@ -18,6 +18,7 @@ from tidegate.server.asgi import HotApplication
 from tidegate.server.connection.bounds import Bounds, room_for
 from tidegate.server.connection.handshakes import Handshakes
 from tidegate.server.connection.protocol import Protocol, close_late_connections
+from tidegate.server.logging import log
 from tidegate.server.workers.tidying import give_back_memory
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ async def run(
         hot = await service.start()
         Protocol.hot = hot
         Protocol.bounds = bounds_of(settings.server)
-        Protocol.proxies = TrustedProxies.of(settings.server.proxies)
+        Protocol.proxies = proxies_of(settings.server)
         Protocol.reception = service.application.reception
         application: ASGIApp = HotApplication(hot, service.with_sync(behind(settings, service)))
         if seat is not None and gateway is not None:
@@ -223,6 +224,15 @@ def bounds_of(settings: ServerSettings) -> Bounds:
     """The bounds of connections, as far as the process can open them."""
     most = room_for(settings.max_connections)
     return Bounds(most, min(most, settings.max_connections_per_address))
+
+
+def proxies_of(settings: ServerSettings) -> TrustedProxies:
+    """The proxies that say who a caller is; the log says when one in front is not among them."""
+    if settings.behind_proxy and not settings.proxies:
+        log.warning(
+            "all callers behind the proxy count as one: name it in `server.trusted_proxies`"
+        )
+    return TrustedProxies.of(settings.proxies)
 
 
 def configuration(settings: ServerSettings, application: Any) -> uvicorn.Config:

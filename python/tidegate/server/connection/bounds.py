@@ -9,7 +9,7 @@ from typing import Protocol
 import attrs
 
 from tidegate.edge.addresses import caller_of
-from tidegate.server.http.held import HeldBytes
+from tidegate.server.connection.held import HeldBytes
 
 MAX_SHARE_BYTES = 32 * 1024 * 1024
 """Bytes of one caller that were received and cannot be processed yet: unfinished bodies, and

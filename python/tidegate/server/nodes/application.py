@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tidegate.server.connection.bounds import share_of
+from tidegate.server.connection.held import HeldBytes
 from tidegate.server.connection.protocol import HEALTHY
 from tidegate.server.http.exchange import read_body, respond
-from tidegate.server.http.held import HeldBytes
 from tidegate.server.http.limits import MAX_BODIES, MAX_BODIES_EACH
 from tidegate.server.http.problems import problem_of
 from tidegate.server.nodes.messages import MAX_BODY_BYTES, Answered, Asked

@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tidegate.cluster.rows import Drain
-from tidegate.edge.addresses import TrustedProxies
 from tidegate.server.connection.handshakes import Handshakes
 from tidegate.server.connection.protocol import Protocol, close_late_connections
 from tidegate.server.hot.metrics import HotMetrics
@@ -32,6 +31,7 @@ from tidegate.server.process import (
     bounds_of,
     configuration,
     listen,
+    proxies_of,
     settle_interpreter,
 )
 from tidegate.server.workers.crew import Crew
@@ -140,7 +140,7 @@ class _Node:
         self._know(range(count))
         self._answer_hot_calls()
         Protocol.bounds = bounds_of(settings.server)
-        Protocol.proxies = TrustedProxies.of(settings.server.proxies)
+        Protocol.proxies = proxies_of(settings.server)
         application = NodeApplication(self._forwardings, self._whose)
         config = configuration(settings.server, application)
         self._server = _NodeServer(

@@ -12,6 +12,7 @@ from anyio import CapacityLimiter
 
 from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
 from tidegate.server.challenges.parts import ChallengeParts
+from tidegate.server.connection.held import HeldBytes
 from tidegate.server.connection.reception import Reception
 from tidegate.server.engines.control import NoRuntime
 from tidegate.server.engines.engines import proof_keys_of
@@ -20,7 +21,6 @@ from tidegate.server.hot.keyless import KeylessCalls
 from tidegate.server.hot.metrics import Figures
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.cursor import Cursors
-from tidegate.server.http.held import HeldBytes
 from tidegate.server.http.latency import ControlLatency
 from tidegate.server.http.limits import MAX_BODIES, MAX_BODIES_EACH
 from tidegate.server.http.problems import Problem
