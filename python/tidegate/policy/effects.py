@@ -59,6 +59,9 @@ def read(
 ) -> tuple[Changed, ...]:
     """The changes again, as far as these definitions still have a place for them.
 
+    A clause that an entry names twice counts once, the first; of its mitigations the one that ends
+    last holds.
+
     Args:
         compiled: the definitions.
         effects: the result of :func:`save`.
@@ -68,10 +71,43 @@ def read(
     Raises:
         EffectsError: they are malformed.
     """
+    return _placed(compiled, _read(compiled, effects, position, redactor))
+
+
+def read_late(
+    compiled: CompiledDefinitions, effects: bytes, redactor: Redacts | None = None
+) -> tuple[Change, ...]:
+    """The changes of a decision that was made elsewhere: one event, for each of its entities.
+
+    Args:
+        compiled: the definitions here.
+        effects: of the decision.
+        redactor: as for :func:`read`.
+
+    Raises:
+        EffectsError: they are malformed, or an entity comes twice: an event counts once.
+    """
+    changes = _read(compiled, effects, 0, redactor)
+    events = [each for each in changes if isinstance(each, Change) and not each.is_late]
+    if len(events) < len(changes):
+        raise EffectsError("the effects are malformed: one is not of an event", 0)
+    placed = [each for each in events if has_place(compiled, each.key.definition, each.key)]
+    if len({each.key for each in placed}) < len(placed):
+        raise EffectsError("the effects are malformed: an entity comes twice", 0)
+    return tuple(placed)
+
+
+def _read(
+    compiled: CompiledDefinitions, effects: bytes, position: int, redactor: Redacts | None
+) -> list[Changed]:
     try:
-        changes = [_change(compiled, redactor, *entry) for entry in _list(orjson.loads(effects))]
+        entries = _list(orjson.loads(effects))
+        return [_change(compiled, redactor, *_list(entry)) for entry in entries]
     except (ValueError, TypeError) as error:
         raise EffectsError(f"the effects are malformed: {error}", position) from None
+
+
+def _placed(compiled: CompiledDefinitions, changes: Iterable[Changed]) -> tuple[Changed, ...]:
     return tuple(
         change
         for change in changes
@@ -111,11 +147,10 @@ def _of_entity(
     moment = read_time(time)
     match kind, does:
         case (("event" | "late"), (counts, mitigations)):
-            counted = [_count(compiled, redactor, slug, *entry) for entry in _list(counts)]
             return Change(
                 key,
                 moment,
-                tuple(each for each in counted if each is not None),
+                _counts(compiled, redactor, slug, counts),
                 _mitigations(compiled, slug, mitigations),
                 is_late=kind == "late",
             )
@@ -123,12 +158,12 @@ def _of_entity(
             active = _mitigations(compiled, slug, mitigations)
             return Change(key, moment, (), active, is_late=True, events=0)
         case "lift", (clauses,):
-            return Lift(key, moment, tuple(_clause(*entry) for entry in _list(clauses)))
+            return Lift(key, moment, tuple(_clause(*_list(entry)) for entry in _list(clauses)))
     raise ValueError("an effect is of an unknown kind or length")
 
 
 def judged(
-    compiled: CompiledDefinitions, state: State, effects: tuple[Changed, ...], now: int
+    compiled: CompiledDefinitions, state: State, effects: tuple[Change, ...], now: int
 ) -> tuple[Change, ...]:
     """Effects of a decision that was made elsewhere, as the changes that it makes here.
 
@@ -137,20 +172,12 @@ def judged(
 
     Args:
         compiled: the definitions here.
-        state: as it is; each change is judged before it is applied, since one event has one
+        state: as it is; all changes are judged before one is applied, since one event has one
             change for an entity.
-        effects: of the decision.
+        effects: of the decision, as :func:`read_late` gives them.
         now: nanoseconds since 1970.
-
-    Raises:
-        EffectsError: among them is what is no event.
     """
-    judged: list[Change] = []
-    for each in effects:
-        if not isinstance(each, Change) or each.is_late:
-            raise EffectsError("the effects are malformed: one is not of an event", 0)
-        judged.append(_judged(compiled, state, each, now))
-    return tuple(judged)
+    return tuple(_judged(compiled, state, each, now) for each in effects)
 
 
 def _judged(compiled: CompiledDefinitions, state: State, change: Change, now: int) -> Change:
@@ -197,9 +224,27 @@ def _count(
     return Count(place, rule, counted)
 
 
+def _counts(
+    compiled: CompiledDefinitions, redactor: Redacts | None, slug: str, entries: object
+) -> tuple[Count, ...]:
+    """What windows count; a clause that comes twice counts once, the first."""
+    counted: dict[ClauseKey, Count] = {}
+    for entry in _list(entries):
+        count = _count(compiled, redactor, slug, *_list(entry))
+        if count is not None:
+            counted.setdefault(count.clause, count)
+    return tuple(counted.values())
+
+
 def _mitigations(compiled: CompiledDefinitions, slug: str, entries: object) -> tuple[Mitigate, ...]:
-    mitigated = [_mitigate(compiled, slug, *entry) for entry in _list(entries)]
-    return tuple(each for each in mitigated if each is not None)
+    """The mitigations of an entry; of a clause that comes twice the one that ends last."""
+    mitigated: dict[ClauseKey, Mitigate] = {}
+    for entry in _list(entries):
+        each = _mitigate(compiled, slug, *_list(entry))
+        if each is not None:
+            known = mitigated.setdefault(each.clause, each)
+            mitigated[each.clause] = max(known, each, key=lambda one: one.expires_at)
+    return tuple(mitigated.values())
 
 
 def _mitigate(

@@ -98,7 +98,7 @@ class ReferenceEngine:
     def count_late(self, entry: bytes, now: int) -> bytes:
         """Count a decision that was made elsewhere, by its effects there; the effects here."""
         with self._turn:
-            read = effects.read(self._compiled, entry, 0, self._redactor)
+            read = effects.read_late(self._compiled, entry, self._redactor)
             counted = effects.judged(self._compiled, self._state, read, now)
             self._state.apply(counted)
             written = effects.save(counted)

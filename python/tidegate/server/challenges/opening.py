@@ -22,6 +22,7 @@ from tidegate.server.http.problems import Problem
 from tidegate.server.wire.tenants import all_settings
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log import decisions, log
+from tidegate.stores.decision_log.lines import read_event
 from tidegate.stores.objects import challenges, definitions, tenants
 from tidegate.stores.objects.challenges import ChallengeSession, Stage
 
@@ -190,10 +191,10 @@ def _sealed(call: Call, tenant_id: UUID, logged: LoggedDecision) -> bytes:
         return logged.sealed
     keys, request = call.app.proof_keys(tenant_id), _request(logged)
     client = keys.client(request.get("client_ip"), request.get("user_agent"))
-    url = orjson.loads(logged.event).get("return_url")
+    url = read_event(logged.event).get("return_url")
     return keys.seal(logged.decision_id, ChallengeContext(url, client))
 
 
 def _request(logged: LoggedDecision) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = orjson.loads(logged.event).get("request") or {}
+    found: Mapping[str, Any] = read_event(logged.event).get("request") or {}
     return found

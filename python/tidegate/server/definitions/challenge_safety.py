@@ -7,12 +7,12 @@ reached.  The work is bounded, and done where definitions are compiled.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
-import orjson
 
 from tidegate.challenge.public_url import unreachable
 from tidegate.engine import Engine
@@ -22,13 +22,14 @@ from tidegate.policy.definitions.findings import Finding
 from tidegate.server.wire.kinds import LIST, POLICY
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import decisions, log
+from tidegate.stores.decision_log.lines import read_event
 
 if TYPE_CHECKING:
     from tidegate.policy.definitions.model import Clause, Definitions, NamedList, Policy
     from tidegate.server.engines.definition_set import Checked, DefinitionSet
     from tidegate.server.http.call import Call
     from tidegate.server.wire.kinds import DefinitionKind
-    from tidegate.stores.decision_log.lines import LoggedDecision
+    from tidegate.stores.decision_log.lines import LoggedDecision, LogLine
 
 CANNOT_ANSWER = "challenge-cannot-be-answered"
 NO_PUBLIC_URL = "challenge-not-reachable"
@@ -153,7 +154,7 @@ def _tried(call: Call, definitions: Definitions) -> Iterator[tuple[str, Finding]
             fired = engine.decide(each.event, each.received_at_ns).fired
         except EventError:
             continue
-        request = Request.of(orjson.loads(each.event).get("request") or {})
+        request = Request.of(read_event(each.event).get("request") or {})
         kind = kind_of(request, machines)
         for slug in {clause.policy for clause in fired if not clause.active}:
             matched[slug] += 1
@@ -194,5 +195,12 @@ def _recent(call: Call, policy_ids: Sequence[str]) -> list[LoggedDecision]:
                 max_examined=MAX_EXAMINED // max(1, len(policy_ids)),
             )
             seqs.update(each.seq for each in page.decisions)
-        lines = log.read_many(connection, sorted(seqs), call.tenant_id)
-        return [each.decision() for each in lines]
+        lines = log.read_many(connection, sorted(seqs), call.tenant_id, lambda _: None)
+        return list(_readable(lines))
+
+
+def _readable(lines: Iterable[LogLine]) -> Iterator[LoggedDecision]:
+    """Decisions without damaged ones: a warning is made of those that can be read."""
+    for line in lines:
+        with suppress(DamagedLogError):
+            yield line.decision()

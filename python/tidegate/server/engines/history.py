@@ -6,7 +6,7 @@ the log goes back, or from a snapshot between.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -15,10 +15,10 @@ import msgspec
 import orjson
 
 from tidegate.engine import Engine
-from tidegate.errors import SnapshotError
+from tidegate.errors import EffectsError, SnapshotError
 from tidegate.policy.definitions.keys import part_of
 from tidegate.policy.document import read_document
-from tidegate.stores.base import NotFoundError
+from tidegate.stores.base import DamagedLogError, NotFoundError
 from tidegate.stores.decision_log import decisions, log, snapshots
 from tidegate.stores.objects import definition_sets
 from tidegate.wire_values import from_wire
@@ -109,6 +109,8 @@ class Past:
     """Whether all earlier decisions were used."""
     revisions: frozenset[int]
     """Revisions of the definitions that made those decisions."""
+    damaged: int = 0
+    """Earlier records that could not be read or repeated."""
 
 
 def before(
@@ -139,15 +141,18 @@ def before(
         connection, found, after_seq=after_seq, limit=MAX_FOLDED, max_examined=MAX_EXAMINED
     )
     revisions: set[int] = set()
-
-    def effects() -> Iterator[bytes]:
-        for line in log.read_many(connection, history.seqs, found.tenant_id):
+    damaged: list[int] = [*history.damaged]
+    for line in log.read_many(
+        connection, history.seqs, found.tenant_id, lambda error: damaged.append(error.seq)
+    ):
+        try:
             entry = line.decision()
+            engine.apply_effects([entry.effects])
+        except (DamagedLogError, EffectsError):
+            damaged.append(line.seq)
+        else:
             revisions.add(entry.revision)
-            yield entry.effects
-
-    engine.apply_effects(effects())
-    return Past(engine, len(history.seqs), history.is_whole, frozenset(revisions))
+    return Past(engine, len(history.seqs), history.is_whole, frozenset(revisions), len(damaged))
 
 
 def _definitions(connection: Connection, tenant_id: UUID, revision: int) -> Definitions:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import orjson
+import msgspec
 
 from tidegate.policy.shown_proof import ShownProof
 from tidegate.server import wire
@@ -15,6 +15,7 @@ from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.pages import page_after
 from tidegate.server.logging import log as logger
 from tidegate.server.records.kept import Kept
+from tidegate.server.records.recorded import require_sound
 from tidegate.server.records.rows import read_rows
 from tidegate.stores.decision_log import decisions, log
 from tidegate.stores.index import results
@@ -89,7 +90,11 @@ def passed_over(unreadable: Sequence[Unreadable]) -> dict[str, str]:
 
 
 def read(call: Call) -> Answer:
-    """One decision with its event."""
+    """One decision with its event.
+
+    Raises:
+        DamagedLogError: its record cannot be read.
+    """
     with call.app.store.read() as connection:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
         names = names_of(connection, call.tenant_id, logged.revision)
@@ -102,16 +107,19 @@ def find(
     """A decision in the index and in the log.
 
     Raises:
-        NotFoundError: the tenant has none of this id (any more).
+        NotFoundError: the tenant has no decision of this id, or no longer.
+        DamagedLogError: its record cannot be read.
     """
     found = decisions.find(connection, tenant_id, decision_id)
-    return found, log.read(connection, found.seq, tenant_id).decision()
+    logged = log.read(connection, found.seq, tenant_id).decision()
+    require_sound(logged, found.seq)
+    return found, logged
 
 
 def _answer(
     found: FoundDecision, logged: LoggedDecision, names: Names, kept: Kept
 ) -> wire.Decision:
-    record = kept.record(logged.record)
+    record, event = kept.record(logged.record), kept.event(logged.event)
     return wire.Decision(
         decision_id=found.decision_id,
         tenant_id=found.tenant_id,
@@ -146,8 +154,8 @@ def _answer(
         proof=_proof(record.get("proof")),
         duration_us=logged.duration_us,
         daemon=None if logged.daemon is None else wire.DecidedBy(*logged.daemon),
-        answer=orjson.loads(logged.answer),
-        event=kept.event(logged.event),
+        answer=msgspec.Raw(logged.answer),
+        event=msgspec.Raw(event),
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from tidegate.errors import EventError
 from tidegate.policy.decision import EngineDecision
 from tidegate.policy.definitions.model import Settings
@@ -17,6 +15,7 @@ from tidegate.server.logging import log
 from tidegate.server.records.decisions import find
 from tidegate.server.records.kept import Kept
 from tidegate.stores.base import NotFoundError
+from tidegate.stores.decision_log.lines import read_event
 from tidegate.stores.objects import tenants
 
 if TYPE_CHECKING:
@@ -32,7 +31,11 @@ _HASH = "hmac:"
 
 
 def explain(call: Call) -> Answer:
-    """A decision made again under observation, or why it cannot be."""
+    """A decision made again under observation, or why it cannot be.
+
+    Raises:
+        DamagedLogError: its record cannot be read.
+    """
     kept = Kept.of(call)
     with call.app.store.read() as connection:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
@@ -101,7 +104,7 @@ def trace_of(explanation: Explanation) -> wire.Trace:
 
 def _reasons(call: Call, logged: LoggedDecision, past: Past, retention_days: int) -> Iterator[str]:
     """The known obstacles to repeating a decision."""
-    redacted = list(_redacted(orjson.loads(logged.event), ""))
+    redacted = list(_redacted(read_event(logged.event), ""))
     if redacted:
         named = ", ".join(f"`{each}`" for each in redacted[:MAX_NAMED])
         more = f" and {len(redacted) - MAX_NAMED} others" if len(redacted) > MAX_NAMED else ""
@@ -111,6 +114,8 @@ def _reasons(call: Call, logged: LoggedDecision, past: Past, retention_days: int
             f"its entities have more than {MAX_FOLDED} earlier decisions, or too many decisions of"
             " others lie between them: not all were looked at"
         )
+    if past.damaged:
+        yield f"{past.damaged} earlier records of the log are damaged and were passed over"
     if past.revisions - {logged.revision}:
         yield "the definitions were changed among the decisions that its state was made by"
     if call.app.runtime.evictions(call.tenant_id):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, get_args
 
 import attrs
-import msgspec
 
+from tidegate.errors import EventError
 from tidegate.server import wire
 from tidegate.server.logging import log as logger
-from tidegate.stores.decision_log import lines, log
+from tidegate.server.records.recorded import record_in
+from tidegate.stores.base import DamagedLogError
+from tidegate.stores.decision_log import log
+from tidegate.stores.decision_log.lines import event_in, read_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.server.records.kept import Kept
-    from tidegate.stores.base import DamagedLogError
     from tidegate.stores.decision_log.decisions import FoundDecision
 
 _MODES = get_args(wire.ModeName)
@@ -27,25 +29,11 @@ MAX_SHOWN = 512
 """Characters of a text of an event that a list shows."""
 
 
-class _Fired(msgspec.Struct):
-    clause: str
-
-
-class _Record(msgspec.Struct):
-    clause: str | None = None
-    fired: list[_Fired] = []
-
-
-class _Line(msgspec.Struct):
-    record: _Record
-
-
-_LINES = msgspec.json.Decoder(_Line)
-
-
 @attrs.frozen(kw_only=True)
 class _Shown:
-    """The parts of a line that a list shows."""
+    """The parts of a line that a list shows; none of them where the line cannot be read."""
+
+    damaged: bool = False
 
     method: str | None = None
     client_ip: str | None = None
@@ -77,14 +65,18 @@ def rows_of(
     found: Iterable[FoundDecision], lines: dict[int, bytes], kept: Kept
 ) -> tuple[wire.DecisionSummary, ...]:
     """Decisions as a list shows them, by their lines."""
-    return tuple(_row(each, _shown(lines.get(each.seq), kept)) for each in found)
+    return tuple(_row(each, _shown(each.seq, lines.get(each.seq), kept)) for each in found)
 
 
-def _shown(line: bytes | None, kept: Kept) -> _Shown:
+def _shown(seq: int, line: bytes | None, kept: Kept) -> _Shown:
     if line is None:
-        return _Shown()
-    record = _LINES.decode(line).record
-    event = kept.event(lines.event_in(line))
+        return _Shown(damaged=True)
+    try:
+        record = record_in(line, seq)
+        event = read_event(kept.event(event_in(line)))
+    except (DamagedLogError, EventError, ValueError) as error:
+        logger.error("a list has a damaged record", seq=seq, reason=str(error))
+        return _Shown(damaged=True)
     request = event.get("request")
     request = request if isinstance(request, dict) else {}
     fired = [each.clause for each in record.fired]
@@ -128,4 +120,5 @@ def _row(found: FoundDecision, shown: _Shown) -> wire.DecisionSummary:
             wire.FiredPolicy(policy_id=policy_id, mode=mode)  # type: ignore[arg-type]
             for policy_id, mode in found.fired
         ),
+        damaged=shown.damaged,
     )

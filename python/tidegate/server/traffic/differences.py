@@ -13,9 +13,8 @@ from tidegate.policy.definitions.expressions import Use
 from tidegate.server import wire
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.records.kept import Kept
-from tidegate.server.traffic.entities import entities_of
 from tidegate.server.traffic.facets import MAX_TEXT
-from tidegate.server.traffic.looking import SECONDS, Deadline, Seen
+from tidegate.server.traffic.looking import SECONDS, Deadline, Seen, readable
 from tidegate.server.traffic.selection import TenantExpressions
 from tidegate.stores.decision_log import replay_jobs, traffic
 from tidegate.stores.decision_log.decisions import DecisionQuery
@@ -121,8 +120,8 @@ def _valued(
         connection, call.tenant_id, DecisionQuery(), _received(by_name), passed, by_name
     )
     for row in rows:
-        for recorded in row:
-            yield by_name[recorded.entry.name], value_of(Seen(recorded, kept))
+        for seen in readable(row, kept, passed):
+            yield by_name[seen.recorded.entry.name], value_of(seen)
         if deadline.is_over:
             return
 
@@ -161,10 +160,10 @@ def _entity_value(kept: Kept) -> Callable[[Seen], Value]:
     """The first entity of an event."""
 
     def value_of(seen: Seen) -> Value:
-        first = next(iter(entities_of(seen)), None)
+        first = next(iter(seen.record.entities), None)
         if first is None:
             return None, NONE
-        entity_id, key = first.entity_id, first.key
+        entity_id, key = str(first.entity_id), first.key
         if kept.forms is not None:
             named = kept.forms.named(first.definition, key, kept.redactor)
             entity_id, key = named or (entity_id, key)

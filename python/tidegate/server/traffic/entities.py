@@ -6,44 +6,18 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
-import msgspec
 
 from tidegate.server import wire
 from tidegate.server.http.call import Answer, Call
+from tidegate.server.records.decisions import passed_over
 from tidegate.server.records.kept import Kept
 from tidegate.server.traffic.looking import SECONDS, Deadline, Look
 from tidegate.server.traffic.tally import Tally
 from tidegate.stores.base import NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tidegate.policy.definitions.keys import Part
     from tidegate.server.traffic.looking import Seen
-
-
-class RecordedEntity(msgspec.Struct):
-    """An entity of a recorded decision."""
-
-    definition: str
-    entity_id: str
-    key: tuple[str | int | bool, ...]
-
-
-class _Record(msgspec.Struct):
-    entities: list[RecordedEntity] = []
-
-
-class _Line(msgspec.Struct):
-    record: _Record
-
-
-_LINES = msgspec.json.Decoder(_Line)
-
-
-def entities_of(seen: Seen) -> Sequence[RecordedEntity]:
-    """The entities of a recorded decision, with keys as they were kept then."""
-    return _LINES.decode(seen.recorded.line).record.entities
 
 
 @attrs.define
@@ -80,14 +54,14 @@ def _counted(call: Call, beside: UUID | None = None) -> Answer:
     wanted = {
         slug for slug, form in known.items() if query.entity_definition_id in (None, UUID(form.id))
     }
-    tally, found = Tally(), dict[str, _Counted]()
+    tally, found = Tally(), dict[UUID, _Counted]()
     with call.app.store.read() as connection:
         deadline = Deadline.after(SECONDS)
         look = Look(connection, call.tenant_id, query, kept, deadline, beside)
         for row in look.rows():
             for seen in row:
                 tally.see(seen)
-                _count(seen, wanted, str(beside), found, tally)
+                _count(seen, wanted, beside, found, tally)
     if beside is not None and not look.looked_at and look.complete:
         raise NotFoundError("entity")
     busiest = sorted(found.items(), key=lambda each: (-each[1].events, each[0]))
@@ -98,16 +72,21 @@ def _counted(call: Call, beside: UUID | None = None) -> Answer:
             entities=tuple(_answer(*each, kept) for each in busiest[: query.limit]),
             **tally.bounds(),
             **tally.answers(),
-        )
+        ),
+        headers=passed_over(look.passed),
     )
 
 
 def _count(
-    seen: Seen, wanted: set[str], beside: str, found: dict[str, _Counted], tally: Tally
+    seen: Seen,
+    wanted: set[str],
+    beside: UUID | None,
+    found: dict[UUID, _Counted],
+    tally: Tally,
 ) -> None:
     entry = seen.recorded.entry
     has_any = False
-    for each in entities_of(seen):
+    for each in seen.record.entities:
         if each.definition not in wanted or each.entity_id == beside:
             continue
         has_any = True
@@ -122,14 +101,14 @@ def _count(
         tally.match(seen)
 
 
-def _answer(entity_id: str, counted: _Counted, kept: Kept) -> wire.EntityTraffic:
+def _answer(entity_id: UUID, counted: _Counted, kept: Kept) -> wire.EntityTraffic:
     """The entity with its id and key as they are stored now."""
     assert kept.forms is not None  # without forms no definition is known, and nothing is counted
     form = kept.forms.by_slug[counted.definition]
     named = kept.forms.named(counted.definition, counted.key, kept.redactor)
-    entity_id, key = named or (entity_id, counted.key)
+    named_id, key = named or (str(entity_id), counted.key)
     return wire.EntityTraffic(
-        entity_id=UUID(entity_id),
+        entity_id=UUID(named_id),
         entity_definition_id=UUID(form.id),
         definition=counted.definition,
         key=key,

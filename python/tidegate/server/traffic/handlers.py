@@ -9,6 +9,7 @@ from tidegate.policy.definitions.expressions import Use
 from tidegate.server import wire
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.server.records.decisions import passed_over
 from tidegate.server.records.kept import Kept
 from tidegate.server.traffic.drafts import Draft
 from tidegate.server.traffic.facets import Facets
@@ -62,7 +63,8 @@ def match(call: Call) -> Answer:
             by=facets.found(_TOP),
             **tally.bounds(),
             **tally.counts(look.kept),
-        )
+        ),
+        headers=passed_over(look.passed),
     )
 
 
@@ -83,7 +85,8 @@ def count_values(call: Call) -> Answer:
             complete=look.complete,
             facets=facets.found(body.top),
             **tally.bounds(),
-        )
+        ),
+        headers=passed_over(look.passed),
     )
 
 

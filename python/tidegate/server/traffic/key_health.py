@@ -12,8 +12,8 @@ from tidegate.policy.definitions.expressions import Use
 from tidegate.policy.definitions.keys import part_of
 from tidegate.server import wire
 from tidegate.server.http.call import Answer, Call
+from tidegate.server.records.decisions import passed_over
 from tidegate.server.records.kept import Kept
-from tidegate.server.traffic.entities import entities_of
 from tidegate.server.traffic.key_figures import KeyFigures
 from tidegate.server.traffic.key_findings import findings, verdict
 from tidegate.server.traffic.looking import SECONDS, Deadline, Look
@@ -58,7 +58,8 @@ def read_health(call: Call) -> Answer:
             window_seconds=window,
             **figures.counts({each: form.id for each, form in forms.items()}),
             **tally.bounds(),
-        )
+        ),
+        headers=passed_over(look.passed),
     )
 
 
@@ -111,8 +112,8 @@ class _Key:
                 continue
             tally.match(seen)
             others = {
-                (each.definition, each.entity_id)
-                for each in entities_of(seen)
+                (each.definition, str(each.entity_id))
+                for each in seen.record.entities
                 if each.definition != self.slug
             }
             self.figures.add(key, seen.recorded.entry.observed_at_ns, others)

@@ -7,16 +7,18 @@ no expression can guess anything, that the tenant's present names make a secret.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
-import orjson
 
 from tidegate.errors import EventError
+from tidegate.server.records.recorded import Record, record_in
+from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import traffic
 from tidegate.stores.decision_log.decisions import END_NS, DecisionQuery
+from tidegate.stores.decision_log.rows import Unreadable
 from tidegate.stores.index import results
 
 if TYPE_CHECKING:
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from tidegate.server import wire
     from tidegate.server.records.kept import Kept
     from tidegate.stores.decision_log.decisions import Spans
-    from tidegate.stores.decision_log.rows import Unreadable
     from tidegate.stores.decision_log.traffic import Recorded
 
 SECONDS = 0.85
@@ -55,14 +56,21 @@ class Deadline:
 
 @attrs.frozen
 class Seen:
-    """A recorded decision that is looked at."""
+    """A recorded decision that is looked at.
+
+    Attributes:
+        recorded: its entry and its line.
+        record: what it decided.
+    """
 
     recorded: Recorded
+    record: Record
     _kept: Kept
 
     @cached_property
     def event(self) -> bytes:
-        """The event as it may be shown now."""
+        """The event as it may be shown now; empty, and so refused by whoever reads it, where it
+        cannot be read."""
         return redacted(self.recorded.event, self._kept)
 
 
@@ -76,6 +84,7 @@ class Look:
         entity_id: only events of this entity are meant.
         looked_at: events given so far.
         complete: whether those are all, once the last was given.
+        passed: entries of the log that cannot be read.
     """
 
     connection: Connection
@@ -86,14 +95,14 @@ class Look:
     entity_id: UUID | None = None
     looked_at: int = 0
     complete: bool = True
-    _passed: list[Unreadable] = attrs.field(factory=list)
+    passed: list[Unreadable] = attrs.field(factory=list)
 
     def rows(self) -> Iterator[list[Seen]]:
         """The events, the newest first."""
         wanted = self.selection
         query = DecisionQuery(from_ns=wanted.from_ns, to_ns=wanted.to_ns, entity_id=self.entity_id)
         received = spans(self.connection, self.tenant_id, query)
-        found = traffic.newest(self.connection, self.tenant_id, query, received, self._passed)
+        found = traffic.newest(self.connection, self.tenant_id, query, received, self.passed)
         for number, row in enumerate(found):
             if self.deadline.is_over and (self.looked_at or number >= LEAST_ROWS):
                 self.complete = False
@@ -103,9 +112,27 @@ class Look:
                 # All that were asked for; of a time they were not all there are.
                 self.complete = query.from_ns is None
                 return
-            seen = [Seen(each, self.kept) for each in row[:rest]]
+            seen = list(readable(row[:rest], self.kept, self.passed))
             self.looked_at += len(seen)
             yield seen
+
+
+def readable(row: Sequence[Recorded], kept: Kept, passed: list[Unreadable]) -> Iterator[Seen]:
+    """Recorded decisions to look at.
+
+    Args:
+        row: decisions of the log.
+        kept: redacts their events.
+        passed: gets those whose record cannot be read.
+    """
+    for each in row:
+        seq = each.entry.seq
+        try:
+            record = record_in(each.line, seq)
+        except DamagedLogError:
+            passed.append(Unreadable(seq, seq))
+        else:
+            yield Seen(each, record, kept)
 
 
 def spans(connection: Connection, tenant_id: UUID, query: DecisionQuery) -> Spans:
@@ -119,11 +146,8 @@ def spans(connection: Connection, tenant_id: UUID, query: DecisionQuery) -> Span
 
 
 def redacted(event: bytes, kept: Kept) -> bytes:
-    """An event of the log as it would be kept now."""
-    if kept.redactor is None:
-        return event
+    """An event of the log as it would be kept now; empty where it cannot be read."""
     try:
-        return kept.redactor.redact(event)
+        return kept.event(event)
     except EventError:
-        # Its hashes made it longer than an event may be.
-        return orjson.dumps({})
+        return b""

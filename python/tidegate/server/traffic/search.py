@@ -23,9 +23,11 @@ from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.records.decisions import passed_over
 from tidegate.server.records.kept import Kept
+from tidegate.server.records.recorded import record_in
 from tidegate.server.records.rows import rows_of
 from tidegate.server.traffic.looking import SECONDS, Deadline, redacted, spans
 from tidegate.server.traffic.selection import TenantExpressions
+from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import decisions, log
 from tidegate.stores.decision_log.lines import event_in
 from tidegate.stores.decision_log.rows import Unreadable
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.server.traffic.selection import Programs
-    from tidegate.stores.base import DamagedLogError
     from tidegate.stores.decision_log.decisions import FoundDecision
 
 CHUNK = 256
@@ -134,7 +135,7 @@ class _Searching:
         clause = self.call.body.clause
         with_lines = [(each, lines.get(each.seq)) for each in page]
         if clause is not None:
-            with_lines = [each for each in with_lines if each[1] and _has_clause(each[1], clause)]
+            with_lines = [each for each in with_lines if self._has_clause(*each, clause)]
         if self.programs is None:
             yield from with_lines
             return
@@ -143,8 +144,20 @@ class _Searching:
         matches = self.programs.match(self.programs.with_actions(events))
         wanted = len(self.programs.rules)
         for each, match in zip(readable, matches, strict=True):
-            if not isinstance(match, EventError) and len(match.matched) == wanted:
+            if isinstance(match, EventError):
+                self.passed.append(Unreadable(each[0].seq, each[0].seq))
+            elif len(match.matched) == wanted:
                 yield each
+
+    def _has_clause(self, found: FoundDecision, line: bytes | None, clause: str) -> bool:
+        """Whether a clause fired; a record that cannot be read is passed over."""
+        if line is None:
+            return False
+        try:
+            return any(each.clause == clause for each in record_in(line, found.seq).fired)
+        except DamagedLogError:
+            self.passed.append(Unreadable(found.seq, found.seq))
+            return False
 
     def _lines(self, page: tuple[FoundDecision, ...]) -> dict[int, bytes]:
         def passed(error: DamagedLogError) -> None:
@@ -154,25 +167,6 @@ class _Searching:
         seqs = sorted(each.seq for each in page)
         lines = log.read_many(self.connection, seqs, self.call.tenant_id, passed)
         return {each.seq: each.line for each in lines}
-
-
-class _Fired(msgspec.Struct):
-    clause: str
-
-
-class _Record(msgspec.Struct):
-    fired: list[_Fired] = []
-
-
-class _Line(msgspec.Struct):
-    record: _Record
-
-
-_LINES = msgspec.json.Decoder(_Line)
-
-
-def _has_clause(line: bytes, clause: str) -> bool:
-    return any(each.clause == clause for each in _LINES.decode(line).record.fired)
 
 
 def _query(body: wire.DecisionSearch) -> decisions.DecisionQuery:

@@ -155,6 +155,9 @@ def _matched(found: Matches | EventError) -> list[str]:
 
 
 def _with_members(event: bytes, members: Mapping[str, bool]) -> bytes:
-    """An event, which is an object in compact JSON, with further members."""
+    """An event, which is an object in compact JSON, with further members; one that could not be
+    read stays empty."""
+    if not event:
+        return event
     added = orjson.dumps(members)
     return added if event == b"{}" else added[:-1] + b"," + event[1:]

@@ -6,12 +6,13 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import msgspec
 
 from tidegate.server import wire
 from tidegate.server.records.rows import rows_of
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from tidegate.server.records.kept import Kept
     from tidegate.server.traffic.looking import Seen
 
@@ -19,22 +20,6 @@ SECOND_NS = 1_000_000_000
 STEPS = (1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400, 604_800)
 """Seconds of a step of a timeline."""
 PREFERRED_STEPS = 60
-
-
-class _Entity(msgspec.Struct):
-    definition: str
-    entity_id: str
-
-
-class _Record(msgspec.Struct):
-    entities: list[_Entity] = []
-
-
-class _Line(msgspec.Struct):
-    record: _Record
-
-
-_LINES = msgspec.json.Decoder(_Line)
 
 
 @attrs.define
@@ -54,7 +39,7 @@ class Tally:
     _seen_at: list[int] = attrs.field(factory=list)
     _answers: list[str] = attrs.field(factory=list)
     _matched_at: list[int] = attrs.field(factory=list)
-    _entities: dict[str, set[str]] = attrs.field(factory=lambda: defaultdict(set))
+    _entities: dict[str, set[UUID]] = attrs.field(factory=lambda: defaultdict(set))
     _sampled: list[Seen] = attrs.field(factory=list)
 
     def see(self, seen: Seen) -> None:
@@ -70,7 +55,7 @@ class Tally:
         self._matched_at.append(entry.observed_at_ns)
         self.outcomes[entry.values[7], answer] += 1
         if self.with_entities:
-            for each in _LINES.decode(seen.recorded.line).record.entities:
+            for each in seen.record.entities:
                 self._entities[each.definition].add(each.entity_id)
         if self.samples:
             self._sampled.append(seen)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from uuid import UUID
 
 import attrs
+import msgspec
 from msgspec import Meta
 
 from tidegate.policy.explain.explain import ActionExplanation, EntityExplanation, PolicyExplanation
@@ -68,6 +69,10 @@ class DecisionSummary:
     api_key_id: UUID | None
     entity_ids: tuple[UUID, ...]
     fired: tuple[FiredPolicy, ...]
+    damaged: Annotated[
+        bool,
+        Meta(description="its record cannot be read: shown are the members by which it is found"),
+    ]
 
 
 @attrs.frozen
@@ -167,8 +172,15 @@ class Decision:
     ]
     duration_us: int
     daemon: Annotated[DecidedBy | None, Meta(description="null where the service decided")]
-    answer: Annotated[Any, Meta(description="what the caller was sent")]
-    event: Annotated[dict[str, Any], Meta(description="as it was received, secrets hashed")]
+    answer: Annotated[msgspec.Raw, Meta(description="what the caller was sent")]
+    event: Annotated[
+        msgspec.Raw,
+        Meta(
+            description="as it was received, secrets hashed; a number is written as it came, also"
+            " one that no double holds",
+            extra_json_schema={"type": "object", "additionalProperties": True},
+        ),
+    ]
 
 
 @attrs.frozen(kw_only=True)

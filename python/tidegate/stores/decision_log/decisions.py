@@ -403,11 +403,13 @@ class History:
 
     Args:
         seqs: numbers of the entries of the log, the oldest first.
-        is_whole: whether all are there, back to ``after_seq``.
+        is_whole: whether all are there, back to ``after_seq``, apart from damaged ones.
+        damaged: the first numbers of rows that cannot be read.
     """
 
     seqs: tuple[int, ...]
     is_whole: bool
+    damaged: tuple[int, ...] = ()
 
 
 def history(
@@ -436,6 +438,7 @@ def history(
         .execution_options(**STREAMED)
     )
     seqs: list[int] = []
+    passed: list[Unreadable] = []
     examined = 0
     with closing(connection.execute(rows)) as found:
         for row in found:
@@ -443,14 +446,14 @@ def history(
             if last <= after_seq:
                 break
             least = max(row.first_seq, after_seq + 1, last - (max_examined - examined) + 1)
-            for entry in reversed(_entries(row, needles, any_of=True)):
+            for entry in reversed(_readable_entries(row, needles, passed, any_of=True)):
                 if least <= entry.seq <= last and len(seqs) < limit and wanted & entry.entity_ids:
                     seqs.append(entry.seq)
             examined += last - least + 1
             if len(seqs) >= limit or examined >= max_examined:
                 break
     is_whole = len(seqs) < limit and examined < max_examined
-    return History(tuple(reversed(seqs)), is_whole)
+    return History(tuple(reversed(seqs)), is_whole, tuple(each.first_seq for each in passed))
 
 
 def oldest_id(at_ns: int) -> UUID:
@@ -523,11 +526,15 @@ def _last_of(connection: Connection, first_seq: int) -> int:
 
 
 def _readable_entries(
-    row: Row[*tuple[Any, ...]], needles: list[bytes], passed: list[Unreadable]
+    row: Row[*tuple[Any, ...]],
+    needles: list[bytes],
+    passed: list[Unreadable],
+    *,
+    any_of: bool = False,
 ) -> list[Entry]:
     """As :func:`_entries`, without damaged rows, which are noted."""
     try:
-        return _entries(row, needles)
+        return _entries(row, needles, any_of=any_of)
     except (DamagedLogError, orjson.JSONDecodeError):
         passed.append(Unreadable(row.first_seq, row.first_seq + row.entries - 1))
         return []

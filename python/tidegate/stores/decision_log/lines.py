@@ -5,14 +5,17 @@ What is here knows no database: a daemon keeps the same lines in its spool.
 
 from __future__ import annotations
 
+import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import attrs
 import msgspec
 import orjson
+
+from tidegate.stores.base import DamagedLogError
 
 if TYPE_CHECKING:
     from tidegate.stores.objects.audit import AuditEntry
@@ -221,17 +224,38 @@ class LogLine(msgspec.Struct, frozen=True):
     line: bytes
 
     def decision(self) -> LoggedDecision:
-        """The decision in the line."""
-        return read_line(self.line)
+        """The decision in the line.
+
+        Raises:
+            DamagedLogError: the line is not a decision.
+        """
+        try:
+            return read_line(self.line)
+        except ValueError as error:
+            raise DamagedLogError(self.seq, f"is not a decision: {error}") from None
 
     @property
     def is_decision(self) -> bool:
-        """Whether the line is a decision; an operator's end of a mitigation is none."""
-        return _ENDPOINTS.decode(self.line).endpoint != LIFT
+        """Whether the line is a decision, and not an operator's end of a mitigation.
+
+        Raises:
+            DamagedLogError: the line is neither.
+        """
+        try:
+            return _ENDPOINTS.decode(self.line).endpoint != LIFT
+        except ValueError as error:
+            raise DamagedLogError(self.seq, f"is not a decision: {error}") from None
 
     def effects(self) -> bytes:
-        """The effects that repeat the decision on the state: all that a start needs of it."""
-        return effects_in(self.line)
+        """The effects that repeat the decision on the state: all that a start needs of it.
+
+        Raises:
+            DamagedLogError: the line has no effects.
+        """
+        try:
+            return effects_in(self.line)
+        except ValueError:
+            raise DamagedLogError(self.seq, "has no effects") from None
 
 
 def read_line(line: bytes) -> LoggedDecision:
@@ -268,6 +292,24 @@ def event_in(line: bytes) -> bytes:
     """The event in a line, found in the same way; it is the last member."""
     start = line.index(_EFFECTS_END, line.index(_EFFECTS_START))
     return line[start + len(_EFFECTS_END) : -1]
+
+
+def read_event(event: bytes) -> dict[str, Any]:
+    """The members of a recorded event.
+
+    A number is the text that it was written as: an event may have numbers that no number of Python
+    holds.
+
+    Args:
+        event: a recorded event.
+
+    Raises:
+        ValueError: it is not an object in JSON.
+    """
+    read = json.loads(event, parse_int=str, parse_float=str)
+    if not isinstance(read, dict):
+        raise ValueError("the event is not an object")
+    return read
 
 
 def join_effects(effects: Sequence[bytes]) -> bytes:

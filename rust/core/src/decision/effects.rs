@@ -1,6 +1,7 @@
 //! The changes that a decision makes to the state, as JSON that repeats them without the event
 //! (docs/decision.md, "Effects").
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use bumpalo::Bump;
@@ -13,7 +14,7 @@ use crate::definitions::clause_group::WindowFamily;
 use crate::definitions::entity_key::{KeyWriter, Part, split};
 use crate::definitions::{Clause, Definitions};
 use crate::json::write::{list, push_int, write_string};
-use crate::json::{Fault, Kind, Reader, Result, integer_value};
+use crate::json::{Fault, FaultKind, Kind, Reader, Result, integer_value};
 use crate::proofs::{network, pass_id, write_network};
 use crate::state::Change;
 use crate::state::entity::ActiveMitigation;
@@ -235,16 +236,21 @@ pub(crate) fn read<'a>(
     read_as(definitions, bytes, arena, false)
 }
 
-/// As [`read`], with events that are to be counted late.
+/// As [`read`], with the entities of one event, which is to be counted late.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read`], and when an entity comes twice: an event counts once.
 pub(crate) fn read_late<'a>(
     definitions: &'a Definitions,
     bytes: &'a [u8],
     arena: &'a Bump,
 ) -> Result<Vec<Effect<'a>>> {
-    read_as(definitions, bytes, arena, true)
+    let effects = read_as(definitions, bytes, arena, true)?;
+    let mut keys = HashSet::with_capacity(effects.len());
+    if effects.iter().all(|effect| keys.insert(effect.key.as_str())) {
+        return Ok(effects);
+    }
+    Err(Fault::new(FaultKind::Shape, "an entity comes twice", 0))
 }
 
 fn read_as<'a>(
@@ -310,7 +316,7 @@ impl<'a> Row<'a> {
         let Self { definitions, key, time, counts, mut does, .. } = self;
         match &mut does {
             Does::Count(changes) => add_counts(definitions, counts, changes),
-            Does::Late(late) => late.counts = counts,
+            Does::Late(late) => late.counts = once_each(counts),
             Does::Lift(_) | Does::Pass(_) => {}
         }
         let is_pass = matches!(does, Does::Pass(_));
@@ -446,13 +452,21 @@ fn read_pass(
     Ok(())
 }
 
-/// Adds changes for windows that count: one for a family of which all count the same.
+/// What windows count, each once: the first.
+fn once_each(mut counts: Vec<(u32, Option<&str>)>) -> Vec<(u32, Option<&str>)> {
+    let mut seen = HashSet::with_capacity(counts.len());
+    counts.retain(|(number, _)| seen.insert(*number));
+    counts
+}
+
+/// Adds changes for windows that count, each once: one for a family of which all count the same.
 fn add_counts<'a>(
     definitions: &'a Definitions,
     mut counts: Vec<(u32, Option<&'a str>)>,
     changes: &mut Vec<Change<'a>>,
 ) {
     counts.sort_by_key(|(number, _)| *number);
+    counts.dedup_by_key(|(number, _)| *number);
     let mut rest = &*counts;
     while let Some(&(number, value)) = rest.first() {
         let Some(family) = definitions.groups.family_of(number).map(WindowFamily::family) else {

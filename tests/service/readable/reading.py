@@ -1,0 +1,302 @@
+"""Events of a tenant, sent, and read back by every route that shows them."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import attrs
+import httpx2
+from tests.server.deciding import Deciding, made
+from tests.service.readable import exact
+from uuid_utils import uuid7
+
+from tidegate.stores import SqliteStore
+from tidegate.stores.decision_log import log
+from tidegate.stores.decision_log.lines import event_in
+
+SENT_AT_ONCE = 100
+PAGE = 500
+JOB_SECONDS = 120.0
+DEFINITIONS: Mapping[str, Any] = {
+    "apiVersion": "tidegate/v1",
+    "actions": [
+        {"name": "Login", "expression": 'request.path == "/login"'},
+        {"name": "Many", "expression": 'fields["count"] != "" && int(fields["count"]) > 3'},
+    ],
+    "entities": [
+        {"name": "Address", "key_fields": ["request.client_ip"]},
+        {"name": "Account", "key_fields": ['fields["account"]', "request.path"]},
+        {"name": "Count", "key_fields": ['int(fields["count"])']},
+        {"name": "Body", "key_fields": ["string(request.body)"]},
+    ],
+    "mitigations": [{"name": "Refuse", "mode": "Block", "ttl_seconds": 600}],
+    "policies": [
+        {
+            "name": "Window",
+            "clauses": [
+                {
+                    "name": "many",
+                    "entity": "account",
+                    "mitigation": "refuse",
+                    "window": {"duration_seconds": 60, "threshold": 20},
+                },
+                {"name": "login", "actions": ["login"]},
+            ],
+        }
+    ],
+}
+EXPRESSION = 'size(request.path) >= 0 || request.body == 1 || fields["count"] == "1"'
+BY = ("request.path", 'fields["account"]', "request.user_agent", "source", "request.method")
+
+
+@attrs.define
+class Findings:
+    """What did not hold, by its kind, with an example of each."""
+
+    counts: Counter[str] = attrs.field(factory=Counter)
+    examples: dict[str, str] = attrs.field(factory=dict)
+
+    def add(self, kind: str, example: object) -> None:
+        """Note a failure."""
+        self.counts[kind] += 1
+        self.examples.setdefault(kind, str(example)[:2_000])
+
+
+@attrs.define
+class Reading:
+    """The events of one tenant.
+
+    Attributes:
+        shop: the tenant.
+        store: of the service, for what is kept.
+        published: gives the messages that were published, by decision.
+        found: what does not hold.
+        read: how many answers were compared, by route.
+    """
+
+    shop: Deciding
+    store: SqliteStore
+    found: Findings
+    read: Counter[str] = attrs.field(factory=Counter)
+    sent: dict[str, bytes] = attrs.field(factory=dict)
+    kept: dict[str, bytes] = attrs.field(factory=dict)
+    lines: dict[str, bytes] = attrs.field(factory=dict)
+
+    def send(self, events: Sequence[bytes]) -> None:
+        """Send events, and note what is kept of those that were accepted."""
+        for start in range(0, len(events), SENT_AT_ONCE):
+            part = events[start : start + SENT_AT_ONCE]
+            answers = self._answer(
+                "POST", "/api/v1/beacon/events", b"[%b]" % b",".join(part), self.shop.key
+            )
+            if answers is None:
+                continue
+            for event, answer in zip(part, exact.read(answers.content), strict=True):
+                status = answer["status"].text
+                if status != "200":
+                    self.found.add(f"refused: {status} {answer.get('problem')}", event)
+                    continue
+                self.sent[answer["item_id"]] = event
+        self.look()
+
+    def look(self) -> None:
+        """Read what the log holds of the tenant."""
+        with self.store.read() as connection:
+            for line in log.scan(connection, tenant_id=UUID(self.shop.tenant_id)):
+                name = str(line.decision().decision_id)
+                self.lines[name] = line.line
+                self.kept[name] = event_in(line.line)
+        for name, event in self.sent.items():
+            if name not in self.kept:
+                self.found.add("not in the log", event)
+            elif not exact.is_kept(exact.read(event), exact.read(self.kept[name])):
+                self.found.add("kept otherwise than sent", event)
+
+    def read_all(self) -> None:
+        """Read every event back by every route."""
+        for check in (
+            self.listed,
+            self.searched,
+            self.matched,
+            self.counted,
+            self.entities,
+            self.singly,
+            self.replayed,
+        ):
+            check()
+
+    def listed(self) -> None:
+        """The list of decisions, page by page."""
+        rows = dict(self._pages())
+        self._compare_rows("list", rows)
+
+    def searched(self) -> None:
+        """The search by an expression, page by page."""
+        rows: dict[str, Any] = {}
+        body: dict[str, Any] = {"expression": EXPRESSION, "limit": 100}
+        while True:
+            answer = self._post("decisions/search", body)
+            if answer is None:
+                return
+            rows |= {each["decision_id"]: each for each in answer["decisions"]}
+            if answer["cursor"] is None:
+                break
+            body["cursor"] = answer["cursor"]
+        self._compare_rows("search", rows)
+
+    def matched(self) -> None:
+        """A match by an expression, and by a draft."""
+        for selection in ({"expression": EXPRESSION}, {"policy": self._draft()}):
+            body = {**selection, "newest": 5_000, "samples": 100, "by": BY}
+            answer = self._post("traffic/match", body)
+            if answer is None:
+                continue
+            self.read["match"] += 1
+            looked = (int(answer["looked_at"].text), int(answer["matched"].text))
+            if looked != (len(self.kept), len(self.kept)) and answer["complete"]:
+                self.found.add("match: not all were looked at", answer)
+            for row in answer["samples"]:
+                self._compare_row("match", row["decision_id"], row)
+
+    def counted(self) -> None:
+        """Facets, the field catalog with values, results and the timeline."""
+        self._post("traffic/facets", {"fields": BY, "newest": 5_000})
+        for place in ("field-catalog?values=true", "results/policies", "results/timeline"):
+            if self._get(place) is not None:
+                self.read[place.split("?")[0]] += 1
+
+    def entities(self) -> None:
+        """The busiest entities, and the pages of each."""
+        answer = self._get("entities/top?newest=5000&limit=100")
+        for each in () if answer is None else answer["entities"]:
+            name = each["entity_id"]
+            for place in (
+                f"entities/{name}/state",
+                f"entities/{name}/together?newest=5000",
+                f"decisions?entity_id={name}&limit={PAGE}",
+            ):
+                if self._get(place) is not None:
+                    self.read["entity"] += 1
+            self._post(
+                "entities/find",
+                {"entity_definition_id": each["entity_definition_id"], "key": plain(each["key"])},
+            )
+        self._get("active-mitigations")
+
+    def singly(self) -> None:
+        """Each decision by itself, and its explanation."""
+        for name, kept in self.kept.items():
+            answer = self._get(f"decisions/{name}")
+            if answer is not None:
+                self.read["decision"] += 1
+                if answer["event"] != exact.read(kept):
+                    self.found.add("decision: another event", (kept, answer["event"]))
+            answer = self._get(f"decisions/{name}/explain")
+            if answer is not None:
+                self.read["explanation"] += 1
+                if not answer["reproduced"] and not is_known(answer["because"]):
+                    self.found.add("explanation: not reproduced", (answer["because"], kept))
+
+    def replayed(self) -> None:
+        """A replay of all of them by the same definitions."""
+        period = {"since": "2020-01-01T00:00:00Z", "until": "2100-01-01T00:00:00Z"}
+        job = self._post("replay-jobs", {**period, "time": "received"})
+        end = time.monotonic() + JOB_SECONDS
+        while job is not None and job["status"] in ("queued", "running"):
+            if time.monotonic() > end:
+                self.found.add("replay: no end", job)
+                return
+            time.sleep(0.05)
+            job = self._get(f"replay-jobs/{job['replay_job_id']}")
+        if job is None or job["status"] != "done":
+            self.found.add("replay: failed", job)
+            return
+        self.read["replay"] += 1
+        result = job["result"]
+        if (result["events"].text, result["skipped"].text) != (str(len(self.kept)), "0"):
+            self.found.add("replay: not all were decided", job)
+
+    def forward(self, other: Deciding) -> Reading:
+        """The decisions, forwarded to another tenant as a daemon does; that tenant's reading."""
+        reading = Reading(other, self.store, self.found, self.read)
+        key = made(other.by("Owner").post(f"{other.path}/api-keys", {"name": "d", "sync": True}))
+        del key
+        return reading
+
+    # --- calls ----------------------------------------------------------------------------
+
+    def _answer(
+        self, method: str, path: str, content: bytes | None = None, key: str | None = None
+    ) -> httpx2.Response | None:
+        """A success; any other answer is a finding."""
+        headers = {"content-type": "application/json"}
+        owner = self.shop.by("Owner")
+        headers |= {"x-service-api-key": key} if key else {"authorization": f"Bearer {owner.token}"}
+        answer = owner.http.request(method, path, content=content, headers=headers)
+        if answer.is_success:
+            return answer
+        kind = f"{method} {path.split('?')[0]}".replace(self.shop.tenant_id, "T")
+        self.found.add(f"{answer.status_code} {shortened(kind)}", (path, answer.text))
+        return None
+
+    def _get(self, place: str) -> Any:
+        answer = self._answer("GET", f"/api/v1/{self.shop.path}/{place}")
+        return None if answer is None else exact.read(answer.content)
+
+    def _post(self, place: str, body: Mapping[str, Any]) -> Any:
+        content = httpx2.Request("POST", "http://x", json=body).content
+        answer = self._answer("POST", f"/api/v1/{self.shop.path}/{place}", content)
+        return None if answer is None else exact.read(answer.content)
+
+    def _pages(self) -> Iterator[tuple[str, Any]]:
+        place = f"/api/v1/{self.shop.path}/decisions?limit={PAGE}"
+        while True:
+            answer = self._answer("GET", place)
+            if answer is None:
+                return
+            for row in exact.read(answer.content):
+                yield row["decision_id"], row
+            if "next" not in answer.links:
+                return
+            place = answer.links["next"]["url"]
+
+    # --- comparisons ----------------------------------------------------------------------
+
+    def _compare_rows(self, route: str, rows: Mapping[str, Any]) -> None:
+        for name in self.kept:
+            if name not in rows:
+                self.found.add(f"{route}: missing", self.kept[name])
+            else:
+                self._compare_row(route, name, rows[name])
+
+    def _compare_row(self, route: str, name: str, row: Any) -> None:
+        self.read[route] += 1
+        request = exact.read(self.kept[name]).get("request") or {}
+        for member in ("method", "client_ip", "user_agent"):
+            wanted = request.get(member)
+            if member == "user_agent" and not wanted:
+                continue
+            if row[member] != (wanted[:512] if isinstance(wanted, str) else None):
+                self.found.add(f"{route}: another {member}", (self.kept[name], row))
+
+    def _draft(self) -> dict[str, Any]:
+        return {"name": "Draft", "clauses": [{"name": "all"}]}
+
+
+def plain(key: Sequence[Any]) -> list[Any]:
+    """A key as it is sent."""
+    return [int(each.text) if isinstance(each, exact.Number) else each for each in key]
+
+
+def is_known(because: Sequence[str]) -> bool:
+    """Whether the reasons that a decision is not repeated are of those that a page names."""
+    return all("please report" not in each and "refused" not in each for each in because)
+
+
+def shortened(kind: str) -> str:
+    """A path without the ids in it."""
+    return "/".join("ID" if len(each) == 36 else each for each in kind.split("/"))
