@@ -80,7 +80,7 @@ POLL_SECONDS = 0.25
 """How often other processes' changes are looked for; a change is active within a second."""
 GRACE_SECONDS = 0.05
 """Before others take over a change: who made it here has the worker that knows the definitions."""
-TAKE_OVER_SECONDS = 5.0
+TAKE_OVER_SECONDS = 20.0
 """How long the answer to a change waits until the change is active."""
 RETRY_SECONDS = 2.0
 HOUSEKEEPING_SECONDS = 0.5
@@ -367,7 +367,8 @@ class Service:
         """Reply to another server worker: take over a change now, or look for a decision."""
         if what == DEFINITIONS:
             await self.runtimes.refresh()
-        elif what == KEYS:
+            return True
+        if what == KEYS:
             await self._refresh_keys()
         else:
             return await asyncio.to_thread(self._has_decision, UUID(what.removeprefix(DECISION)))
@@ -381,38 +382,43 @@ class Service:
                 return False
             return True
 
-    def _definitions_changed(self, tenant_id: UUID) -> None:
-        """A handler has changed definitions, on its worker thread; wait a little for the swap."""
+    def _definitions_changed(self, tenant_id: UUID) -> bool:
+        """A handler has changed definitions, on its worker thread: wait until they decide.
 
-        async def refresh() -> None:
-            await self.runtimes.refresh()
-            if self.gateway is not None:
-                await self.gateway.tell(tenant_id, DEFINITIONS)
+        Returns:
+            Whether they do, wherever this tenant's events are decided.
+        """
 
-        self._take_over(refresh)
+        async def refresh() -> bool:
+            is_active = await self.runtimes.refresh(tenant_id)
+            is_told = self.gateway is None or await self.gateway.tell(tenant_id, DEFINITIONS)
+            return is_active and is_told
+
+        return self._take_over(refresh)
 
     def _api_keys_changed(self, _tenant_id: UUID) -> None:
         """A handler has changed keys, on its worker thread; they count before its answer is
         sent."""
 
-        async def refresh() -> None:
+        async def refresh() -> bool:
             await self._refresh_keys()
-            if self.gateway is not None:
-                await self.gateway.tell_all(KEYS)
+            return self.gateway is None or await self.gateway.tell_all(KEYS)
 
         self._take_over(refresh)
 
-    def _take_over(self, refresh: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def _take_over(self, refresh: Callable[[], Coroutine[Any, Any, bool]]) -> bool:
+        """Wait for a change to be taken over; whether it was."""
         if self._loop is None:
-            return
+            return True
         taken = asyncio.run_coroutine_threadsafe(refresh(), self._loop)
         try:
-            taken.result(TAKE_OVER_SECONDS)
+            return taken.result(TAKE_OVER_SECONDS)
         except TimeoutError:
-            pass  # The compilation goes on, and the definitions are active when it ends.
+            return False  # The compilation goes on, and the definitions are active when it ends.
         except Exception:
             log.exception("a change could not be taken over; it is tried again")
             self._loop.call_soon_threadsafe(self._changed.set)
+            return False
 
     async def _refresh_keys(self) -> None:
         # One after the other: otherwise definitions read first could become active last.

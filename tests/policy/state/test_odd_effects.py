@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -132,8 +133,9 @@ def test_odd_effects_mean_the_same_to_both_evaluators(
             now = START + odd.random.randrange(0, 200) * SECOND
             if odd.random.random() < 0.5:
                 sent = odd.effects(("event", "event", "event", "event", "late", "mitigate", "lift"))
-                done = [outcome(each, lambda e: e.count_late(sent, now)) for each in (one, other)]
+                do = partial(Engine.count_late, effects=sent, now=now)
             else:
                 sent = odd.effects(("event", "event", "late", "mitigate", "lift", "revoke", "move"))
-                done = [outcome(each, lambda e: e.apply_effects([sent])) for each in (one, other)]
+                do = partial(Engine.apply_effects, effects=[sent])
+            done = [outcome(each, do) for each in (one, other)]
             assert done[0] == done[1], (seed, number, sent)

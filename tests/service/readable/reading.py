@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +12,6 @@ import attrs
 import httpx2
 from tests.server.deciding import Deciding, made
 from tests.service.readable import exact
-from uuid_utils import uuid7
 
 from tidegate.stores import SqliteStore
 from tidegate.stores.decision_log import log

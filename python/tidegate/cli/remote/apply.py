@@ -124,3 +124,10 @@ def _print(name: str, done: Any, before: Values, after: Values) -> None:
                     console.print(f"  {sign} {line}", style=_COLOURS[sign], markup=False)
     said = "would change" if done["dry_run"] else "changed"
     console.print(f"{len(done['changes'])} {said}, revision {done['revision']}", markup=False)
+    if not done["dry_run"] and not done.get("active", True):
+        errors.print(
+            f"saved, and not active yet: the definitions of before decide until active_revision is"
+            f" {done['revision']} in {done['status']}",
+            style="yellow",
+            markup=False,
+        )

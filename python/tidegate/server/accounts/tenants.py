@@ -19,6 +19,7 @@ from tidegate.policy.document import read_document, to_members
 from tidegate.server import wire
 from tidegate.server.definitions.starting_entities import starting_entities
 from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.headers import activity
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.pages import page_by_id
 from tidegate.server.http.problems import Problem, error_of_finding
@@ -99,8 +100,8 @@ def create(call: Call) -> Answer:
         call.keep(connection, answer)
 
     call.write(work)
-    call.app.definitions_changed(tenant_id)
-    return answer
+    headers = activity(tenant_id, call.app.definitions_changed(tenant_id))
+    return attrs.evolve(answer, headers={**answer.headers, **headers})
 
 
 def read(call: Call) -> Answer:
@@ -149,8 +150,11 @@ def change(call: Call) -> Answer:
         return made
 
     made = call.write(work)
-    call.app.definitions_changed(call.tenant_id)
-    return Answer(body=wire.tenant_answer(made), revision=made.revision)
+    return Answer(
+        body=wire.tenant_answer(made),
+        revision=made.revision,
+        headers=activity(call.tenant_id, call.app.definitions_changed(call.tenant_id)),
+    )
 
 
 def delete(call: Call) -> Answer:

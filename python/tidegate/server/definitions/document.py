@@ -18,6 +18,7 @@ from tidegate.server.definitions.changes import ObjectChange, SetChange, change_
 from tidegate.server.engines.definition_set import load_set
 from tidegate.server.http.authorise import require
 from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.headers import status_path
 from tidegate.server.wire.kinds import KINDS, POLICY, to_warning
 from tidegate.stores.objects import definitions
 from tidegate.stores.objects.definitions import Definition
@@ -74,11 +75,16 @@ def replace(call: Call) -> Answer:
 
     is_written = change_definitions(call, prepare)
     revision, findings, changes = outcome[0]
+    if not query.dry_run and not is_written:
+        # An earlier change may be saved and not decide yet.
+        call.app.definitions_changed(call.tenant_id)
     made = wire.DocumentChanges(
         revision=revision + is_written,
         dry_run=query.dry_run,
         changes=tuple(changes),
         warnings=tuple(map(to_warning, findings)),
+        active=not query.dry_run,
+        status=status_path(call.tenant_id),
     )
     return Answer(body=made, revision=made.revision)
 

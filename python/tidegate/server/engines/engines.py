@@ -136,15 +136,30 @@ class Runtimes:
             log.error("definitions are not compiled", tenant=str(tenant_id), error=str(error))
             return None
 
-    async def refresh(self) -> None:
-        """Take over definitions that have changed since they were read."""
+    async def refresh(self, only: UUID | None = None) -> bool:
+        """Take over definitions that have changed since they were read.
+
+        Args:
+            only: a tenant that nobody else's changes are to delay.
+
+        Returns:
+            Whether the definitions that the store had at the beginning decide.
+        """
         revisions = await asyncio.to_thread(self._revisions)
-        changed = [each for each in revisions.items() if not self._is_taken(*each)]
+        wanted = {each: at for each, at in revisions.items() if only in (None, each)}
+        changed = [each for each in wanted.items() if not self._is_taken(*each)]
         await asyncio.gather(*(self._replace(*each) for each in changed))
         for tenant_id in self._tenants.keys() - revisions.keys():
-            del self._tenants[tenant_id]
-            self.dropped(tenant_id)
-            self._changing.pop(tenant_id, None)
+            if only in (None, tenant_id):
+                del self._tenants[tenant_id]
+                self.dropped(tenant_id)
+                self._changing.pop(tenant_id, None)
+        return all(self._decides(*each) for each in wanted.items())
+
+    def _decides(self, tenant_id: UUID, revision: Revision) -> bool:
+        """Whether definitions of this revision, or later ones, decide."""
+        present = self.find(tenant_id)
+        return present is not None and present.read_at >= revision
 
     def _is_taken(self, tenant_id: UUID, revision: Revision) -> bool:
         present, refused = self.find(tenant_id), self.refused.get(tenant_id)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 _EVERY: Mapping[str, str] = {
     "x-content-type-options": "nosniff",
@@ -46,8 +50,27 @@ FILE_HEADERS: Mapping[str, str] = {
 """Headers of files whose name holds a hash of their content."""
 STRICT_TRANSPORT = "max-age=63072000; includeSubDomains"
 """Sent over TLS alone: over plain HTTP it means nothing, and a proxy may speak for us."""
+ACTIVE_HEADER = "definitions-active"
+"""``false`` in the answer to a change that is saved while the definitions of before decide."""
 REQUEST_ID_HEADER = b"x-request-id"
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
+
+
+def status_path(tenant_id: UUID) -> str:
+    """The path of a tenant's status, which says by which definitions its events are decided."""
+    return f"/api/v1/tenants/{tenant_id}/status"
+
+
+def activity(tenant_id: UUID, decides: object) -> dict[str, str]:
+    """Headers of the answer to a change of definitions.
+
+    Args:
+        tenant_id: whose they are.
+        decides: False when those of before still decide.
+    """
+    if decides is not False:
+        return {}
+    return {ACTIVE_HEADER: "false", "link": f'<{status_path(tenant_id)}>; rel="status"'}
 
 
 def given_request_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -57,18 +56,22 @@ class Fellows:
     async def replace(self, keys: Iterable[ApiKey]) -> None:
         """See :class:`~tidegate.server.partitions.others.Others`; a node looks keys up."""
 
-    async def tell(self, tenant_id: UUID, what: str) -> None:
+    async def tell(self, tenant_id: UUID, what: str) -> bool:
         """See :class:`~tidegate.server.partitions.others.Others`."""
-        # Who does not hear of it looks within a second.
-        with suppress(StoreUnavailableError, TimeoutError):
+        # An owner that does not hear of it looks within a second.
+        try:
             number = await self._whose.partition_of_tenant(tenant_id)
-            if number != self._number:
-                async with asyncio.timeout(TELL_SECONDS):
-                    await question(self._partitions[number], what)
+            if number == self._number:
+                return True
+            async with asyncio.timeout(TELL_SECONDS):
+                return await question(self._partitions[number], what) is not None
+        except (StoreUnavailableError, TimeoutError):
+            return False
 
-    async def tell_all(self, what: str) -> None:
+    async def tell_all(self, what: str) -> bool:  # noqa: ARG002
         """See :class:`~tidegate.server.partitions.others.Others`; only a tenant's owner looks at
         its keys, and it has made the change."""
+        return True
 
 
 async def has_decision(partitions: Mapping[int, Forwarding], decision_id: UUID) -> int | None:

@@ -125,22 +125,24 @@ class Gateway:
 
     # Changes
 
-    async def tell(self, tenant_id: UUID, what: str) -> None:
-        """Have the owner of a tenant know of a change now, and not with its next look."""
+    async def tell(self, tenant_id: UUID, what: str) -> bool:
+        """See :class:`~tidegate.server.partitions.others.Others`."""
         link = self.links.get(await self._partition_of(tenant_id))
-        if link is not None:
-            await self._told([link], what)
+        return link is None or await self._told([link], what)
 
-    async def tell_all(self, what: str) -> None:
-        """Have every other worker know of a change."""
-        await self._told(self.links.values(), what)
+    async def tell_all(self, what: str) -> bool:
+        """See :class:`~tidegate.server.partitions.others.Others`."""
+        return await self._told(self.links.values(), what)
 
-    async def _told(self, links: Iterable[Link], what: str) -> None:
-        # Who is away reads all of it when it starts.
+    async def _told(self, links: Iterable[Link], what: str) -> bool:
+        # A worker that is down reads everything when it starts.
         asked = [each.ask(what) for each in links if each.is_up]
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(TELL_SECONDS):
-                await asyncio.gather(*asked, return_exceptions=True)
+                replies = await asyncio.gather(*asked, return_exceptions=True)
+        except TimeoutError:
+            return False
+        return not any(isinstance(each, BaseException) for each in replies)
 
     # Other requests
 

@@ -26,8 +26,12 @@ class Others(Protocol):
     async def replace(self, keys: Iterable[ApiKey]) -> None:
         """Know that these keys are all that count."""
 
-    async def tell(self, tenant_id: UUID, what: str) -> None:
-        """Have the owner of a tenant know of a change now, and not with its next look."""
+    async def tell(self, tenant_id: UUID, what: str) -> bool:
+        """Have the owner of a tenant take over a change now, and not with its next look.
 
-    async def tell_all(self, what: str) -> None:
-        """Have every other owner know of a change."""
+        Returns:
+            Whether it has, or has to when it starts.
+        """
+
+    async def tell_all(self, what: str) -> bool:
+        """Have every other owner take over a change; whether they have, as for :meth:`tell`."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -12,11 +14,12 @@ import msgspec
 from starlette.responses import Response
 
 from tidegate.edge.addresses import caller_of
+from tidegate.server import wire
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.convert import convert_body, convert_parameters, member_types
 from tidegate.server.http.forms import FORM, read_form
 from tidegate.server.http.given_back import unchanged
-from tidegate.server.http.headers import DATA_HEADERS, STRICT_TRANSPORT
+from tidegate.server.http.headers import DATA_HEADERS, STRICT_TRANSPORT, activity
 from tidegate.server.http.json_body import read_json_body
 from tidegate.server.http.pages import next_page
 from tidegate.server.http.preconditions import entity_tag, is_unchanged, read_tags
@@ -106,6 +109,17 @@ class Sent:
         if given.is_encrypted:
             headers["strict-transport-security"] = STRICT_TRANSPORT
         return cls(response.status_code, headers, bytes(response.body))
+
+    def saved_only(self, tenant_id: UUID) -> Sent:
+        """The same answer about a change that is saved while the definitions of before decide."""
+        if self.status >= HTTPStatus.BAD_REQUEST:
+            return self
+        headers = {**self.headers, **activity(tenant_id, False)}
+        body = self.body
+        with suppress(msgspec.DecodeError):
+            changes = msgspec.json.decode(body, type=wire.DocumentChanges)
+            body = msgspec.json.encode(attrs.evolve(changes, active=False))
+        return attrs.evolve(self, headers={**headers, "content-length": str(len(body))}, body=body)
 
     def response(self) -> Response:
         """The answer as a response."""

@@ -109,7 +109,7 @@ class Application:
         api_key_rate_limit_per_minute: of keys that name no limit of their own.
         max_api_key_rate_limit_per_minute: what a key may have.
         definitions_changed: called with the tenant whose definitions, settings or existence
-            changed, after the commit.
+            changed, after the commit; gives False when those of before still decide.
         api_keys_changed: called with the tenant whose API keys changed, after the commit.
         partitions: how many the log has, for new tenants.
         runtime: the active engines.
@@ -137,7 +137,7 @@ class Application:
     token_lifetime_seconds: int = LIFETIME_SECONDS
     api_key_rate_limit_per_minute: int = 6_000
     max_api_key_rate_limit_per_minute: int = 600_000
-    definitions_changed: Callable[[UUID], None] = _nobody
+    definitions_changed: Callable[[UUID], object] = _nobody
     api_keys_changed: Callable[[UUID], None] = _nobody
     partitions: int = 1
     runtime: Runtime = attrs.field(factory=NoRuntime)

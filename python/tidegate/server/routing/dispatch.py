@@ -43,6 +43,8 @@ from tidegate.server.routing.routes import ROUTES
 from tidegate.stores.objects import memberships
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from starlette.types import Receive, Scope, Send
 
     from tidegate.server.offload.places import Holder
@@ -262,12 +264,16 @@ async def _with_body(
 
 
 async def _work(application: Application, route: Route, given: Given) -> Sent:
-    """The answer of a worker; a change it made is in force when the answer is sent."""
+    """The answer of a worker; it says so when a change that it made does not decide yet."""
     desk = Desk(application)
     owner = _holders(application, route, given)[-1]
     job = partial(answer_by_name, route.name, given)
+    late: list[UUID] = []
     try:
-        return await application.workers.run(job, desk, owner, SECONDS[route.work])
+        sent = await application.workers.run(job, desk, owner, SECONDS[route.work])
     finally:
         for tenant_id in desk.changed:
-            await to_thread.run_sync(application.definitions_changed, tenant_id)
+            decides = await to_thread.run_sync(application.definitions_changed, tenant_id)
+            if decides is False:
+                late.append(tenant_id)
+    return sent.saved_only(late[0]) if late else sent

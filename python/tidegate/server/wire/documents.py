@@ -56,3 +56,11 @@ class DocumentChanges:
     dry_run: bool
     changes: tuple[Change, ...]
     warnings: tuple[DefinitionWarning, ...]
+    active: Annotated[
+        bool,
+        Meta(
+            description="whether the next event is decided by these definitions; false while those"
+            " of before still decide, until `active_revision` of `status` is `revision`"
+        ),
+    ]
+    status: Annotated[str, Meta(description="the path of the status of the tenant")]
