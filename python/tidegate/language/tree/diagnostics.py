@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tidegate.language.tree.ast import Span
 
 # An excerpt of an overlong line shows this much around the finding.
+_LINE_ENDS = re.compile("\n")
 _EXCERPT_WIDTH = 96
 
 
@@ -51,7 +53,7 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
+        self._starts = [0, *(each.end() for each in _LINE_ENDS.finditer(text))]
 
     def position(self, offset: int) -> Position:
         """Line and column of an offset; offsets past the end are those of the end."""
@@ -62,7 +64,8 @@ class Source:
     def excerpt(self, span: Span) -> str:
         """The line a span starts in, and carets under what belongs to the span."""
         place = self.position(span.start)
-        line = self.text[self._starts[place.line - 1] :].split("\n", 1)[0].rstrip("\r")
+        ends = [*self._starts[place.line : place.line + 1], len(self.text) + 1]
+        line = self.text[self._starts[place.line - 1] : ends[0] - 1].rstrip("\r")
         start = place.column - 1
         width = max(1, min(span.end - span.start, len(line) - start))
         cut = max(0, start - _EXCERPT_WIDTH // 3)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from json import JSONDecodeError, decoder
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tidegate.policy.document.names import FREE, KNOWN, MAX_FREE
 from tidegate.policy.document.tree import Mapping, Node, NodeCount, Scalar, Sequence, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![0-9.eE])")
@@ -17,14 +21,19 @@ _WORDS = {"true": True, "false": False, "null": None}
 _scan: Any = decoder.scanstring  # type: ignore[attr-defined]
 
 
-def compose_json(text: str) -> Node:
+def compose_json(text: str, known: Container[str] | None = KNOWN) -> Node:
     """The tree of a JSON text.
+
+    Args:
+        text: the text.
+        known: the names that members have; the reading ends when too many have others. None for
+            a text whose names may be any.
 
     Raises:
         UnreadableDocumentError: it is no JSON, or is past a limit.
     """
-    reader = _Reader(text)
-    node = reader.value(0)
+    reader = _Reader(text, known)
+    node = reader.value(0, is_free=False)
     reader.skip_blank()
     if reader.at != len(text):
         raise reader.expected("the end of the document")
@@ -34,10 +43,10 @@ def compose_json(text: str) -> Node:
 class _Reader:
     """Recursive descent; the depth limit bounds the recursion."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, known: Container[str] | None) -> None:
         self.text = text
         self.at = 0
-        self._count = NodeCount()
+        self._count = NodeCount(known)
 
     def skip_blank(self) -> None:
         blank = _BLANK.match(self.text, self.at)
@@ -46,19 +55,20 @@ class _Reader:
     def expected(self, what: str) -> Exception:
         return unreadable("invalid-json", f"expected {what}", self.at)
 
-    def value(self, depth: int) -> Node:
+    def value(self, depth: int, *, is_free: bool) -> Node:
+        """The next value; an object that is free has names of the author's choice."""
         self.skip_blank()
         self._count.add(depth, self.at)
         match self.text[self.at : self.at + 1]:
             case "{":
-                return self._object(depth)
+                return self._object(depth, is_free=is_free)
             case "[":
                 return self._array(depth)
             case '"':
                 return self._string()
         return self._number_or_word()
 
-    def _object(self, depth: int) -> Mapping:
+    def _object(self, depth: int, *, is_free: bool) -> Mapping:
         start = self.at
         entries: list[tuple[Scalar, Node]] = []
         if not self._open("}"):
@@ -67,8 +77,10 @@ class _Reader:
                 if self.text[self.at : self.at + 1] != '"':
                     raise self.expected("a member's name in double quotes")
                 name = self._string()
+                if not is_free or len(entries) >= MAX_FREE:
+                    self._count.name(str(name.value), name.start)
                 self._require(":")
-                entries.append((name, self.value(depth + 1)))
+                entries.append((name, self.value(depth + 1, is_free=name.value in FREE)))
                 if self._is_last("}"):
                     break
         return Mapping(tuple(entries), start, self.at)
@@ -78,7 +90,7 @@ class _Reader:
         items: list[Node] = []
         if not self._open("]"):
             while True:
-                items.append(self.value(depth + 1))
+                items.append(self.value(depth + 1, is_free=False))
                 if self._is_last("]"):
                     break
         return Sequence(tuple(items), start, self.at)

@@ -33,12 +33,12 @@ from tidegate.policy.document.members import (
     stand_in,
     text_problem,
 )
+from tidegate.policy.document.names import API_VERSION_MEMBER
 from tidegate.policy.document.tree import Mapping, Node, Ready, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as AbstractMapping
 
-_API_VERSION_MEMBER = "apiVersion"
 _LONGEST_NAME = 100
 """Every name of a member is shorter."""
 
@@ -83,7 +83,7 @@ class _Reader:
 
     def definitions(self, root: Node) -> Definitions:
         members = self._members(root, "", "a definitions document")
-        self._api_version(members.pop(_API_VERSION_MEMBER, None))
+        self._api_version(members.pop(API_VERSION_MEMBER, None))
         tenant = DEFAULT_TENANT
         if "tenant" in members and not is_null(members["tenant"].value):
             tenant = self._object(Tenant, members["tenant"].value, "/tenant")
@@ -92,11 +92,11 @@ class _Reader:
         return made
 
     def _api_version(self, member: _Member | None) -> None:
-        wanted = f"write `{_API_VERSION_MEMBER}: {API_VERSION}`"
+        wanted = f"write `{API_VERSION_MEMBER}: {API_VERSION}`"
         if member is None:
-            self._report("missing-member", f"`{_API_VERSION_MEMBER}` is missing", "", hint=wanted)
+            self._report("missing-member", f"`{API_VERSION_MEMBER}` is missing", "", hint=wanted)
         elif not isinstance(member.value, Scalar) or member.value.value != API_VERSION:
-            pointer = f"/{_API_VERSION_MEMBER}"
+            pointer = f"/{API_VERSION_MEMBER}"
             self._report("unknown-version", "unknown version of the format", pointer, hint=wanted)
 
     def _object(self, model: Any, node: Node, pointer: str) -> Any:

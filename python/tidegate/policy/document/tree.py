@@ -8,16 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Sequence as AbstractSequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
+from tidegate.language.tree.diagnostics import quote
 from tidegate.policy.definitions.findings import Finding
+from tidegate.policy.document.names import FREE, KNOWN, MAX_FREE
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 32
 MAX_NODES = 1_000_000
 """Bounds the memory, together with the size: a node takes about 300 bytes."""
+MAX_UNKNOWN = 2_000
+"""Members with unknown names after which the rest of a document is not read."""
 
 Style: TypeAlias = Literal["plain", "single", "double", "literal", "folded", "python"]
 
@@ -88,8 +95,23 @@ def unreadable(
 class NodeCount:
     """Counts the nodes of a tree while it is made."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Container[str] | None = KNOWN) -> None:
         self._left = MAX_NODES
+        self._known = known
+        self._unknown = 0
+
+    def name(self, name: str, offset: int | None) -> None:
+        """Note the name of a member.
+
+        Raises:
+            UnreadableDocumentError: too many have names that no object has.
+        """
+        if self._known is None or name in self._known:
+            return
+        self._unknown += 1
+        if self._unknown > MAX_UNKNOWN:
+            message = f"more than {MAX_UNKNOWN:,} unknown members, such as {quote(name)}"
+            raise unreadable("unknown-member", message, offset)
 
     def add(self, depth: int, offset: int | None, nodes: int = 1) -> None:
         """Count one more node, or several, at this depth.
@@ -110,7 +132,7 @@ def from_python(value: object) -> Node:
     Raises:
         UnreadableDocumentError: a value that no document can hold, or past a limit.
     """
-    return _from_python(value, 0, NodeCount())
+    return _from_python(value, 0, NodeCount(), is_free=False)
 
 
 def count_nodes(value: object) -> int:
@@ -122,7 +144,7 @@ def count_nodes(value: object) -> int:
     return 1
 
 
-def _from_python(value: object, depth: int, count: NodeCount) -> Node:
+def _from_python(value: object, depth: int, count: NodeCount, *, is_free: bool) -> Node:
     if isinstance(value, (Ready, Excerpt)):
         count.add(depth, None, value.nodes)
         return value
@@ -131,13 +153,17 @@ def _from_python(value: object, depth: int, count: NodeCount) -> Node:
         case None | bool() | int() | float() | str():
             return Scalar(value)
         case AbstractMapping():
-            return Mapping(
-                tuple(
-                    (_key(key), _from_python(each, depth + 1, count)) for key, each in value.items()
-                )
-            )
+            entries: list[tuple[Scalar, Node]] = []
+            for key, each in value.items():
+                name = _key(key)
+                if not is_free or len(entries) >= MAX_FREE:
+                    count.name(str(name.value), None)
+                inner = _from_python(each, depth + 1, count, is_free=name.value in FREE)
+                entries.append((name, inner))
+            return Mapping(tuple(entries))
         case AbstractSequence() if not isinstance(value, (bytes, bytearray, memoryview)):
-            return Sequence(tuple(_from_python(each, depth + 1, count) for each in value))
+            items = (_from_python(each, depth + 1, count, is_free=False) for each in value)
+            return Sequence(tuple(items))
     kind = type(value).__name__
     raise unreadable("wrong-type", f"a document cannot hold a value of type `{kind}`")
 

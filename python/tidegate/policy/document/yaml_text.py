@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import yaml
 
+from tidegate.policy.document.names import FREE, MAX_FREE
 from tidegate.policy.document.tree import (
     Mapping,
     Node,
@@ -81,10 +82,23 @@ def _quoting(message: str) -> str | None:
 class _Open:
     """A collection whose end has not been read yet."""
 
-    def __init__(self, start: int, is_mapping: bool) -> None:
+    def __init__(self, start: int, is_mapping: bool, is_free: bool) -> None:
         self.start = start
         self.is_mapping = is_mapping
+        self.is_free = is_free
         self.nodes: list[Node] = []
+
+    @property
+    def wants_name(self) -> bool:
+        """Whether the next node is the name of a member, and not of the author's choice."""
+        is_free = self.is_free and len(self.nodes) < 2 * MAX_FREE
+        return self.is_mapping and not is_free and len(self.nodes) % 2 == 0
+
+    @property
+    def names_free(self) -> bool:
+        """Whether the next node is the value of a member whose names the author chooses."""
+        last = self.nodes[-1] if self.is_mapping and len(self.nodes) % 2 else None
+        return isinstance(last, Scalar) and last.value in FREE
 
     def close(self, end: int) -> Node:
         if not self.is_mapping:
@@ -106,7 +120,8 @@ def _compose(events: Iterator[Any]) -> Node:
             case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
                 _refuse_extras(event)
                 count.add(len(stack), start)
-                stack.append(_Open(start, isinstance(event, yaml.MappingStartEvent)))
+                is_free = bool(stack) and stack[-1].names_free
+                stack.append(_Open(start, isinstance(event, yaml.MappingStartEvent), is_free))
                 continue
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
                 node = stack.pop().close(start)
@@ -114,6 +129,8 @@ def _compose(events: Iterator[Any]) -> Node:
                 _refuse_extras(event)
                 count.add(len(stack), start)
                 node = _scalar(event)
+                if stack and stack[-1].wants_name:
+                    count.name(event.value, start)
             case yaml.DocumentStartEvent() if root is not None:
                 raise unreadable("invalid-yaml", "a second document", start)
             case _:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.language.tree.diagnostics import Source, quote
 from tidegate.policy.definitions.findings import pointer_to
 from tidegate.policy.document.json_text import compose_json
+from tidegate.policy.document.names import KNOWN
 from tidegate.policy.document.tree import Mapping, Scalar, UnreadableDocumentError
 from tidegate.server.http.problems import ErrorDetail, Problem
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 MAX_DEPTH = 32
 MAX_BYTES = 64 * 1024
 """The bound of a body, where the route names no other."""
+MAX_FREELY_NAMED = 1024 * 1024
+"""A larger body is a list, or a definitions document in a draft: no event is as large."""
 
 
 def read_json_body(body: bytes) -> Any:
@@ -35,7 +38,8 @@ def read_json_body(body: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise Problem("invalid-json", f"byte {error.start} of the body is no UTF-8") from None
     try:
-        return _Plain(Source(text)).value(compose_json(text), "", 0)
+        known = KNOWN if len(body) > MAX_FREELY_NAMED else None
+        return _Plain(Source(text)).value(compose_json(text, known), "", 0)
     except UnreadableDocumentError as error:
         raise _refusal(Source(text), error.finding.message, error.finding.offset) from None
 
