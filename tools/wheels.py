@@ -1,13 +1,14 @@
 """Builds wheels that run on older systems than this one, by the linker of Zig.
 
 One for manylinux_2_28; one for musllinux_1_2 where rustup has the target.  They are put into
-``dist``, in place of what is there.
+``dist``, in place of what is there, with the requirements that the container installs.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,7 @@ def main() -> int:
             "--target", target, "--compatibility", compatibility, "--out", str(DIST),
         ]  # fmt: skip
         subprocess.run(command, cwd=ROOT, env={**os.environ, "PATH": path}, check=True)
+    shutil.copy(ROOT / "deploy" / "requirements.txt", DIST)
     return 0
 
 

@@ -8,7 +8,6 @@ import subprocess
 from fnmatch import fnmatch
 from pathlib import Path
 
-import pytest
 from tests.deploy.test_deploy import DEPLOY
 
 WHEEL = "tidegate-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
@@ -29,17 +28,15 @@ def arguments() -> dict[str, str]:
 def test_the_wheel_that_is_built_is_taken_without_an_argument() -> None:
     """The pattern fits the wheel of this system's C library, and no other."""
     (copied,) = steps("COPY")
-    assert copied == "${WHEEL} /tmp/wheel/"
+    assert copied == "${WHEEL} requirements.txt /tmp/wheel/"
     pattern = arguments()["WHEEL"]
     assert fnmatch(WHEEL, pattern)
     assert not fnmatch(WHEEL.replace("manylinux_2_28", "musllinux_1_2"), pattern)
 
 
-@pytest.mark.parametrize("extras", [arguments()["EXTRAS"], "server,postgresql"])
-def test_the_server_is_installed_under_a_name_that_pip_takes(
-    tmp_path: Path, extras: str, process: None
-) -> None:
-    """The wheel keeps its name and has the extras; what was copied is gone; the user is made."""
+def test_the_server_is_installed_with_locked_packages(tmp_path: Path, process: None) -> None:
+    """Packages are installed by their hashes, and the wheel without any other; what was copied is
+    gone; the user is made."""
     (tmp_path / "wheel").mkdir()
     (tmp_path / "wheel" / WHEEL).touch()
     programs = tmp_path / "bin"
@@ -50,12 +47,13 @@ def test_the_server_is_installed_under_a_name_that_pip_takes(
     (script,) = steps("RUN")
     done = subprocess.run(
         ["sh", "-euc", script.replace("/tmp/", f"{tmp_path}/")],
-        env={"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "EXTRAS": extras},
+        env={"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         check=True,
     )
-    pip, useradd = done.stdout.splitlines()
-    assert pip.split()[-1] == f"{tmp_path}/wheel/{WHEEL}[{extras}]"
+    packages, wheel, useradd = done.stdout.splitlines()
+    assert packages.endswith(f" --require-hashes -r {tmp_path}/wheel/requirements.txt")
+    assert wheel.endswith(f" --no-deps --no-index {tmp_path}/wheel/{WHEEL}")
     assert f"--uid {steps('USER')[0]} " in useradd
     assert not (tmp_path / "wheel").exists()

@@ -2663,8 +2663,10 @@ export interface components {
       daemon: components["schemas"]["DecidedBy"] | null;
       /** @description what the caller was sent */
       answer: unknown;
-      /** @description as it was received, secrets hashed */
-      event: Record<string, never>;
+      /** @description as it was received, secrets hashed; a number is written as it came, also one that no double holds */
+      event: {
+        [key: string]: unknown;
+      };
     };
     /**
      * DecisionExplanation
@@ -2795,6 +2797,8 @@ export interface components {
       api_key_id: string | null;
       entity_ids: string[];
       fired: components["schemas"]["FiredPolicy"][];
+      /** @description its record cannot be read: shown are the members by which it is found */
+      damaged: boolean;
     };
     /**
      * DecisionsFound
@@ -2871,6 +2875,10 @@ export interface components {
       dry_run: boolean;
       changes: components["schemas"]["Change"][];
       warnings: components["schemas"]["DefinitionWarning"][];
+      /** @description whether the next event is decided by these definitions; false while those of before still decide, until `active_revision` of `status` is `revision` */
+      active: boolean;
+      /** @description the path of the status of the tenant */
+      status: string;
     };
     /** EntitiesFound */
     EntitiesFound: {

@@ -1,0 +1,49 @@
+"""Writes the packages that a container installs: exact versions with hashes, and their SBOM.
+
+``python tools/locked.py`` writes ``deploy/requirements.txt`` and ``deploy/python.cdx.json``; with
+``--upgrade`` it takes the newest versions that pyproject.toml allows. It needs ``uv``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+REQUIREMENTS = ROOT / "deploy" / "requirements.txt"
+SBOM = ROOT / "deploy" / "python.cdx.json"
+EXTRAS = ("client", "geo", "nats", "postgresql", "server")
+"""What a container may need: all but the tools for tests."""
+SBOM_TOOL = "cyclonedx-bom==7.5.0"
+_HEAD = "# Written by tools/locked.py; install with `pip install --require-hashes -r`.\n"
+
+
+def lock(*, upgrade: bool) -> None:
+    """Write the versions and the hashes of their files, for every platform."""
+    command = ["uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
+    command += ["--generate-hashes", "--no-annotate", "--no-header", "pyproject.toml"]
+    command += [part for extra in EXTRAS for part in ("--extra", extra)]
+    command += ["--output-file", str(REQUIREMENTS), *(["--upgrade"] if upgrade else [])]
+    subprocess.run(command, cwd=ROOT, check=True)
+    REQUIREMENTS.write_text(_HEAD + REQUIREMENTS.read_text().removeprefix(_HEAD))
+
+
+def describe() -> None:
+    """Write the SBOM of these packages (CycloneDX), which the wheel carries with that of the
+    crates."""
+    command = ["uv", "tool", "run", "--from", SBOM_TOOL, "cyclonedx-py", "requirements"]
+    command += [str(REQUIREMENTS), "--pyproject", "pyproject.toml", "--mc-type", "application"]
+    command += ["--output-reproducible", "--of", "JSON", "--output-file", str(SBOM)]
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+def main() -> int:
+    """Write both."""
+    lock(upgrade="--upgrade" in sys.argv[1:])
+    describe()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
