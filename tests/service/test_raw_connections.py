@@ -281,16 +281,10 @@ def test_an_address_has_a_share_of_the_connections(small: Service) -> None:
         second = [stack.enter_context(connect("127.0.0.2")) for _ in range(4)]
         assert all(is_taken(each) for each in second)
         with connect("127.0.0.3") as third:
-<<<<<<< HEAD
-            assert not is_taken(third)
-    healthz = b"GET /healthz HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n"
-    wait_until(lambda: said(small, healthz)[0].status == 200)
-=======
             assert is_taken(third)
         assert first[0].recv(1) == b""
-    until(lambda: said(small, b"GET /healthz HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n")[0]
-          .status == 200)  # fmt: skip
->>>>>>> 6fc57377 (tests: a newcomer finds room though all connections are taken)
+    healthz = b"GET /healthz HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n"
+    wait_until(lambda: said(small, healthz)[0].status == 200)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")

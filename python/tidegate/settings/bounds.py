@@ -51,21 +51,6 @@ class JsonObject:
 
 
 @attrs.frozen
-class Networks:
-    """Holds networks or addresses with commas between them."""
-
-    def __call__(self, _instance: object, _attribute: object, value: str) -> None:
-        """Check a value.
-
-        Raises:
-            ValueError: one of them isn't a network.
-        """
-        for each in value.split(","):
-            if each.strip():
-                ip_network(each.strip())
-
-
-@attrs.frozen
 class NodeName:
     """Holds a name that fits into a row, a log line and a command; empty is none."""
 
@@ -94,7 +79,13 @@ class HostAndPort:
 
 @attrs.frozen
 class Networks:
-    """Holds a list of addresses and networks, with commas or spaces between; empty is none."""
+    """Holds a list of addresses and networks, with commas or spaces between; it may be empty.
+
+    Attributes:
+        unix: whether it may hold `unix`, the callers on a Unix socket.
+    """
+
+    unix: bool = False
 
     def __call__(self, _instance: object, _attribute: object, value: str) -> None:
         """Check a value.
@@ -104,12 +95,13 @@ class Networks:
         """
         for each in split_list(value):
             try:
-                if each != "unix":
+                if each != "unix" or not self.unix:
                     ip_network(each)
             except ValueError as error:
+                or_unix = ", or `unix`" if self.unix else ""
                 raise ValueError(
                     "it must have addresses and networks such as 10.0.0.0/8, 192.0.2.7 or"
-                    f" 2001:db8::/32, or `unix`, with commas between: {error}"
+                    f" 2001:db8::/32{or_unix}, with commas between: {error}"
                 ) from None
 
 

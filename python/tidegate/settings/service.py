@@ -40,7 +40,7 @@ class ServerSettings:
     )
     trusted_proxies: str = ts.option(
         default="",
-        validator=Networks(),
+        validator=Networks(unix=True),
         help="Addresses and networks of the proxies in front, with commas between; `unix` for a "
         "Unix socket. The caller is then the one that they name in X-Forwarded-For or Forwarded.",
     )
