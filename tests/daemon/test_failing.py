@@ -78,3 +78,11 @@ def test_only_what_the_fail_mode_lets_pass_is_counted() -> None:
     lines = b"\n".join((passed, refused, line("allow", ("all", None)), line("allow")))
     assert let_through(lines, is_known=True) == 1
     assert let_through(lines, is_known=False) == 3
+
+
+def test_what_passes_is_counted_whatever_numbers_events_have() -> None:
+    """An event may have a number that no double holds, and an answer without an action."""
+    odd = line("allow").replace(b'"event":{', b'"event":{"n":1e999,')
+    reported = odd.replace(b'{"action":{"type":"allow"}}', b"{}", 1)
+    reported = reported.replace(b'"record":{', b'"record":{"action":{"type":"allow"},')
+    assert let_through(b"\n".join((odd, reported)), is_known=False) == 2

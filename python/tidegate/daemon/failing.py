@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from tidegate.policy.definitions.model import FailMode
+import msgspec
+
+from tidegate.policy.definitions.model import FailMode
 
 SLUG = "tidegate-fail-mode"
 """The slug of the policy that answers, and of its mitigation."""
@@ -90,14 +90,48 @@ def let_through(lines: bytes, is_known: bool) -> int:
     """
     if is_known and SLUG.encode() not in lines:
         return 0
-    read = map(orjson.loads, lines.split(b"\n"))
+    read = map(_LINES.decode, lines.split(b"\n"))
     if not is_known:
-        return sum(each["answer"]["action"]["type"] == "allow" for each in read)
-    return sum(any(map(_is_open, each["record"]["fired"])) for each in read)
+        return sum(map(_allows, read))
+    return sum(any(map(_is_open, each.record.fired)) for each in read)
 
 
-def _is_open(fired: Mapping[str, Any]) -> bool:
-    return bool(fired["policy"] == SLUG and fired["mitigation"] is None)
+class _Action(msgspec.Struct):
+    type: str
+
+
+class _Fired(msgspec.Struct):
+    policy: str
+    mitigation: str | None
+
+
+class _Answer(msgspec.Struct):
+    action: _Action | None = None
+    """None for an event that was only reported."""
+
+
+class _Record(msgspec.Struct):
+    fired: list[_Fired]
+    action: _Action | None = None
+
+
+class _Line(msgspec.Struct):
+    """The members of a line that say what was let through; its event is not read."""
+
+    answer: _Answer
+    record: _Record
+
+
+_LINES = msgspec.json.Decoder(_Line)
+
+
+def _allows(line: _Line) -> bool:
+    action = line.answer.action or line.record.action
+    return action is not None and action.type == "allow"
+
+
+def _is_open(fired: _Fired) -> bool:
+    return fired.policy == SLUG and fired.mitigation is None
 
 
 def _clauses(known: Mapping[str, Any]) -> list[dict[str, Any]]:

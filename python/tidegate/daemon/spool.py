@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID, uuid4
 
 import attrs
+import msgspec
 import orjson
 from pysqlite3 import dbapi2
 
@@ -341,10 +342,10 @@ class Spool:
         self._connection.execute("INSERT INTO rows VALUES (?,?,?,?,?)", row)
         for line in block.lines.split(b"\n"):
             if b'"idempotency":null' not in line:
-                read = orjson.loads(line)
-                key, fingerprint = map(bytes.fromhex, read["idempotency"])
-                answer = orjson.dumps(read["answer"])
-                used = (key, fingerprint, answer, read["received_at"])
+                # The event is not read: it may have numbers that no number of Python holds.
+                read = _USED.decode(line)
+                key, fingerprint = map(bytes.fromhex, read.idempotency)
+                used = (key, fingerprint, bytes(read.answer), read.received_at)
                 self._connection.execute("INSERT OR REPLACE INTO keys VALUES (?,?,?,?)", used)
         return last + block.count
 
@@ -401,6 +402,17 @@ class Spool:
     def _finish(self) -> None:
         with suppress(dbapi2.Error):
             self._connection.close()
+
+
+class _Used(msgspec.Struct):
+    """The members of a line by which a repeated call is answered."""
+
+    idempotency: tuple[str, str]
+    answer: msgspec.Raw
+    received_at: int
+
+
+_USED = msgspec.json.Decoder(_Used)
 
 
 def _text(content: bytes) -> str:

@@ -107,6 +107,31 @@ def _read(
         raise EffectsError(f"the effects are malformed: {error}", position) from None
 
 
+def read_passes(effects: bytes) -> tuple[Revoke | Move, ...]:
+    """Changes of passes alone, which mean the same by any definitions.
+
+    Args:
+        effects: entries of a decision.
+
+    Raises:
+        EffectsError: one is malformed, or of an entity.
+    """
+    try:
+        return tuple(_change_of_pass(*_list(entry)) for entry in _list(orjson.loads(effects)))
+    except (ValueError, TypeError) as error:
+        raise EffectsError(f"the effects are malformed: {error}", 0) from None
+
+
+def _change_of_pass(kind: object, *about: object) -> Revoke | Move:
+    match kind, about:
+        case "revoke", (pass_id, time, expires_at):
+            return Revoke(read_pass_id(pass_id), read_time(time), read_time(expires_at))
+        case "move", (pass_id, time, expires_at, network):
+            moved = read_pass_id(pass_id), read_time(time), read_time(expires_at)
+            return Move(*moved, read_network(network))
+    raise ValueError("an effect is of an unknown kind or length")
+
+
 def _placed(compiled: CompiledDefinitions, changes: Iterable[Changed]) -> tuple[Changed, ...]:
     return tuple(
         change
@@ -123,11 +148,8 @@ def _change(
     *about: object,
 ) -> Changed:
     match kind, about:
-        case "revoke", (pass_id, time, expires_at):
-            return Revoke(read_pass_id(pass_id), read_time(time), read_time(expires_at))
-        case "move", (pass_id, time, expires_at, network):
-            moved = read_pass_id(pass_id), read_time(time), read_time(expires_at)
-            return Move(*moved, read_network(network))
+        case (("revoke" | "move"), _):
+            return _change_of_pass(kind, *about)
         case _, (definition, parts, time, *does):
             return _of_entity(compiled, redactor, kind, definition, parts, time, *does)
     raise ValueError("an effect is of an unknown kind or length")

@@ -10,9 +10,12 @@ from uuid import UUID
 
 import attrs
 import httpx2
+import orjson
 from tests.server.deciding import Deciding, made
 from tests.service.readable import exact
 
+from tidegate.engine import Engine
+from tidegate.errors import EventError
 from tidegate.stores import SqliteStore
 from tidegate.stores.decision_log import log
 from tidegate.stores.decision_log.lines import event_in
@@ -20,6 +23,7 @@ from tidegate.stores.decision_log.lines import event_in
 SENT_AT_ONCE = 100
 PAGE = 500
 JOB_SECONDS = 120.0
+MOST = {"rate_limit_per_minute": 600_000}
 DEFINITIONS: Mapping[str, Any] = {
     "apiVersion": "tidegate/v1",
     "actions": [
@@ -72,7 +76,6 @@ class Reading:
     Attributes:
         shop: the tenant.
         store: of the service, for what is kept.
-        published: gives the messages that were published, by decision.
         found: what does not hold.
         read: how many answers were compared, by route.
     """
@@ -219,12 +222,53 @@ class Reading:
         if (result["events"].text, result["skipped"].text) != (str(len(self.kept)), "0"):
             self.found.add("replay: not all were decided", job)
 
-    def forward(self, other: Deciding) -> Reading:
-        """The decisions, forwarded to another tenant as a daemon does; that tenant's reading."""
-        reading = Reading(other, self.store, self.found, self.read)
-        key = made(other.by("Owner").post(f"{other.path}/api-keys", {"name": "d", "sync": True}))
-        del key
-        return reading
+    def forward(self, other: Deciding) -> None:
+        """The decisions, forwarded to another tenant as a daemon does, are recorded there as they
+        are here."""
+        key = made(
+            other.by("Owner").post(
+                f"{other.path}/api-keys", {"name": "daemon", "can_sync": True, **MOST}
+            )
+        )["key"]
+        names = {name: str(uuid7()) for name in self.kept}
+        received = Reading(other, self.store, self.found, self.read)
+        spool = {"daemon_id": str(uuid7()), "spool_id": str(uuid7())}
+        waiting = list(enumerate(self.lines.items(), 1))
+        for start in range(0, len(waiting), SENT_AT_ONCE):
+            events = []
+            for number, (name, line) in waiting[start : start + SENT_AT_ONCE]:
+                renamed, at = line.replace(name.encode(), names[name].encode(), 1), time.time_ns()
+                index = [other.tenant_id, names[name], at, None, None, None, at]
+                index += ["allow", "no-match", None, None, "", [], []]
+                events.append({"number": number, "line": orjson.Fragment(renamed), "index": index})
+            answer = self._answer(
+                "POST", "/api/v1/sync/events", orjson.dumps({**spool, "events": events}), key
+            )
+            for refused in () if answer is None else exact.read(answer.content)["refused"]:
+                self.found.add("forwarded: refused", refused)
+        received.look()
+        for name, kept in self.kept.items():
+            if received.kept.get(names[name]) != kept:
+                self.found.add("forwarded: kept otherwise", kept)
+            self.read["forwarded"] += 1
+        received.listed()
+
+    def published(self, messages: Mapping[str, Any]) -> None:
+        """The messages of a destination, by decision."""
+        for name, kept in self.kept.items():
+            self.read["published"] += 1
+            if name not in messages or messages[name]["event"] != exact.read(kept):
+                self.found.add("published otherwise", kept)
+
+    def evaluated(self) -> None:
+        """The decisions of both evaluators on what was sent."""
+        native, reference = (Engine(DEFINITIONS, each) for each in ("native", "reference"))  # type: ignore[arg-type]
+        at = time.time_ns()
+        for name, event in self.sent.items():
+            self.read["evaluated"] += 1
+            done = [served(each, event, at, name) for each in (native, reference)]
+            if done[0] != done[1]:
+                self.found.add("evaluators differ", (event, done))
 
     # --- calls ----------------------------------------------------------------------------
 
@@ -284,6 +328,15 @@ class Reading:
 
     def _draft(self) -> dict[str, Any]:
         return {"name": "Draft", "clauses": [{"name": "all"}]}
+
+
+def served(engine: Engine, event: bytes, at: int, name: str) -> Any:
+    """The answer, the record and the effects of an engine, or its refusal."""
+    try:
+        done = engine.serve(event, at, name)
+    except EventError as error:
+        return error.pointer
+    return bytes(done.answer), orjson.loads(done.record), orjson.loads(done.effects)
 
 
 def plain(key: Sequence[Any]) -> list[Any]:

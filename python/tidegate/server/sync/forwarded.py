@@ -20,6 +20,7 @@ import orjson
 from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.errors import EffectsError, EventError
+from tidegate.policy.effects import read_passes
 from tidegate.server.http.problems import Problem
 from tidegate.server.sync.messages import MAX_EVENTS
 from tidegate.stores.decision_log.lines import LogBlock, encode_index, encode_line, join_effects
@@ -35,11 +36,14 @@ if TYPE_CHECKING:
     from tidegate.stores.base import Store
 
 Text: TypeAlias = Annotated[str, Meta(max_length=4_096)]
-Flat: TypeAlias = dict[str, str | int | bool | None]
+Int: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Flat: TypeAlias = dict[str, str | Int | bool | None]
 """An object without a list in it: nothing of it can pass for the effects of a line."""
 Mode: TypeAlias = Literal["Monitor", "Challenge", "Block"]
 ActionType: TypeAlias = Literal["allow", "challenge", "block"]
-_IDS = Annotated[str, Meta(pattern="^([0-9a-f-]{36})*$", max_length=36 * 1_000)]
+_IDS = Annotated[
+    str, Meta(pattern="^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})*$", max_length=36 * 1_000)
+]
 _COMMIT_SECONDS = 30.0
 
 
@@ -48,7 +52,7 @@ class _Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class _Block(_Strict):
-    status_code: int
+    status_code: Int
     body: str
     headers: dict[str, str]
 
@@ -57,6 +61,18 @@ class _Action(_Strict):
     type: ActionType
     block: _Block | UnsetType = UNSET
     challenge: Flat | UnsetType = UNSET
+
+
+class _Challenge(_Strict):
+    provider: Text
+    difficulty: Int
+    return_url: str | None
+
+
+class _RecordedAction(_Strict):
+    type: ActionType
+    block: _Block | UnsetType = UNSET
+    challenge: _Challenge | UnsetType = UNSET
 
 
 class _Answer(_Strict):
@@ -75,8 +91,8 @@ class _Entity(_Strict):
 
 
 class _Window(_Strict):
-    value: int
-    threshold: int
+    value: Int
+    threshold: Int
 
 
 class _Fired(_Strict):
@@ -98,7 +114,7 @@ class _Proof(_Strict):
 
 
 class _Record(_Strict):
-    action: _Action
+    action: _RecordedAction
     reason: Text
     policy: Text | None
     clause: Text | None
@@ -115,8 +131,8 @@ class _Line(msgspec.Struct):
     decision_id: UUID
     source: Text | None
     endpoint: Literal["beacon", "runtime", "authz"]
-    revision: int
-    duration_us: int
+    revision: Int
+    duration_us: Int
     answer: _Answer
     record: _Record
     effects: msgspec.Raw
@@ -127,11 +143,11 @@ class _Line(msgspec.Struct):
 class _Index(msgspec.Struct, array_like=True):
     tenant_id: UUID
     decision_id: UUID
-    received_at: int
+    received_at: Int
     api_key_id: UUID | None
     key: str | None
     fingerprint: str | None
-    observed_at: int
+    observed_at: Int
     action: ActionType
     reason: Text
     policy_id: UUID | None
@@ -144,7 +160,7 @@ class _Index(msgspec.Struct, array_like=True):
 class Item(msgspec.Struct, forbid_unknown_fields=True):
     """A decision on its way: its number in the spool, its line and its index entry."""
 
-    number: int
+    number: Int
     line: msgspec.Raw
     index: msgspec.Raw
 
@@ -174,10 +190,15 @@ class Taken(msgspec.Struct):
 
 @attrs.frozen
 class _Read:
+    """A decision that can be recorded; what is JSON is as it will be in its line."""
+
     number: int
     line: _Line
     index: _Index
+    answer: bytes
+    record: bytes
     event: bytes
+    sealed: bytes | None
 
 
 _BATCH = msgspec.json.Decoder(Batch)
@@ -314,8 +335,8 @@ class Forwarding:
             EffectsError: its effects are malformed.
         """
         events, passes = _parted(effects)
-        tenant.engine.apply_effects([passes])
         counted = tenant.engine.count_late(events, now)
+        tenant.engine.apply_effects([passes])
         parts = [counted, passes]
         changes = self._feed.log_of(tenant.tenant_id)
         for _, definition, key, at, _, mitigations in orjson.loads(counted):
@@ -347,26 +368,50 @@ def _read(tenant: Tenant, items: Sequence[Item]) -> tuple[list[_Read], list[Refu
     refused: list[Refused] = []
     for item in items:
         try:
-            line, index = _LINE.decode(item.line), _INDEX.decode(item.index)
-            # Secrets of names that the daemon did not know yet.
-            event = tenant.redactor.redact(bytes(line.event))
-        except (msgspec.DecodeError, UnicodeDecodeError, EventError) as error:
+            read.append(_sound(tenant, item))
+        except (ValueError, OverflowError, EventError) as error:
             refused.append(Refused(item.number, str(error)))
-        else:
-            read.append(_Read(item.number, line, index, event))
     return read, refused
 
 
+def _sound(tenant: Tenant, item: Item) -> _Read:
+    """A decision as it will be recorded.
+
+    Raises:
+        ValueError, OverflowError, EventError: it cannot be.
+    """
+    line, index = _LINE.decode(item.line), _INDEX.decode(item.index)
+    return _Read(
+        number=item.number,
+        line=line,
+        index=index,
+        answer=msgspec.json.encode(line.answer),
+        record=msgspec.json.encode(line.record),
+        # Secrets of names that the daemon did not know yet.
+        event=tenant.redactor.redact(bytes(line.event)),
+        sealed=None if line.sealed is None else urlsafe_b64decode(line.sealed + "=="),
+    )
+
+
 def _parted(effects: bytes) -> tuple[bytes, bytes]:
-    """The effects of a decision on entities, which are judged again, and on passes."""
+    """The effects of a decision on entities, which are judged again, and on passes.
+
+    Raises:
+        EffectsError: they are malformed.
+    """
     if b'"revoke"' not in effects and b'"move"' not in effects:
         return effects, b"[]"
     events: list[Any] = []
     of_passes: list[Any] = []
-    for each in orjson.loads(effects):
-        is_of_pass = isinstance(each, list) and each[:1] in (["revoke"], ["move"])
-        (of_passes if is_of_pass else events).append(each)
-    return orjson.dumps(events), orjson.dumps(of_passes)
+    try:
+        for each in orjson.loads(effects):
+            is_of_pass = isinstance(each, list) and each[:1] in (["revoke"], ["move"])
+            (of_passes if is_of_pass else events).append(each)
+    except (ValueError, TypeError) as error:
+        raise EffectsError(f"the effects are malformed: {error}") from None
+    passes = orjson.dumps(of_passes)
+    read_passes(passes)  # before anything of the decision is counted
+    return orjson.dumps(events), passes
 
 
 def _line(key: ApiKey, item: _Read, place: daemons.Forwarded, effects: bytes, now: int) -> bytes:
@@ -380,11 +425,11 @@ def _line(key: ApiKey, item: _Read, place: daemons.Forwarded, effects: bytes, no
         None,
         line.revision,
         line.duration_us,
-        msgspec.json.encode(line.answer),
-        msgspec.json.encode(line.record),
+        item.answer,
+        item.record,
         effects,
         item.event,
-        sealed=None if line.sealed is None else urlsafe_b64decode(line.sealed + "=="),
+        sealed=item.sealed,
         daemon=(str(place.daemon_id), item.number),
     )
 
