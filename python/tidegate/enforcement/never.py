@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tidegate.errors import TidegateError
+from tidegate.settings.bounds import split_list
 
 if TYPE_CHECKING:
     from tidegate.enforcement.blocks import Address
@@ -114,12 +115,12 @@ class Never:
 
 
 def read_networks(text: str) -> list[Network]:
-    """Networks and addresses with commas between them.
+    """Networks and addresses with commas or spaces between them.
 
     Raises:
         ValueError: one of them isn't a network.
     """
-    return [ip_network(each.strip()) for each in text.split(",") if each.strip()]
+    return [ip_network(each) for each in split_list(text)]
 
 
 def _networks(texts: Iterator[str]) -> Iterator[Network]:
