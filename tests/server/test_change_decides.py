@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 from tests.server.deciding import DEFINITIONS, Deciding, Service, made
 
-RULES = 1_500
-SENDERS = 3
+RULES = 300
+SENDERS = 2
 
 
 def large(path: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def test_after_the_answer_of_a_change_under_load_the_new_definitions_decide(
     for each in senders:
         each.start()
     try:
-        for number in range(3):
+        for number in range(2):
             path = f"/v{number}"
             done, _ = put(shop, large(path))
             if done["active"]:

@@ -13,6 +13,7 @@ import httpx2
 import orjson
 from tests.server.deciding import Deciding, made
 from tests.service.readable import exact
+from uuid_utils import uuid7
 
 from tidegate.engine import Engine
 from tidegate.errors import EventError

@@ -1,0 +1,35 @@
+"""Answers to changes that are saved and do not decide yet."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import orjson
+
+from tidegate.server.routing.answering import Sent
+
+TENANT = UUID(int=1)
+PATH = f"/api/v1/tenants/{TENANT}/status"
+
+
+def test_a_change_that_does_not_decide_yet_says_so_and_where_to_look() -> None:
+    """The answer of a whole document has it in its body, every answer in its headers."""
+    changes = {
+        "revision": 2, "dry_run": False, "changes": [], "warnings": [], "active": True,
+        "status": PATH,
+    }  # fmt: skip
+    sent = Sent(200, {}, orjson.dumps(changes)).saved_only(TENANT)
+    assert orjson.loads(sent.body) == {**changes, "active": False}
+    assert sent.headers["definitions-active"] == "false"
+    assert sent.headers["link"] == f'<{PATH}>; rel="status"'
+    assert sent.headers["content-length"] == str(len(sent.body))
+
+
+def test_other_answers_keep_their_bodies() -> None:
+    """An object, or nothing, is answered as it was, and a refusal has no such header."""
+    for body in (b"", b'{"active":true,"name":"a"}'):
+        sent = Sent(201, {}, body).saved_only(TENANT)
+        assert sent.body == body
+        assert sent.headers["definitions-active"] == "false"
+    refused = Sent(409, {}, b"{}")
+    assert refused.saved_only(TENANT) == refused
