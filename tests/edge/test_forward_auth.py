@@ -110,6 +110,8 @@ def with_(headers: Headers, **changes: str | None) -> Headers:
         ("/authz", with_(NGINX, x_forwarded_uri="/free")),
         ("/authz", with_(TRAEFIK, x_original_url="https://shop.example.test/free")),
         ("/authz", with_(NGINX, x_original_method=None)),
+        ("/authz", with_(NGINX, x_original_method="CONNECT")),
+        ("/authz", with_(TRAEFIK, x_forwarded_method="connect")),
         ("/authz", [*NGINX, ("x-original-url", "https://shop.example.test/free")]),
         ("/authz", [*TRAEFIK, ("x-forwarded-host", "evil.test")]),
         ("/authz", with_(NGINX, x_original_url="/a")),
@@ -127,6 +129,111 @@ def test_a_question_that_is_not_clear_is_refused(path: str, headers: Headers) ->
     """A question that names two addresses is refused: a visitor could have added the other."""
     with pytest.raises(UnclearInquiryError):
         read_inquiry("GET", path, "", headers)
+
+
+ODD_PATHS = (
+    *(
+        "/admin#x",
+        "/#",
+        "/a b",
+        "/a\tb",
+        "/a\x7fb",
+        "/a\x00",
+        "/a\\..\\b",
+        "/\\",
+        "/adm\xe9",
+        "/a\xa0",
+    ),
+    *("/%", "/%4", "/%zz", "/a%u0041", "/%%41", "/a%00b", "/a%0", "/%+1"),
+)
+GOOD_PATHS = (
+    *("/", "//a//", "/a;b=c/d", "/a%20b", "/%23", "/%5c", "/%2f", "/a/../b", "/%2e%2e/a", "/%250"),
+    *("/!$&'()*+,-.:=@_~", '/"<>[]^`{|}', "/%FF", "/%0a"),
+)
+
+
+def asked_by_each(
+    path: str, query: str = "", host: str = "a.test"
+) -> list[tuple[str, str, Headers]]:
+    """Path, query and headers of each dialect's question about an address."""
+    target = f"{path}?{query}" if query else path
+    return [
+        ("/authz", "", with_(NGINX, x_original_url=f"https://{host}{target}")),
+        ("/authz", "", with_(TRAEFIK, x_forwarded_uri=target, x_forwarded_host=host)),
+        (f"/authz{path}", query, with_(ENVOY, host=host)),
+    ]
+
+
+@pytest.mark.parametrize("path", ODD_PATHS)
+def test_a_path_that_a_proxy_could_read_otherwise_is_refused(path: str) -> None:
+    """A path that no client may send, or that proxies read in several ways, is refused to each."""
+    for where, query, headers in asked_by_each(path):
+        with pytest.raises(UnclearInquiryError, match="the path has"):
+            read_inquiry("GET", where, query, headers)
+
+
+@pytest.mark.parametrize("path", GOOD_PATHS)
+def test_a_path_is_judged_as_it_was_written(path: str) -> None:
+    """Every other path is judged as it was written, in each dialect."""
+    for where, query, headers in asked_by_each(path):
+        assert read_inquiry("GET", where, query, headers).visit.path == path
+
+
+@pytest.mark.parametrize("query", ["a#b", "a b", "a\tb", "\x7f", "\x00", "q=\xe9"])
+def test_a_query_that_no_client_may_send_is_refused(query: str) -> None:
+    """A query is visible ASCII without a fragment behind it; browsers leave the rest as it is."""
+    for where, rest, headers in asked_by_each("/a", query):
+        with pytest.raises(UnclearInquiryError, match="the query has"):
+            read_inquiry("GET", where, rest, headers)
+    for where, rest, headers in asked_by_each("/a", "q=100%&p=\\{}|^`%zz%00/../?"):
+        assert read_inquiry("GET", where, rest, headers).visit.query.startswith("q=100%")
+
+
+@pytest.mark.parametrize(
+    "path", ["/a/..%2fb", "/a%2f..", "/a%2F%2e%2E%2fb", "/%2e%2fa", "/a/%2f.", "/..%2F", "/a%2f./b"]
+)
+def test_behind_envoy_no_dot_segment_is_next_to_an_encoded_slash(path: str) -> None:
+    """Envoy finds its route without decoding a slash, so it would not see the dot segment."""
+    *others, envoy = asked_by_each(path)
+    for where, query, headers in others:
+        assert read_inquiry("GET", where, query, headers).visit.path == path
+    with pytest.raises(UnclearInquiryError, match="dot segment"):
+        read_inquiry("GET", envoy[0], envoy[1], envoy[2])
+    for good in ("/a%2fb", "/..a%2fb", "/a%2f..b", "/a%2f%2fb", "/a/%2f/"):
+        assert read_inquiry("GET", f"/authz{good}", "", ENVOY).visit.path == good
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("", ".", "a..test", "a.test..", "a.test:", "a.test:65536", "a.test:+80", "a.test:8 0"),
+        *("u@a.test", "a.test,b.test", "a.test b.test", "a%2etest", "a.test\\b", "b\xfccher.test"),
+        *("[::1", "[:::1]", "[::1]x", "::1", "[1.2.3.4]", "[v1.a]", "[]", "-a.test", "a.test-"),
+    ],
+)
+def test_a_host_that_others_could_read_otherwise_is_refused(host: str) -> None:
+    """A host is a name or an address in brackets, with a port that there can be."""
+    for where, query, headers in asked_by_each("/a", host=host):
+        with pytest.raises(UnclearInquiryError):
+            read_inquiry("GET", where, query, headers)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "a.test",
+        "A.Test.",
+        "a.test.:80",
+        "a_b.test:65535",
+        "127.0.0.1:1",
+        "[::1]:80",
+        "[2001:db8::1]",
+    ],
+)
+def test_a_host_is_judged_as_it_was_written(host: str) -> None:
+    """A final dot, a port and capitals are a host's own; rules see its name without them."""
+    for where, query, headers in asked_by_each("/a", host=host):
+        assert read_inquiry("GET", where, query, headers).event()["request"]["host"] == host
 
 
 def test_behind_envoy_the_headers_of_other_proxies_mean_nothing() -> None:

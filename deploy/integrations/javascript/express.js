@@ -2,6 +2,12 @@
 
 import { protect } from "./tidegate.js";
 
+/**
+ * A target in which Express and rules find the same path. Of another one Express cuts a fragment
+ * and a final byte A0, reads `http://other/path` as its path, and may take `\` for `/`.
+ */
+const TARGET = /^\/[!"$->@-[\]-~]*(?:\?[!"$-~]*)?$/;
+
 export function tidegate(options) {
   const settings = { clientAddress: (asked) => asked.address, ...options };
   return async (request, response, next) => {
@@ -28,18 +34,11 @@ function asked(request) {
   const target = request.originalUrl ?? request.url;
   return {
     method: request.method,
-    url: `${scheme}://${request.headers.host ?? ""}${target.startsWith("/") ? encoded(target) : "/"}`,
+    // An empty address is refused.
+    url: TARGET.test(target) ? `${scheme}://${request.headers.host ?? ""}${target}` : "",
     headers,
     address: request.ip ?? request.socket.remoteAddress,
   };
-}
-
-/** A target has one character a byte; what no URL has is percent-encoded. */
-function encoded(target) {
-  return target.replace(
-    /[^!"$-~]/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
-  );
 }
 
 async function send(reply, response) {

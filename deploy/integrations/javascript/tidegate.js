@@ -2,7 +2,7 @@
  * Asks Tidegate about a request, and carries out the decision.
  *
  * The conventions are those of every integration: docs/integrations.md. Nothing but `fetch`,
- * `Headers`, `Response`, `crypto` and `AbortSignal` is used, which workers and Node all have.
+ * `Headers`, `Response`, `URL`, `crypto` and `AbortSignal` is used, which workers and Node all have.
  */
 
 const PARAMETER = "service_challenge_proof";
@@ -12,7 +12,7 @@ const COOKIE = "service_challenge";
 const PROOF = /^[!#-+\--:<-\[\]-~]{1,3800}$/;
 const ADDRESS = /^(https?):\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?/;
 const HOST =
-  /^(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?$/;
+  /^(?:(?!.*\.\.)[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?$/;
 const TARGET = /^https?:\/\/(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?#][!-[\]-~]*)?$/;
 const HEADER_NAME = /^[A-Za-z0-9][!#$%&'*+.^_`|~0-9A-Za-z-]{0,63}$/;
 const HEADER_VALUE = /^(?:[!-~](?:[ -~]{0,4094}[!-~])?)?$/;
@@ -60,7 +60,7 @@ export async function protect(request, options) {
 
 function readVisit(request, options) {
   const parts = ADDRESS.exec(visible(request.url));
-  if (parts === null || !HOST.test(parts[2])) return null;
+  if (parts === null || !HOST.test(parts[2]) || !URL.canParse(`http://${parts[2]}`)) return null;
   const [, , , path, query = ""] = parts;
   const [, scheme, host] = ADDRESS.exec(options.origin ?? request.url);
   const pairs = query.split("&").map((pair) => [readPair(pair), pair]);

@@ -13,7 +13,9 @@ Pure: headers in, an event out; a decision in, an answer out.  Three dialects ar
     on but a 2xx and a 5xx, which is a failure to it.
 
 A visitor can send the headers of another dialect than the proxy's.  That they are not told apart
-by order but refused together keeps the address that is judged the one that is served.
+by order but refused together keeps the address that is judged the one that is served.  For the
+same reason an address that a proxy, or the site behind it, could read in another way is refused
+(docs/decisions/0041-one-reading-of-an-address.md).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import attrs
 
@@ -40,6 +43,9 @@ LOCATION = "x-service-location"
 PROBLEM = "x-service-problem"
 """The document that nginx is to answer instead."""
 _URL = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#]*)(?P<path>/[^?]*)?(?:\?(?P<query>.*))?")
+_ODD_IN_A_PATH = re.compile(r"[^!\"$-\[\]-~]|%(?![0-9A-Fa-f]{2})|%00")
+_ODD_IN_A_QUERY = re.compile(r"[^!\"$-~]")
+_SLASH_IN_A_SEGMENT = re.compile("%2f", re.IGNORECASE)
 _OF_THE_PROXY = frozenset(
     {KEY_HEADER, "x-original-url", "x-original-method", "x-forwarded-uri", "x-forwarded-method"}
     | {"host", "connection", "content-length", "transfer-encoding"}
@@ -105,7 +111,8 @@ def read_inquiry(method: str, path: str, query: str, headers: Sequence[tuple[str
         headers: names in lower case, values one character a byte.
 
     Raises:
-        UnclearInquiryError: there is no address, more than one, or one that is none.
+        UnclearInquiryError: there is no address, more than one, or one that can be read in more
+            than one way.
     """
     try:
         if path != PATH:
@@ -151,6 +158,8 @@ def _forward_auth(headers: Sequence[tuple[str, str]]) -> Inquiry:
 
 
 def _ext_authz(method: str, path: str, query: str, headers: Sequence[tuple[str, str]]) -> Inquiry:
+    if _has_hidden_dots(path):
+        raise UnclearInquiryError("the path has a dot segment next to an encoded slash")
     return _inquiry(
         Dialect.EXT_AUTHZ,
         headers,
@@ -163,18 +172,43 @@ def _ext_authz(method: str, path: str, query: str, headers: Sequence[tuple[str, 
 
 
 def _inquiry(
-    dialect: Dialect, headers: Iterable[tuple[str, str]], *, host: str, **parts: str
+    dialect: Dialect,
+    headers: Iterable[tuple[str, str]],
+    *,
+    host: str,
+    path: str,
+    query: str,
+    **parts: str,
 ) -> Inquiry:
+    method = parts["method"].upper()
+    if method == "CONNECT":
+        raise UnclearInquiryError("the method asks for a tunnel, whatever the path is")
+    if not path.startswith("/"):
+        raise UnclearInquiryError("the path begins with no slash")
+    for what, text, odd in (("path", path, _ODD_IN_A_PATH), ("query", query, _ODD_IN_A_QUERY)):
+        if found := odd.search(text):
+            raise UnclearInquiryError(f"the {what} has {found[0]!r}")
     own = [
         (name, header_text(value.encode("latin-1")))
         for name, value in headers
         if name not in _OF_THE_PROXY
     ]
-    parts["method"] = parts["method"].upper()
-    visit = Visit(host=host, headers=[("host", host), *own], **parts)
-    if not visit.path.startswith("/"):
-        raise UnclearInquiryError("the path begins with no slash")
+    parts["method"] = method
+    visit = Visit(host=host, headers=[("host", host), *own], path=path, query=query, **parts)
     return Inquiry(dialect, visit)
+
+
+def _has_hidden_dots(path: str) -> bool:
+    """Whether a segment of a path has a dot segment when its encoded slashes are decoded.
+
+    Rules read an encoded slash as a slash, as nginx and Caddy do; Envoy resolves dot segments
+    without that.
+    """
+    for segment in path.split("/"):
+        inner = _SLASH_IN_A_SEGMENT.split(segment)
+        if len(inner) > 1 and any(unquote(each) in (".", "..") for each in inner):
+            return True
+    return False
 
 
 def _only(headers: Iterable[tuple[str, str]], name: str) -> str:

@@ -10,6 +10,8 @@ from urllib.parse import quote, unquote_plus
 
 import attrs
 
+from tidegate.edge.addresses import read_address
+
 PARAMETER = "service_challenge_proof"
 """The query parameter with the proof that a challenge has just given."""
 COOKIE = "service_challenge"
@@ -19,15 +21,19 @@ KEY_HEADER = "x-service-api-key"
 _PROOF = re.compile(r"[!#-+\--:<-\[\]-~]{1,3800}")
 """A text that fits a cookie (RFC 6265, 4.1.1); with its attributes it has less than 4,096 bytes."""
 _AS_WRITTEN = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "#")
+_NEVER_IN_A_TARGET = re.compile(r"[\x00-\x20#\x7f]")
+"""RFC 9112, 3.2: readers differ on where an address ends that has one of these."""
 _HOST = re.compile(
-    r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
+    r"(?:(?!.*\.\.)[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9.])?"
+    r"|\[(?P<address>[0-9A-Fa-f:.]{2,45})\])(?::(?P<port>[0-9]{1,5}))?"
 )
+_MAX_PORT = 65_535
 _NEVER_SENT = frozenset({"cookie", KEY_HEADER})
 """Cookies are sent one by one."""
 
 
 class NoAddressError(ValueError):
-    """A request that has no address of its own, so that nobody could be sent back to it."""
+    """A request without an address that all readers read alike, as far as it is known here."""
 
 
 def visible(text: str) -> str:
@@ -37,6 +43,22 @@ def visible(text: str) -> str:
         text: one character a byte.
     """
     return quote(text.encode("latin-1", "replace"), safe=_AS_WRITTEN)
+
+
+def _sent(text: str) -> str:
+    """A path or query in visible ASCII, if a client may send it."""
+    odd = _NEVER_IN_A_TARGET.search(text)
+    if odd is not None:
+        raise NoAddressError(f"the address has {odd[0]!r}")
+    return visible(text)
+
+
+def _is_host(text: str) -> bool:
+    found = _HOST.fullmatch(text)
+    if found is None or int(found["port"] or 0) > _MAX_PORT:
+        return False
+    address = found["address"]
+    return address is None or (":" in address and read_address(address) is not None)
 
 
 @attrs.frozen(kw_only=True)
@@ -54,22 +76,23 @@ class Visit:
             ``x-forwarded-for``.
 
     Raises:
-        NoAddressError: scheme or host is none.
+        NoAddressError: scheme or host is invalid, or path or query has a fragment, a space or a
+            control character.
     """
 
     method: str
     scheme: str
     host: str
-    path: str = attrs.field(converter=visible)
-    query: str = attrs.field(converter=visible, repr=False)
+    path: str = attrs.field(converter=_sent)
+    query: str = attrs.field(converter=_sent, repr=False)
     headers: Sequence[tuple[str, str]] = attrs.field(repr=False)
     client_ip: str | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.scheme not in ("http", "https"):
             raise NoAddressError("the scheme is neither http nor https")
-        if not _HOST.fullmatch(self.host):
-            raise NoAddressError("the host is none")
+        if not _is_host(self.host):
+            raise NoAddressError("the host is invalid")
 
     def header(self, name: str) -> str:
         """The first value of a header; empty without one."""

@@ -164,7 +164,9 @@ def _host(request: _Request) -> str:
     name, colon, port = host.rpartition(":")
     is_port = colon and all(digit in "0123456789" for digit in port)
     in_brackets = name.startswith("[") and name.endswith("]") and "]" not in name[1:-1]
-    return name if is_port and (in_brackets or ("[" not in name[:1] and ":" not in name)) else host
+    is_whole = in_brackets or ("[" not in name[:1] and ":" not in name)
+    # The dot is the root of all names: a resolver and a proxy find the same host with it.
+    return (name if is_port and is_whole else host).removesuffix(".")
 
 
 def _subnet(request: _Request) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.integrations.asking import Seen, ask
-from tests.server.deciding import Deciding, Service, made
+from tests.server.deciding import Deciding, Service, deciding, made
 
 ORIGINAL = {"x-original-method": "GET", "x-forwarded-for": "203.0.113.9", "accept": "*/*"}
 
@@ -55,6 +57,25 @@ def test_a_question_that_is_not_clear_is_refused(fresh: Deciding) -> None:
     seen = authz(fresh, x_forwarded_uri="/free")
     assert (seen.status, seen.json()["code"]) == (403, "request-refused")
     assert fresh.get("decisions") == []
+
+
+@pytest.mark.parametrize(
+    "target", ["/login#x", "/login\\", "/login%", "/lo gin", "/login%00", "#x"]
+)
+def test_a_target_that_no_client_may_send_is_refused(fresh: Deciding, target: str) -> None:
+    """A site could read such a target as another than the one that was judged."""
+    seen = authz(fresh, target)
+    assert (seen.status, seen.json()["code"]) == (403, "request-refused")
+    assert fresh.get("decisions") == []
+
+
+def test_the_log_says_why_a_target_is_refused(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The line of the refusal has the reason."""
+    with deciding(tmp_path, log_level="info") as service:
+        assert authz(service.tenant(), "/login#x").status == 403
+    assert "the path has '#'" in capfd.readouterr().err
 
 
 def test_a_request_past_the_limits_of_events_is_refused(fresh: Deciding) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.server.connection.framing import body_length, piece_end
+from tidegate.server.connection.framing import body_length, line_problem, piece_end, request_line
 from tidegate.server.http.problems import Problem
 
 HOST = (b"host", b"t")
@@ -90,6 +90,32 @@ def test_a_head_that_others_could_read_otherwise_is_refused(
     """A head that can be read in two ways is refused; of any other the body's length is known."""
     found = body_length(method, version, url, headers)
     assert (None if isinstance(found, Problem) else found) == length
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"GET  /a HTTP/1.1\r\n",
+        b"GET /a  HTTP/1.1\r\n",
+        b"GET\t/a HTTP/1.1\r\n",
+        b"GET /a HTTP/1.1 \r\n",
+        b" GET /a HTTP/1.1\r\n",
+        b"GET /a HTTP/1.1\n",
+    ],
+)
+def test_a_line_with_other_spaces_is_refused(line: bytes) -> None:
+    """A request line is refused that differs from its parts with one space between them."""
+    assert line_problem(b"GET /a HTTP/1.1\r\n", b"GET", "1.1", b"/a") is None
+    assert line_problem(line, b"GET", "1.1", b"/a") is not None
+
+
+@pytest.mark.parametrize("before", [b"", b"\r\n", b"\n\r\n"])
+def test_the_request_line_is_found_however_it_arrives(before: bytes) -> None:
+    """The request line is the first that is not empty, whole or in pieces."""
+    line, received = b"GET /a HTTP/1.1\r\n", b""
+    for at in range(len(sent := before + line)):
+        received = request_line(received + sent[at : at + 1])
+    assert received == request_line(sent + b"host: t\r\n") == line
 
 
 @pytest.mark.parametrize("second", [b"chunked", b"identity"])

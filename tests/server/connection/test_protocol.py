@@ -395,3 +395,26 @@ def test_of_the_requests_of_many_connections_one_begins_in_a_turn(
 
     counts = asyncio.run(asyncio.wait_for(play(), 10))
     assert max(after - before for before, after in pairwise([0, *counts])) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"GET  /healthz HTTP/1.1",
+        b"GET /healthz  HTTP/1.1",
+        b"GET   /healthz HTTP/1.1",
+        b"GET /healthz HTTP/1.1 ",
+        b"GET\t/healthz HTTP/1.1",
+        b"GET /healthz#a HTTP/1.1",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 1_000])
+def test_a_request_line_that_others_could_divide_elsewhere_is_refused(
+    connection: Connection, line: bytes, size: int
+) -> None:
+    """Two spaces in a request line are refused, in one piece and in many; one is answered."""
+    for sent, status in ((b"GET /healthz HTTP/1.1", b"200"), (line, b"400")):
+        whole = b"\r\n" + sent + b"\r\nhost: t\r\n\r\n"
+        connection.receive(*(whole[at : at + size] for at in range(0, len(whole), size)))
+        turn(connection)
+        assert connection.sent[0].startswith(b"HTTP/1.1 " + status)

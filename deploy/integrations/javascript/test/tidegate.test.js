@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, beforeEach, test } from "node:test";
+import { tidegate } from "../express.js";
 import { protect } from "../tidegate.js";
 
 const QUERY = "service_challenge_proof=abc.def-1";
@@ -135,4 +136,30 @@ test("members of objects are no headers and no parameters", async () => {
   const { query_params, cookies } = asked[0].event.request;
   assert.deepEqual(Object.entries(query_params), [["__proto__", "1"], ["constructor", "2"]]);
   assert.deepEqual(Object.entries(cookies), [["__proto__", "3"]]);
+});
+
+test("a host that others read otherwise is refused", async () => {
+  for (const host of ["shop..example", "shop.example:70000", "[:::1]", "shop.example:"]) {
+    const headers = new Headers(BROWSER);
+    const reply = await protect({ method: "GET", url: `http://${host}/`, headers }, options);
+    assert.equal(reply.status, 400, host);
+  }
+  assert.equal(asked.length, 0);
+});
+
+test("what Express would read otherwise is refused", async () => {
+  const status = (url) =>
+    new Promise((resolve) => {
+      const headers = { host: "shop.example" };
+      const request = { method: "GET", url, headers, rawHeaders: [], socket: {} };
+      const response = { setHeader() {}, end: () => resolve(response.statusCode) };
+      tidegate(options)(request, response, () => resolve("passed"));
+    });
+  const odd = ["/admin#x", "/a?b#c", "/admin\u00a0", "/a\\admin", "http://x/admin", "*", "/a b", ""];
+  for (const target of odd) assert.equal(await status(target), 400, target);
+  assert.equal(asked.length, 0);
+  for (const target of ["/admin?x=\\", "//admin/..;x", "/%23"]) {
+    assert.equal(await status(target), "passed", target);
+    assert.equal(asked.at(-1).event.request.path, target.split("?")[0]);
+  }
 });

@@ -66,7 +66,8 @@ async def _reply(
     try:
         inquiry = _inquiry(scope, path)
     except UnclearInquiryError as error:
-        hot.failed(Problem("malformed-request", str(error)), error, AUTHZ, request_id)
+        reason = str(error)
+        hot.failed(Problem("malformed-request", reason), error, AUTHZ, request_id, reason)
         return refused()
     given = given_id(scope)
     try:

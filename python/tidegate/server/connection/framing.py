@@ -34,6 +34,28 @@ def piece_end(data: bytes, place: int) -> int:
     return most if found < 0 else found + 3
 
 
+def request_line(received: bytes) -> bytes:
+    """The first line of what was received of a head, as far as it is there.
+
+    Empty lines before it say nothing (RFC 9112, 2.2).
+    """
+    line, end, _ = received.lstrip(b"\r\n").partition(b"\n")
+    return line + end
+
+
+def line_problem(line: bytes, method: bytes, version: str, url: bytes) -> Problem | None:
+    """The refusal of a request line that others could divide in another way.
+
+    The parser is lenient about space between its parts.
+
+    Args:
+        line: as it was received, with its end.
+    """
+    if line == b"%b %b HTTP/%b\r\n" % (method, url, version.encode()):
+        return None
+    return _malformed("one space each divides method, target and version")
+
+
 def body_length(
     method: bytes, version: str, url: bytes, headers: Sequence[Header]
 ) -> int | Problem:

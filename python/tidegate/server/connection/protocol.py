@@ -29,7 +29,7 @@ from uvicorn.protocols.utils import get_remote_addr
 from tidegate.edge.addresses import TrustedProxies
 from tidegate.evaluation.native import PlainForm
 from tidegate.server.connection.bounds import Bounds, share_of
-from tidegate.server.connection.framing import body_length, piece_end
+from tidegate.server.connection.framing import body_length, line_problem, piece_end, request_line
 from tidegate.server.connection.hot_cycle import HotCycle
 from tidegate.server.connection.reception import Reception
 from tidegate.server.connection.writing import answer_bytes, lines, refusal, success_bytes
@@ -113,6 +113,8 @@ class Protocol(HttpToolsProtocol):
         self._held = 0
         self._framing = 0
         """Bytes of the head, or of a chunked body since the last that was content."""
+        self._line = b""
+        """The request line as it was received."""
         self._left = 0
         """Bytes of the body to come; -1 when only its chunks say."""
         self._dropped = 0
@@ -244,12 +246,15 @@ class Protocol(HttpToolsProtocol):
         """Give the parser a piece, unless too much is no content."""
         if self._stage is BETWEEN:
             self._stage, self._since, self._framing = HEAD, self.loop.time(), 0
+            self._line = b""
         # A body of known length has no framing; in chunks content takes it back.
         if self._left < 0 or self._stage is HEAD:
             self._framing += len(piece)
         if self._stage is HEAD and self._framing > MAX_HEADER_BYTES:
             self._refuse(Problem("headers-too-large"))
             return
+        if self._stage is HEAD and not self._line.endswith(b"\n"):
+            self._line = request_line(self._line + piece)
         try:
             self._parse(piece)
         except httptools.HttpParserError:
@@ -345,7 +350,8 @@ class Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         method, version = self.parser.get_method(), self.parser.get_http_version()
-        length = body_length(method, version, self.url, self.headers)
+        problem = line_problem(self._line, method, version, self.url)
+        length = problem or body_length(method, version, self.url, self.headers)
         if isinstance(length, Problem):
             self._refuse(length)
             return

@@ -125,11 +125,20 @@ class HotPath:
         """See :class:`HotPaths`: there is no other way."""
 
     def failed(
-        self, problem: Problem, error: BaseException, endpoint: Endpoint, request_id: str
+        self,
+        problem: Problem,
+        error: BaseException,
+        endpoint: Endpoint,
+        request_id: str,
+        reason: str | None = None,
     ) -> None:
-        """Count a refusal, and log an unexpected one."""
+        """Count a refusal, and log an unexpected one.
+
+        Args:
+            reason: more than the problem's code says, for the log.
+        """
         self.metrics.refused(problem.code)
-        self.access.hot_refusal(endpoint.path, problem.status, problem.code, request_id)
+        self.access.hot_refusal(endpoint.path, problem.status, problem.code, request_id, reason)
         if problem.code == "internal-error":
             log.error(
                 "hot call failed", endpoint=endpoint.name, request_id=request_id, exc_info=error

@@ -71,8 +71,14 @@ class AccessLog:
         elif self._may_write():
             log.info("refusal", **members, code=sent.code, **self._counted())
 
-    def hot_refusal(self, path: str, status: int, code: str, request_id: str) -> None:
-        """A hot call that was refused."""
+    def hot_refusal(
+        self, path: str, status: int, code: str, request_id: str, reason: str | None = None
+    ) -> None:
+        """A hot call that was refused.
+
+        Args:
+            reason: more than the code says, where there is more.
+        """
         if self._may_write():
             log.info(
                 "refusal",
@@ -81,6 +87,7 @@ class AccessLog:
                 status=status,
                 code=code,
                 request_id=request_id,
+                **({} if reason is None else {"reason": reason}),
                 **self._counted(),
             )
 

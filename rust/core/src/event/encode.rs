@@ -168,7 +168,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
 
     fn host(&self) -> &'a str {
         let host = self.member_or_header(Member::Host, "host");
-        lower(headers::without_port(host), self.arena)
+        lower(headers::host_name(host), self.arena)
     }
 
     fn path(&self) -> &'a str {

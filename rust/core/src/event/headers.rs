@@ -39,8 +39,14 @@ pub fn header<'a>(headers: Entries<'a>, name: &str) -> Option<&'a str> {
     headers.iter().find(|(each, _)| *each == name).map(|(_, value)| *value)
 }
 
-/// A host without its port: `name:port`, `[v6]:port`. Anything else stays.
-pub fn without_port(host: &str) -> &str {
+/// The name of a host: without its port (`name:port`, `[v6]:port`) and without the dot of the root
+/// that may end it. Anything else stays.
+pub fn host_name(host: &str) -> &str {
+    let name = without_port(host);
+    name.strip_suffix('.').unwrap_or(name)
+}
+
+fn without_port(host: &str) -> &str {
     let is_whole = |name: &str| match name.strip_prefix('[') {
         Some(rest) => rest.strip_suffix(']').is_some_and(|inner| !inner.contains(']')),
         None => !name.contains(':'),

@@ -23,9 +23,13 @@ fn ports_are_removed_and_nothing_else() {
         ("[:80", "[:80"),
         ("a:b:80", "a:b:80"),
         (":80", ""),
+        ("example.test.", "example.test"),
+        ("example.test.:8080", "example.test"),
+        ("example.test..", "example.test."),
+        (".", ""),
         ("", ""),
     ] {
-        assert_eq!(without_port(host), expected, "{host}");
+        assert_eq!(host_name(host), expected, "{host}");
     }
 }
 
