@@ -64,9 +64,14 @@ def difference(front: str, served: Sequence[Served], judged: Sequence[Judged]) -
     """
     if not served:
         return None
-    if len(served) != 1 or len(judged) != 1:
+    if len(served) != 1 or not judged:
         return f"judged {len(judged)} times, served {len(served)} times: {served[0].line!r}"
-    (request,), (event,) = served, judged
+    # It was judged again where the first answer came too late.
+    found = [_of_one(front, served[0], each) for each in judged]
+    return next((each for each in found if each), None)
+
+
+def _of_one(front: str, request: Served, event: Judged) -> str | None:
     target = visible(request.target.decode("latin-1"))
     path, _, query = target.partition("?")
     if (f"{path}?{query}" if query else path) != event.target:
