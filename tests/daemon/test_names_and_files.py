@@ -169,3 +169,28 @@ def test_a_file_that_is_swapped_for_a_link_is_never_read_through_it(tmp_path: Pa
     finally:
         is_over.set()
         swapping.join()
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_the_key_goes_to_no_other_machine_without_tls(
+    allowed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service elsewhere is followed over TLS, unless a setting says that the network is ours."""
+    monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TIDEGATE_DAEMON_ALLOW_HTTP", str(allowed).lower())
+    elsewhere = [each.replace("127.0.0.1", "192.0.2.1") for each in INIT]
+    result = CliRunner().invoke(tidegate, elsewhere)
+    assert (result.exit_code == 0) == allowed
+    assert allowed or "plain http" in result.output
+
+
+def test_nothing_is_synced_from_another_machine_without_tls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address that was written into the settings by hand is refused, too."""
+    monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "home"))
+    home.make(tmp_path / "home", "http://192.0.2.1:9", "a-key", TENANT)
+    for command in ("sync", "run"):
+        result = CliRunner().invoke(tidegate, [command])
+        assert result.exit_code != 0
+        assert "plain http" in result.output + str(result.exception)

@@ -215,3 +215,18 @@ def test_sync_brings_one_kind(pair: tuple[Daemon, Link], tmp_path: Path) -> None
     site, _ = pair
     for kind in ("actions", "entities", "policies", "mitigations"):
         assert (site.folder / "data" / f"{kind}.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_an_answer_that_comes_again_is_no_contact(pair: tuple[Daemon, Link]) -> None:
+    """The same good answer, again and again, doesn't pass for a service that is there."""
+    site, link = pair
+    wait_for(lambda: site.status()["sequence"] and site.status()["contact_seconds"] >= 0)
+    link.replay = itemgetter(-1)
+    link.drop()
+    replayed = link.replayed
+    wait_for(lambda: link.replayed >= replayed + 2)
+    before, replayed = site.status()["contact_seconds"], link.replayed
+    wait_for(lambda: link.replayed >= replayed + 4)
+    assert site.status()["contact_seconds"] > before
+    link.heal()
+    wait_for(lambda: site.status()["contact_seconds"] < before)

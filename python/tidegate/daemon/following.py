@@ -87,8 +87,10 @@ class Following:
     newest: Cursor | None = None
     """The newest that was ever known, also when a snapshot is needed; an answer before it is an
     old one that came again."""
+    heard_at: int = 0
+    """When the newest answer was made, in nanoseconds since 1970 by the service's clock."""
     contact_at: float | None = None
-    """The time of the service's last answer, by a clock that never jumps."""
+    """The time of the service's last answer that was new, by a clock that never jumps."""
     refused: str = ""
     """Why the newest definitions are not used; empty when they are."""
     untrusted: int = 0
@@ -99,6 +101,7 @@ class Following:
     def resume(self, cursor: Cursor | None, newest: Cursor | None) -> None:
         """Continue after the last known change, if the definitions on disk are of its revision."""
         self.newest = newest
+        self.heard_at = 0 if newest is None else newest.created_at
         known = self.local.definitions
         if cursor is not None and (known is None or known.revision != cursor.revision):
             log.warning("the definitions on disk are not those that were followed last")
@@ -136,16 +139,24 @@ class Following:
             OriginError: there is none.
         """
         if self.cursor is None:
-            await self._take_snapshot(await self.origin.snapshot())
+            snapshot = await self.origin.snapshot()
+            await self._take_snapshot(snapshot)
             await asyncio.to_thread(give_back_memory)
+            made_at = snapshot.created_at
         else:
             known = self.cursor
-            found = await self.origin.changes(known.sequence, known.chain, self.wait_seconds)
-            if found.created_at < known.created_at:
-                raise UntrustedError("the changes are older than what is known")
+            # A snapshot that came again says nothing about now; the next answer does, at once.
+            wait = self.wait_seconds if known.created_at == self.heard_at else 0
+            found = await self.origin.changes(known.sequence, known.chain, wait)
+            if found.created_at <= max(known.created_at, self.heard_at):
+                raise UntrustedError("the changes came before, or are older than what is known")
             await self._take_changes(known, found)
-        self.newest = self.cursor
-        self.contact_at = time.monotonic()
+            made_at = found.created_at
+        if made_at > self.heard_at:
+            self.heard_at = made_at
+            self.contact_at = time.monotonic()
+        assert self.cursor is not None
+        self.newest = attrs.evolve(self.cursor, created_at=self.heard_at)
 
     async def _take_snapshot(self, snapshot: messages.Snapshot) -> None:
         known = self.newest

@@ -11,7 +11,7 @@ import click
 
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.tenants.init import init_server, server_options
-from tidegate.settings import home
+from tidegate.settings import home, load_settings
 
 
 @click.command()
@@ -53,8 +53,9 @@ def _ask(what: str, option: str, *, is_secret: bool = False) -> str:
 def _url(text: str) -> str:
     from tidegate.client.transport import checked_url
 
+    allow_http = load_settings().daemon.allow_http
     try:
-        return checked_url(text.strip(), allow_http=True)
+        return checked_url(text.strip(), allow_http)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--api-base") from None
 

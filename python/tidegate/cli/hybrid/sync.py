@@ -12,7 +12,7 @@ from tidegate.client.transport import Transport
 from tidegate.daemon.definitions import KINDS, Definitions, DefinitionSet, Kind
 from tidegate.daemon.home import load
 from tidegate.daemon.origin import Origin
-from tidegate.errors import DefinitionsError
+from tidegate.errors import DefinitionsError, SettingsError
 from tidegate.settings import home, load_settings
 
 if TYPE_CHECKING:
@@ -30,9 +30,13 @@ def sync(kind: Kind | None, as_json: bool) -> None:
     """
     kinds = KINDS if kind is None else (kind,)
     settings, folder = load_settings(), load(home())
-    transport = Transport(
-        settings.remote.url, folder.api_key, tls=None, allow_http=settings.daemon.allow_http
-    )
+    url = settings.remote.url
+    try:
+        transport = Transport(
+            url, folder.api_key, tls=None, allow_http=settings.daemon.allow_http
+        )
+    except ValueError as error:
+        raise SettingsError(str(error), "remote.url", url, "") from None
     origin = Origin(transport, folder.tenant_id, folder.public_key)
     snapshot = asyncio.run(_fetch(origin, transport))
     if snapshot.public_key != folder.public_key:
