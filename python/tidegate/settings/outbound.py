@@ -14,7 +14,11 @@ class PublishSettings:
         help="Where each decision is sent on to: a file:///PATH of JSON lines, the https:// "
         "address of a webhook, or the nats:// or tls:// address of a server with JetStream.",
     )
-    secret: str = ts.secret(default="", help="Signs what a webhook gets.")
+    secret: str = ts.secret(
+        default="",
+        help="Signs what a webhook gets: `whsec_` and base64, "
+        "as Standard Webhooks writes secrets, or any text.",
+    )
     subject: str = ts.option(
         default="tidegate.decisions",
         help="Subject of NATS; the tenant's id is added to it.",

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import orjson
 import pytest
 from tests.server.deciding import deciding, made
 from tests.waiting import wait_until
+
+from tidegate.server.publishing.base import NotTakenError
+from tidegate.server.publishing.json_lines import JsonLines
+from tidegate.server.publishing.messages import Message
+
+MESSAGE = Message(1, UUID(int=1), UUID(int=2), b"{}")
 
 
 def published(path: Path) -> list[dict[str, Any]]:
@@ -112,3 +120,36 @@ def test_what_was_decided_before_the_first_start_with_a_destination_is_not_sent(
         only = service.tenant().decide("/")["decision_id"]
         wait_until(lambda: bool(published(path)))
     assert ids(published(path)) == [only]
+
+
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    """A link in the place of the file is refused, and what it leads to is left alone."""
+    other, path = tmp_path / "other", tmp_path / "decisions.jsonl"
+    other.write_bytes(b"half a line")
+    path.symlink_to(other)
+    with pytest.raises(NotTakenError):
+        asyncio.run(JsonLines(path).send([MESSAGE]))
+    assert other.read_bytes() == b"half a line"
+
+
+def test_only_a_file_is_written_to(tmp_path: Path) -> None:
+    """A pipe is refused at once, whether somebody reads it or not."""
+    os.mkfifo(path := tmp_path / "decisions.jsonl")
+    with pytest.raises(NotTakenError):
+        asyncio.run(JsonLines(path).send([MESSAGE]))
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_a_file_keeps_its_mode(tmp_path: Path, mask: int) -> None:
+    """A new file is its owner's alone, whatever the umask; another one stays as it was."""
+    new, given = tmp_path / "new.jsonl", tmp_path / "given.jsonl"
+    given.touch()
+    given.chmod(0o640)
+    before = os.umask(mask)
+    try:
+        for path in (new, given):
+            asyncio.run(JsonLines(path).send([MESSAGE]))
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (new, given)] == [0o600, 0o640]
+    assert new.read_bytes() == given.read_bytes() == b"{}\n"

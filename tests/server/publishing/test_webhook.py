@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hmac
+import os
+import signal
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,14 @@ from typing import Any
 import attrs
 import orjson
 import pytest
+import standardwebhooks
 from tests.server.deciding import deciding
 from tests.waiting import wait_until
 
 from tidegate.server.publishing.destinations import destination_of
+from tidegate.server.publishing.webhook import key_of
 
-SECRET = "of the webhook"
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
 @attrs.define
@@ -29,6 +31,8 @@ class Receiver:
 
     answers: list[int]
     batches: list[list[dict[str, Any]]] = attrs.field(factory=list)
+    attempts: list[tuple[str, bytes]] = attrs.field(factory=list)
+    """Id and body of everything that came."""
     url: str = ""
 
     def taken(self) -> list[str]:
@@ -44,12 +48,13 @@ def receiving(*answers: int) -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            signed = f"{self.headers['webhook-id']}.{self.headers['webhook-timestamp']}.".encode()
-            made = b64encode(hmac.digest(SECRET.encode(), signed + body, sha256)).decode()
             status = receiver.answers.pop(0) if receiver.answers else 204
-            if self.headers["webhook-signature"] != f"v1,{made}":
+            receiver.attempts.append((self.headers["webhook-id"], body))
+            try:
+                standardwebhooks.Webhook(SECRET).verify(body, dict(self.headers), json_parse=False)
+            except standardwebhooks.WebhookVerificationError:
                 status = 401
-            elif status in (200, 204, 599):
+            if status in (200, 204, 599):
                 receiver.batches.append([orjson.loads(line) for line in body.splitlines()])
             # 599: it took the batch, and its answer is lost.
             if status != 599:
@@ -88,6 +93,32 @@ def test_batches_are_signed_and_sent_again_until_they_are_taken(
         assert receiver.taken() == made
         assert sum(map(len, receiver.batches)) > 30
         assert "tidegate_publish_failures_total 3.0" in service.http.get("/metrics").text
+        assert receiver.attempts[:4] == [receiver.attempts[0]] * 4
+
+
+def test_a_batch_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    """A batch that was not taken is sent again under its id, whatever was decided meanwhile."""
+    with receiving(500, 500) as receiver:
+        settings = {"publish_url": receiver.url, "publish_secret": SECRET}
+        with deciding(tmp_path, **settings) as service:
+            shop = service.tenant()
+            made = [shop.decide("/")["decision_id"]]
+            wait_for(lambda: len(receiver.attempts) == 1)
+            made += [shop.decide("/")["decision_id"] for _ in range(3)]
+            os.kill(service.process.pid, signal.SIGKILL)
+        with deciding(tmp_path, **settings):
+            wait_for(lambda: receiver.taken() == made)
+        assert receiver.attempts[0] == receiver.attempts[1]
+        assert len(receiver.batches[0]) < len(made)
+
+
+@pytest.mark.parametrize("size", [1, 24, 32, 64])
+def test_a_secret_of_standard_webhooks_is_decoded(size: int) -> None:
+    """The key is encoded behind `whsec_`, with or without `=`; any other text is a key itself."""
+    key = bytes(range(size))
+    written = "whsec_" + b64encode(key).decode()
+    assert key_of(written) == key_of(written.rstrip("=")) == key
+    assert key_of("of the webhook") == b"of the webhook"
 
 
 def test_a_service_that_cannot_reach_its_webhook_answers_as_before(
@@ -107,6 +138,8 @@ def test_a_service_that_cannot_reach_its_webhook_answers_as_before(
     [
         ("http://192.0.2.1/x", "s", "use https"),
         ("https://192.0.2.1/x", "", "`publish.secret`"),
+        ("https://192.0.2.1/x", "whsec_", "base64"),
+        ("https://192.0.2.1/x", "whsec_not base64", "base64"),
         ("ftp://192.0.2.1/x", "s", "can go to"),
         ("decisions.jsonl", "", "can go to"),
         ("file://host/path", "", "can go to"),

@@ -32,9 +32,7 @@ def sync(kind: Kind | None, as_json: bool) -> None:
     settings, folder = load_settings(), load(home())
     url = settings.remote.url
     try:
-        transport = Transport(
-            url, folder.api_key, tls=None, allow_http=settings.daemon.allow_http
-        )
+        transport = Transport(url, folder.api_key, tls=None, allow_http=settings.daemon.allow_http)
     except ValueError as error:
         raise SettingsError(str(error), "remote.url", url, "") from None
     origin = Origin(transport, folder.tenant_id, folder.public_key)

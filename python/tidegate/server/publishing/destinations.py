@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from tidegate.server.publishing.jetstream import JetStream
 from tidegate.server.publishing.json_lines import JsonLines
-from tidegate.server.publishing.webhook import Webhook
+from tidegate.server.publishing.webhook import Webhook, key_of
 
 if TYPE_CHECKING:
     from tidegate.server.publishing.base import Destination
@@ -23,7 +23,7 @@ def destination_of(url: str, secret: str, subject: str, clock: Callable[[], int]
 
     Args:
         url: where messages go.
-        secret: signs what a webhook gets.
+        secret: signs what a webhook gets: ``whsec_`` and base64, or any text.
         subject: of NATS, before the tenant.
         clock: seconds since 1970.
 
@@ -39,7 +39,7 @@ def destination_of(url: str, secret: str, subject: str, clock: Callable[[], int]
                 raise ValueError("plain http would show decisions to the network; use https")
             if not secret:
                 raise ValueError("a webhook needs `publish.secret`, which signs what it gets")
-            return Webhook(url, secret.encode(), clock)
+            return Webhook(url, key_of(secret), clock)
         case "nats" | "tls" if parts.hostname:
             return JetStream(url, subject)
         case _:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +19,10 @@ _CHUNK = 65_536
 
 
 class JsonLines:
-    """A file with one message a line, readable by its owner alone.
+    """A file with one message a line; a new one can be read by its owner alone.
 
-    Each batch opens the file again, so that another program may move it away at any time.
+    Each batch opens the file again, so that another program may move it away at any time. A
+    symbolic link, and anything but a file, isn't written to. A file that is there keeps its mode.
 
     Args:
         path: of the file; its folder is there.
@@ -36,8 +39,11 @@ class JsonLines:
             raise NotTakenError(f"the file cannot be written: {error.strerror}") from error
 
     def _append(self, lines: bytes) -> None:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        with os.fdopen(os.open(self._path, flags, 0o600), "r+b") as file:
+        # Without blocking, since to open a pipe waits for its other end.
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        with os.fdopen(os.open(self._path, flags, 0o600), "rb+") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "it is not a file")
             file.truncate(_end_of_lines(file.fileno()))
             file.write(lines)
             file.flush()

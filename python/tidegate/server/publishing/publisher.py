@@ -18,7 +18,7 @@ from tidegate.server.publishing.base import NotTakenError
 from tidegate.server.publishing.messages import message_of
 from tidegate.stores.base import StoreError
 from tidegate.stores.decision_log import log as decision_log
-from tidegate.stores.rows.counters import PUBLISHED_SEQ, find_counter, put_counter
+from tidegate.stores.rows.counters import PUBLISHED_SEQ, PUBLISHING_SEQ, find_counter, put_counter
 
 if TYPE_CHECKING:
     from tidegate.server.publishing.base import Destination
@@ -49,6 +49,10 @@ class Publisher:
         self._destination = destination
         self._committed = committed
         self._position: int | None = None
+        self._until = 0
+        """Where the batch ends that a process before was sending."""
+        self._batch: tuple[list[Message], int] | None = None
+        """The messages that are being sent, and the last entry with them."""
         self.sent = 0
         """Messages that the destination took."""
         self.lost = 0
@@ -93,20 +97,36 @@ class Publisher:
         if end <= position:
             await asyncio.sleep(IDLE_SECONDS)
             return
-        messages = await asyncio.to_thread(self._read, position, end)
+        if self._batch is None:
+            self._batch = await self._next(position, end)
+        messages, reached = self._batch
         if messages:
             await self._destination.send(messages)
-        # A batch that is not full reached the end.
-        reached = messages[-1].seq if len(messages) == BATCH else end
-        await asyncio.wrap_future(
-            self._store.write(lambda c: put_counter(c, PUBLISHED_SEQ, reached), quietly=True)
-        )
+        await self._note(PUBLISHED_SEQ, reached)
+        self._batch = None
         self.sent += len(messages)
         lost = reached - position - len(messages)
         if lost:
             self.lost += lost
             log.error("decisions were deleted or damaged before they were published", lost=lost)
         self._position = reached
+
+    async def _next(self, position: int, end: int) -> tuple[list[Message], int]:
+        """The next batch, which stays the same until it is taken, after a restart too."""
+        is_known = position < self._until <= end
+        messages = await asyncio.to_thread(self._read, position, self._until if is_known else end)
+        if is_known:
+            return messages, self._until
+        # A batch that is not full reached the end.
+        reached = messages[-1].seq if len(messages) == BATCH else end
+        if messages:
+            await self._note(PUBLISHING_SEQ, reached)
+        return messages, reached
+
+    async def _note(self, name: str, seq: int) -> None:
+        await asyncio.wrap_future(
+            self._store.write(lambda c: put_counter(c, name, seq), quietly=True)
+        )
 
     def _read(self, position: int, end: int) -> list[Message]:
         with self._store.read() as connection:
@@ -117,6 +137,7 @@ class Publisher:
         """The place where the last process ended; the first one begins at the end of the log."""
         with self._store.read() as connection:
             position = find_counter(connection, PUBLISHED_SEQ)
+            self._until = find_counter(connection, PUBLISHING_SEQ) or 0
         if position is not None:
             return position
         newest = self._committed()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -16,6 +16,26 @@ from tidegate.server.publishing.base import ANSWER_SECONDS, NotTakenError
 if TYPE_CHECKING:
     from tidegate.server.publishing.messages import Message
 
+_PREFIX = "whsec_"
+
+
+def key_of(secret: str) -> bytes:
+    """The key in a secret: what is encoded behind ``whsec_``, or else the text itself.
+
+    Raises:
+        ValueError: what follows ``whsec_`` isn't base64, or is empty.
+    """
+    if not secret.startswith(_PREFIX):
+        return secret.encode()
+    encoded = secret.removeprefix(_PREFIX).rstrip("=")
+    try:
+        key = b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
+    except ValueError:
+        key = b""
+    if not key:
+        raise ValueError("behind `whsec_` a secret is base64")
+    return key
+
 
 class Webhook:
     """Batches of JSON lines, posted and signed as Standard Webhooks has it.
@@ -25,7 +45,7 @@ class Webhook:
 
     Args:
         url: of the receiver.
-        secret: key of the signature.
+        secret: key of the signature; see :func:`key_of`.
         clock: seconds since 1970.
     """
 

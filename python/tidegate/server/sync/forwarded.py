@@ -23,6 +23,8 @@ from tidegate.errors import EffectsError, EventError
 from tidegate.policy.effects import read_passes
 from tidegate.server.http.problems import Problem
 from tidegate.server.sync.messages import MAX_EVENTS
+from tidegate.stores.decision_log.decisions import DIFFERENCE_MS
+from tidegate.stores.decision_log.foreign_ids import ids_of_others
 from tidegate.stores.decision_log.lines import LogBlock, encode_index, encode_line, join_effects
 from tidegate.stores.objects import daemons
 
@@ -255,7 +257,7 @@ class Forwarding:
             new = new[: self._admit(key, len(new))]
             if not new:
                 return Taken(last, 0, [])
-            read, refused = await asyncio.to_thread(_read, tenant, new)
+            read, refused = await asyncio.to_thread(self._read, tenant, new)
             place = daemons.Forwarded(batch.daemon_id, batch.spool_id, new[-1].number)
             async with self._lanes.still(key.tenant_id):
                 done = self._append(key, read, place, refused)
@@ -277,6 +279,25 @@ class Forwarding:
         if not room and over is not None:
             raise over
         return room
+
+    def _read(self, tenant: Tenant, items: Sequence[Item]) -> tuple[list[_Read], list[Refused]]:
+        """The decisions that may be recorded under their ids, and refusals of the others."""
+        read, refused = _read(tenant, items)
+        kept: list[_Read] = []
+        ids = {item.number: item.line.decision_id.bytes for item in read}
+        near = {number: name for number, name in ids.items() if _is_near(name, ids[read[0].number])}
+        with self._store.read() as connection:
+            others = ids_of_others(connection, tenant.tenant_id, near.values())
+        for item in read:
+            if item.number not in near:
+                detail = "its id is of another time than the first of its batch"
+            elif near[item.number] in others:
+                detail = "its id is not free"
+            else:
+                kept.append(item)
+                continue
+            refused.append(Refused(item.number, detail))
+        return kept, refused
 
     def _last(self, tenant_id: UUID, daemon_id: UUID, spool_id: UUID) -> int:
         with self._store.read() as connection:
@@ -391,6 +412,11 @@ def _sound(tenant: Tenant, item: Item) -> _Read:
         event=tenant.redactor.redact(bytes(line.event)),
         sealed=None if line.sealed is None else urlsafe_b64decode(line.sealed + "=="),
     )
+
+
+def _is_near(name: bytes, first: bytes) -> bool:
+    """Whether two ids are of about the same time, so that a row of both holds no long time."""
+    return abs(int.from_bytes(name[:6]) - int.from_bytes(first[:6])) <= DIFFERENCE_MS
 
 
 def _parted(effects: bytes) -> tuple[bytes, bytes]:

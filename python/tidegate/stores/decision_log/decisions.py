@@ -43,7 +43,7 @@ END_NS = 2**63 - 1
 """After all times there are."""
 STREAMED: dict[str, Any] = {"stream_results": True, "max_row_buffer": 64}
 """For queries whose reading may end early: PostgreSQL would send all rows at once."""
-_DIFFERENCE_MS = 60_000
+DIFFERENCE_MS = 60_000
 """By how much clocks that make ids may differ."""
 SPAN_COST = 100
 """Decisions that could be examined in the time it takes to begin another span."""
@@ -222,7 +222,7 @@ def find_of_any(connection: Connection, decision_id: UUID) -> FoundDecision:
         DamagedLogError: a row that may hold it is damaged.
     """
     name = decision_id.bytes
-    milliseconds = int.from_bytes(name[:6]) + _DIFFERENCE_MS
+    milliseconds = int.from_bytes(name[:6]) + DIFFERENCE_MS
     latest = min(milliseconds, 2**48 - 1).to_bytes(6) + b"\xff" * 10
     is_near = (
         exists()

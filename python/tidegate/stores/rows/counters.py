@@ -21,6 +21,8 @@ RECOVERIES = "recoveries"
 """How often writing failed and was resumed."""
 PUBLISHED_SEQ = "published_seq"
 """The last decision that was sent on to others; absent where nothing ever was."""
+PUBLISHING_SEQ = "publishing_seq"
+"""The last decision of the batch that is being sent on, so that it is the same after a restart."""
 
 
 def counter(connection: Connection, name: str) -> int:
