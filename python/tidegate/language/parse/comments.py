@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tidegate.language.parse.parser import tokens
+from tidegate.language.parse.parser import LexicalError, tokens
 from tidegate.language.tree import ast
 from tidegate.language.tree.walk import children
 
@@ -61,6 +61,15 @@ def comments_of(text: str, tree: ast.Node) -> Comments:
         else:
             found.trailing.setdefault(id(tree), []).append(comment)
     return found
+
+
+def comment_spans(text: str) -> Iterator[ast.Span]:
+    """Where the comments of a text are, up to the place where it can't be read."""
+    try:
+        for at, comment in _comments(text):
+            yield ast.Span(at, at + len(comment))
+    except LexicalError:
+        return
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:

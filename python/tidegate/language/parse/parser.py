@@ -61,7 +61,7 @@ def parse(text: str, limits: Limits = DEFAULT) -> Node:
         tree = _lark().parse(reading, on_error=reading.recover)
     except UnexpectedToken as unexpected:
         findings.append(reading.explain(unexpected))
-    except _LexicalError as error:
+    except LexicalError as error:
         findings.append(error.finding)
     finally:
         syntax_errors.findings.reset(previous)
@@ -89,7 +89,7 @@ _SCALARS = (
 )
 
 
-class _LexicalError(Exception):
+class LexicalError(Exception):
     """The text cannot be cut into tokens any further."""
 
     def __init__(self, finding: Diagnostic) -> None:
@@ -126,7 +126,7 @@ class _Reading:
         """Follow the brackets.
 
         Raises:
-            _LexicalError: this one opens too deep.
+            LexicalError: this one opens too deep.
         """
         if bracket.type in _CLOSING:
             if self.open:
@@ -135,7 +135,7 @@ class _Reading:
         self.open.append(bracket)
         if len(self.open) > self.max_nesting:
             span = Span(bracket.start_pos, bracket.end_pos)
-            raise _LexicalError(syntax_errors.too_deep(span, self.max_nesting))
+            raise LexicalError(syntax_errors.too_deep(span, self.max_nesting))
 
     def explain(self, unexpected: UnexpectedToken) -> Diagnostic:
         """The finding about a token that cannot stand where it stands."""
@@ -189,7 +189,7 @@ class _Lexer(LarkLexer):
         """Every token of the text.
 
         Raises:
-            _LexicalError: a character begins no token, or a bracket opens too deep.
+            LexicalError: a character begins no token, or a bracket opens too deep.
         """
         text, literals = reading.text, self._literals
         for found in self._pattern.finditer(text):
@@ -197,7 +197,7 @@ class _Lexer(LarkLexer):
             if kind is None:
                 if found.end() == len(text):
                     return
-                raise _LexicalError(syntax_errors.unexpected_character(text, found.end()))
+                raise LexicalError(syntax_errors.unexpected_character(text, found.end()))
             value, (start, end) = found[kind], found.span(kind)
             if kind in ("PLAIN", "IDENT"):
                 kind = literals.get(value, kind)

@@ -159,7 +159,7 @@ def _for_tenant(root: Node, tenant: Tenant) -> Node:
 
 
 def _read(root: Node, source: Source | None, before: Compilation | None) -> Compilation:
-    reading = read_tree(root)
+    reading = read_tree(root, source.text if source else "")
     compilation = compile_all(reading.definitions, before=before)
     whole = islice(check_whole(reading.definitions, compilation.kept), MAX_FINDINGS)
     later = [*whole, *compilation.findings]

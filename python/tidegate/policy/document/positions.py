@@ -29,8 +29,11 @@ _ESCAPE = re.compile(
     r"|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[^\n])"
 )
 _BLOCK_HEADER = re.compile(r"[|>][^\n]*\n?")
+_BREAKS = "\r\n\x85\u2028\u2029"
+"""The characters that end a line in YAML."""
+_BREAK = re.compile(f"[{_BREAKS}]")
 _COMMENT = re.compile(r"[ \t]+#")
-_BLANKS = " \t\r\n"
+_BLANKS = " \t" + _BREAKS
 _LONGEST = 64 * 1024
 """In a longer scalar a finding points at its beginning; no expression is that long."""
 
@@ -119,6 +122,18 @@ def document_offsets(node: Scalar, text: str) -> list[int]:
     return offsets
 
 
+def joins_lines(node: Scalar, text: str, span: Span) -> bool:
+    """Whether a part of a scalar's value is written on several lines of the document."""
+    if (
+        node.start is None
+        or node.style == "literal"
+        or not _BREAK.search(text, node.start, node.end)
+    ):
+        return False
+    offsets = document_offsets(node, text)
+    return _BREAK.search(text, offsets[span.start], offsets[span.end - 1]) is not None
+
+
 def _first(node: Scalar, text: str, start: int) -> int:
     """Past the opening quote, or the header line of a block scalar."""
     if node.style in ("single", "double"):
@@ -138,7 +153,8 @@ def _skip_to(character: str, node: Scalar, text: str, at: int) -> int:
 
 
 def _is_continuation(node: Scalar, text: str, at: int) -> bool:
-    return node.style == "double" and text.startswith("\\\n", at)
+    escapes = node.style == "double" and text.startswith("\\", at)
+    return escapes and text[at + 1 : at + 2] in tuple(_BREAKS)
 
 
 def _width(character: str, node: Scalar, text: str, at: int) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from tidegate.language.parse.comments import comment_spans
 from tidegate.language.tree.diagnostics import nearest, quote
 from tidegate.policy.definitions import shapes
 from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding, SecondPlace, pointer_to
@@ -34,11 +35,13 @@ from tidegate.policy.document.members import (
     text_problem,
 )
 from tidegate.policy.document.names import API_VERSION_MEMBER
+from tidegate.policy.document.positions import joins_lines
 from tidegate.policy.document.tree import Mapping, Node, Ready, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as AbstractMapping
 
+    from tidegate.language.tree.ast import Span
 _LONGEST_NAME = 100
 """Every name of a member is shorter."""
 
@@ -69,14 +72,20 @@ class Reading:
         return False
 
 
-def read_tree(root: Node) -> Reading:
-    """The definitions a tree holds, with every finding about single members."""
-    reader = _Reader()
+def read_tree(root: Node, text: str = "") -> Reading:
+    """The definitions a tree holds, with every finding about single members.
+
+    Args:
+        root: the tree.
+        text: the document that it was made of, if there was one.
+    """
+    reader = _Reader(text)
     return Reading(reader.definitions(root), reader.findings, reader.stand_ins)
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
+        self._text = text
         self.findings: list[Finding] = []
         self.stand_ins: set[str] = set()
         self._namespace = str(NAMESPACE)
@@ -202,11 +211,24 @@ class _Reader:
         value = self._scalar(shape, node, pointer, str)
         if value is None:
             return self._stand_in(shape, pointer)
+        if isinstance(shape, shapes.Expression) and "//" in value:
+            self._comments(node, value, pointer)
         problem = text_problem(shape, value)
         if problem is None:
             return value.lower() if isinstance(shape, shapes.Identifier) else value
         self._report(*problem, pointer, hint=hint_for(shape, value))
         return self._stand_in(shape, pointer)
+
+    def _comments(self, node: Node, value: str, pointer: str) -> None:
+        """Refuse a comment that takes in the line below it."""
+        for span in comment_spans(value):
+            comment = value[span.start : span.end]
+            joined = isinstance(node, Scalar) and joins_lines(node, self._text, span)
+            if joined or len(comment.splitlines()) > 1:
+                message = "this comment takes in the line below it, since the two are one line here"
+                hint = "write the expression below `|`, which keeps its lines, instead of `>-`"
+                self._report("comment-over-lines", message, pointer, hint=hint, span=span)
+                return
 
     def _scalar(self, shape: shapes.Shape, node: Node, pointer: str, kind: type) -> Any:
         if isinstance(node, Scalar) and isinstance(node.value, kind):
@@ -292,13 +314,14 @@ class _Reader:
         *,
         at: Node | None = None,
         hint: str | None = None,
+        span: Span | None = None,
         second: tuple[SecondPlace, ...] = (),
     ) -> None:
         if len(self.findings) >= MAX_FINDINGS:
             return
         offset = at.start if at is not None else None
         self.findings.append(
-            Finding(code, message, pointer, hint=hint, offset=offset, second=second)
+            Finding(code, message, pointer, hint=hint, offset=offset, span=span, second=second)
         )
 
 
