@@ -15,6 +15,8 @@ from tests.server.serving import Caller, Served
 
 from tidegate.cli.main import tidegate
 from tidegate.cli.remote.document import AppliedDocument
+from tidegate.policy.definitions.model import Tenant
+from tidegate.policy.document import parse_document
 
 SAMPLE = Path(str(resources.files("tidegate.samples") / "definitions.yaml"))
 Run: TypeAlias = Callable[..., Result]
@@ -200,16 +202,73 @@ def test_the_document_names_the_tenant(served: Served, owner: Caller, tmp_path: 
     assert [each["name"] for each in actions] == ["Here"]
 
 
-def test_lines_stay_where_they_are_without_the_tenant(tmp_path: Path) -> None:
-    """Findings about a document for another tenant have the lines of the file."""
-    text = (
-        "apiVersion: tidegate/v1\ntenant:\n  name: A\n  slug: a\nactions:\n"
-        "  - {name: X, expression: 'true'}\n"
+OTHER_ID = "0190f1c4-5b7e-7c3a-9d2e-1f4a6b8c0d2e"
+ACTIONS = "actions:\n  - {name: X, expression: 'true'}\n"
+NAMED = [
+    "apiVersion: tidegate/v1\ntenant: {name: X}\n" + ACTIONS,
+    "apiVersion: tidegate/v1\ntenant: {name: X, slug: x} # whose\n" + ACTIONS,
+    f"apiVersion: tidegate/v1\ntenant: {{tenant_id: {OTHER_ID}, name: X}}\n" + ACTIONS,
+    f"apiVersion: tidegate/v1\ntenant: {{name: X, tenant_id: {OTHER_ID}}}\n" + ACTIONS,
+    f"apiVersion: tidegate/v1\ntenant:\n  tenant_id: '{OTHER_ID}' # whose\n  name: X\n" + ACTIONS,
+    f"apiVersion: tidegate/v1\ntenant:\n  tenant_id: >-\n    {OTHER_ID}\n  name: X\n" + ACTIONS,
+    f"apiVersion: tidegate/v1\n'tenant':\n  name: X\n  tenant_id:\n    {OTHER_ID}\n" + ACTIONS,
+    f"apiVersion: tidegate/v1\n{ACTIONS}tenant: {{tenant_id: {OTHER_ID},\n  name: X}}",
+    f"apiVersion: tidegate/v1\n{ACTIONS}tenant:\n  name: X\n  tenant_id: {OTHER_ID}",
+    f"---\n{{apiVersion: tidegate/v1, tenant: {{name: X, tenant_id: {OTHER_ID}}}, actions: []}}\n",
+    "apiVersion: tidegate/v1\ntenant:\n" + ACTIONS,
+    "apiVersion: tidegate/v1\ntenant: {}\n" + ACTIONS,
+    "\ufeff" + ACTIONS + "apiVersion: tidegate/v1\n",
+    json.dumps({"apiVersion": "tidegate/v1", "tenant": {"name": "X"}, "actions": []}),
+    json.dumps({"apiVersion": "tidegate/v1", "tenant": {"name": "X", "tenant_id": OTHER_ID}}),
+]
+
+
+@pytest.mark.parametrize("text", NAMED)
+def test_a_document_is_for_the_tenant_of_the_flag(text: str) -> None:
+    """However a document names its tenant, the flag replaces it, and no line moves."""
+    tenant = Tenant(tenant_id="0190f1c4-5b7e-7c3a-9d2e-000000000001", name="T", slug="t")
+    made = AppliedDocument(text.encode()).for_tenant(tenant.tenant_id)
+    source = parse_document(made.content).read(tenant).compiled.source
+    assert source.tenant == tenant
+    assert [each.name for each in source.actions] == (["X"] if ACTIONS in text else [])
+    lines = text.removeprefix("\ufeff").splitlines()
+    for number, line in enumerate(made.content.decode("utf-8-sig").splitlines()):
+        if "tenant_id" not in "".join(lines[max(number - 1, 0) : number + 1]):
+            assert line == lines[number]
+
+
+def test_the_first_document_of_the_page_applies_to_a_tenant(
+    served: Served, owner: Caller, tmp_path: Path
+) -> None:
+    """The example of the page, whose tenant has a name only, applies with the flag."""
+    page = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text()
+    file = tmp_path / "d.yaml"
+    file.write_text(page.split("```yaml\n")[1].split("```")[0])
+    other = owner.post("tenants", {"name": f"Page {owner.operator_id}"}).json()
+    done = changes(
+        runner(served, owner.token, other["slug"])("apply", str(file), "--yes", "--json")
     )
-    made = AppliedDocument(text.encode()).for_any_tenant()
-    assert b"tenant:" not in made.content
-    assert made.content.splitlines().index(b"actions:") == text.splitlines().index("actions:")
-    assert made.tenant is None
+    assert ("created", "Password guessing") in {(each["change"], each["name"]) for each in done}
+
+
+def test_every_text_survives_export_check_and_apply(run: Run, tmp_path: Path) -> None:
+    """Texts that look like numbers, words or signs of YAML are exported as texts."""
+    texts = ["1e3", "08", "+1e3", ".1e3", "0o17", "yes", "~", "=", "<<", "2026-01-01", "", " a "]
+    texts += ["\x00", "\x85", "\u2028", "\ufeff", "a\nb", "a // b", "\r\n", "\U0001f600"]
+    block = {"body": "1e3\n", "headers": {"1e3": "08", "x": "~"}}
+    content = {
+        "apiVersion": "tidegate/v1",
+        "lists": [{"name": "1e3", "slug": "08", "kind": "string", "entries": texts}],
+        "actions": [{"name": "=", "slug": "e1", "expression": "true // a " + "long " * 40}],
+        "mitigations": [{"name": "~", "slug": "1e3", "mode": "Block", "block": block}],
+    }
+    first, exported = tmp_path / "first.json", tmp_path / "exported.yaml"
+    first.write_text(json.dumps(content))
+    run("apply", str(first), "--yes")
+    run("export", "-o", str(exported))
+    assert CliRunner().invoke(tidegate, ["check", str(exported)]).exit_code == 0
+    assert changes(run("apply", str(exported), "--yes", "--json")) == []
+    assert yaml.safe_load(exported.read_text())["lists"][0]["entries"] == texts
 
 
 def test_deleting_is_asked_about(served: Served, owner: Caller, document: Path) -> None:

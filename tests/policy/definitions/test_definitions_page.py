@@ -98,7 +98,7 @@ def test_the_redacted_names_are_there() -> None:
 
 def test_the_example_loads() -> None:
     """The example of the page loads without a finding, and it means what it says."""
-    example, quoted = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    example, quoted, kept = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     compilation = read_document(example)
     assert compilation.findings == ()
     assert [each.slug for each in compilation.compiled.policies] == [
@@ -106,6 +106,7 @@ def test_the_example_loads() -> None:
         "password-guessing",
     ]
     assert len(read_document(f"apiVersion: tidegate/v1\n{quoted}").compiled.actions) == 2
+    assert len(read_document(f"apiVersion: tidegate/v1\n{kept}").compiled.actions) == 1
 
 
 def test_every_code_is_there() -> None:

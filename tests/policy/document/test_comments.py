@@ -39,7 +39,7 @@ KEPT = [
     f"'{FIRST} {SECOND} // note'\n",
     f"{json.dumps(FIRST)[:-1]} // note\\n{json.dumps(SECOND)[1:]}\n",
     f'>-\n      request.referer == "http://a.example/"\n      {SECOND}\n',
-    f'>-\n      request.referer.startsWith("//")\n      && !request.path.matches(r"//x")\n      {SECOND}\n',
+    f'>-\n      request.referer.startsWith("//")\n      && fields["x"] != r"//x"\n      {SECOND}\n',
 ]  # fmt: skip
 
 

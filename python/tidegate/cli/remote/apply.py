@@ -40,7 +40,7 @@ def apply(remote: RemoteSettings, file: str, dry_run: bool, yes: bool, as_json: 
     service = Remote(remote)
     tenant_id = _tenant_of(service, document)
     if remote.tenant:
-        document = document.for_any_tenant()
+        document = document.for_tenant(tenant_id)
     before = Values.of_document(service.call("GET", f"tenants/{tenant_id}/definitions"))
     done = _put(service, tenant_id, document, name, dry_run=dry_run or not yes)
     deleted = [each for each in done["changes"] if each["change"] == "deleted"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import attrs
 
 from tidegate.cli.remote.values import Values
 from tidegate.errors import DefinitionsError
 from tidegate.policy.document import parse_document, to_document
-from tidegate.policy.document.tree import Mapping, Scalar, find
+from tidegate.policy.document.tree import Scalar, find
 
 
 @attrs.frozen
@@ -23,13 +21,10 @@ class AppliedDocument:
     content: bytes
 
     @property
-    def is_json(self) -> bool:
-        return self.content.lstrip()[:1] == b"{"
-
-    @property
     def media(self) -> str:
         """The media type of the document."""
-        return "application/json" if self.is_json else "application/yaml"
+        is_json = self.content.lstrip()[:1] == b"{"
+        return "application/json" if is_json else "application/yaml"
 
     @property
     def tenant(self) -> str | None:
@@ -44,23 +39,18 @@ class AppliedDocument:
                 return node.value
         return None
 
-    def for_any_tenant(self) -> AppliedDocument:
-        """The same without its tenant; in YAML every line stays where it is."""
+    def for_tenant(self, tenant_id: str) -> AppliedDocument:
+        """The same for another tenant; every line stays where it is."""
         try:
             parsed = parse_document(self.content)
         except DefinitionsError:
             return self
-        if not isinstance(parsed.root, Mapping) or not parsed.has("tenant"):
+        node = parsed.tenant_id
+        if parsed.source is None or node is None:
             return self
-        if self.is_json:  # and read: text that begins with a brace is held to JSON
-            members = json.loads(self.content)
-            members.pop("tenant", None)
-            return AppliedDocument(json.dumps(members).encode())
-        text = self.content.decode("utf-8").removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-        key, value = next(entry for entry in parsed.root.entries if entry[0].value == "tenant")
-        start, end = key.start or 0, value.end or 0
-        kept = text[:start] + "\n" * text.count("\n", start, end) + text[end:]
-        return AppliedDocument(kept.encode())
+        text, start, end = parsed.source.text, node.start or 0, node.end or 0
+        breaks = "\n" * text.count("\n", start, end)
+        return AppliedDocument(f'{text[:start]}"{tenant_id}"{breaks}{text[end:]}'.encode())
 
     def values(self) -> Values:
         """The ids that it gives each object; none if this version cannot read it."""

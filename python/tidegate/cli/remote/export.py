@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
-import yaml
 
 from tidegate.cli.remote.client import Remote, remote_options
+from tidegate.policy.document.yaml_text import write_yaml
 from tidegate.settings import RemoteSettings
-
-
-class _PlainDumper(yaml.SafeDumper):
-    """Writes YAML as the document reader accepts it: without anchors."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        return True
 
 
 @click.command()
@@ -33,11 +25,9 @@ def export(remote: RemoteSettings, form: str, output: Path | None) -> None:
     text = (
         json.dumps(document, indent=2, ensure_ascii=False) + "\n"
         if form == "json"
-        else yaml.dump(
-            document, Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=100
-        )
+        else write_yaml(document)
     )
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(text.encode(), nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        output.write_bytes(text.encode())

@@ -16,6 +16,7 @@ from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding, refuse
 from tidegate.policy.document.checks import check_whole
 from tidegate.policy.document.json_text import compose_json
+from tidegate.policy.document.members import is_null
 from tidegate.policy.document.positions import at_offset, locate
 from tidegate.policy.document.reader import read_tree
 from tidegate.policy.document.tree import (
@@ -24,6 +25,7 @@ from tidegate.policy.document.tree import (
     Mapping,
     Ready,
     Scalar,
+    Sequence,
     UnreadableDocumentError,
     count_nodes,
     find,
@@ -64,6 +66,13 @@ class ParsedDocument:
         entries = self.root.entries if isinstance(self.root, Mapping) else ()
         return any(key.value == member for key, _ in entries)
 
+    @property
+    def tenant_id(self) -> Scalar | None:
+        """The id of the tenant that the document names, as it is written."""
+        around = find(self.root, "/tenant")
+        node = find(self.root, "/tenant/tenant_id") if isinstance(around, Mapping) else None
+        return node if isinstance(node, Scalar) and node.value is not None else None
+
     def read(self, tenant: Tenant | None = None, before: Compilation | None = None) -> Compilation:
         """Read, check and compile it.
 
@@ -77,8 +86,8 @@ class ParsedDocument:
         """
         if tenant is None:
             return _read(self.root, self.source, before)
-        written = find(self.root, "/tenant/tenant_id")
-        if isinstance(written, Scalar) and written.value not in (None, tenant.tenant_id):
+        written = self.tenant_id
+        if written is not None and str(written.value).lower() != tenant.tenant_id:
             message = "the document is of another tenant"
             hint = "leave `tenant` out to read it for any"
             finding = Finding("wrong-tenant", message, "/tenant/tenant_id", hint=hint)
@@ -154,6 +163,9 @@ def _for_tenant(root: Node, tenant: Tenant) -> Node:
     if not isinstance(root, Mapping):
         return root
     others = [(key, value) for key, value in root.entries if key.value != "tenant"]
+    written = find(root, "/tenant")
+    if isinstance(written, (Scalar, Sequence)) and not is_null(written):
+        return root  # reading it refuses what is neither an object nor left out
     members = from_python(to_members(tenant))
     return attrs.evolve(root, entries=(*others, (Scalar("tenant"), members)))
 

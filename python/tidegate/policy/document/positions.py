@@ -124,11 +124,9 @@ def document_offsets(node: Scalar, text: str) -> list[int]:
 
 def joins_lines(node: Scalar, text: str, span: Span) -> bool:
     """Whether a part of a scalar's value is written on several lines of the document."""
-    if (
-        node.start is None
-        or node.style == "literal"
-        or not _BREAK.search(text, node.start, node.end)
-    ):
+    if node.start is None or node.end is None or node.style == "literal":
+        return False
+    if not _BREAK.search(text, node.start, node.end):
         return False
     offsets = document_offsets(node, text)
     return _BREAK.search(text, offsets[span.start], offsets[span.end - 1]) is not None

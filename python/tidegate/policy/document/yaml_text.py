@@ -1,4 +1,4 @@
-"""YAML text to a tree.  The only importer of the YAML library.
+"""YAML text to a tree, and plain data to YAML text.  The only importer of the YAML library.
 
 Only what definitions need is read: one document, plain data.  Anchors, aliases and
 tags are refused, so a small text cannot stand for a large tree and no text makes an
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import yaml
 
 from tidegate.policy.document.names import FREE, MAX_FREE
@@ -26,8 +25,12 @@ from tidegate.policy.document.tree import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Mapping as AbstractMapping
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_UNFOLDED = 2**30
+"""A width that no line has: a fold could put the rest of an expression into a comment."""
 _STYLES: dict[str | None, Style] = {
     None: "plain",
     "": "plain",
@@ -89,10 +92,15 @@ class _Open:
         self.nodes: list[Node] = []
 
     @property
+    def expects_key(self) -> bool:
+        """Whether the next node is the name of a member."""
+        return self.is_mapping and len(self.nodes) % 2 == 0
+
+    @property
     def wants_name(self) -> bool:
         """Whether the next node is the name of a member, and not of the author's choice."""
         is_free = self.is_free and len(self.nodes) < 2 * MAX_FREE
-        return self.is_mapping and not is_free and len(self.nodes) % 2 == 0
+        return self.expects_key and not is_free
 
     @property
     def names_free(self) -> bool:
@@ -103,7 +111,7 @@ class _Open:
     def close(self, end: int) -> Node:
         if not self.is_mapping:
             return Sequence(tuple(self.nodes), self.start, end)
-        keys = [_require_key(key) for key in self.nodes[::2]]
+        keys = [_key(node) for node in self.nodes[::2]]
         return Mapping(tuple(zip(keys, self.nodes[1::2], strict=True)), self.start, end)
 
 
@@ -128,7 +136,7 @@ def _compose(events: Iterator[Any]) -> Node:
             case yaml.ScalarEvent():
                 _refuse_extras(event)
                 count.add(len(stack), start)
-                node = _scalar(event)
+                node = _scalar(event, is_key=bool(stack) and stack[-1].expects_key)
                 if stack and stack[-1].wants_name:
                     count.name(event.value, start)
             case yaml.DocumentStartEvent() if root is not None:
@@ -160,15 +168,15 @@ def _not_offered(what: str, event: Any) -> Exception:
     )
 
 
-def _require_key(node: Node) -> Scalar:
+def _key(node: Node) -> Scalar:
     if isinstance(node, Scalar):
-        return attrs.evolve(node, value="" if node.value is None else str(node.value))
+        return node
     raise unreadable("invalid-yaml", "a member's name must be text", node.start)
 
 
-def _scalar(event: Any) -> Scalar:
+def _scalar(event: Any, *, is_key: bool) -> Scalar:
     style = _STYLES[event.style]
-    value = _resolve(event.value) if style == "plain" else event.value
+    value = _resolve(event.value) if style == "plain" and not is_key else event.value
     return Scalar(value, event.start_mark.index, event.end_mark.index, style)
 
 
@@ -182,3 +190,39 @@ def _resolve(text: str) -> str | int | float | bool | None:
     if _FLOAT.fullmatch(text):
         return float(text)
     return text
+
+
+def write_yaml(document: AbstractMapping[str, Any]) -> str:
+    """Plain data as YAML text, which ``compose_yaml`` reads back as the same.
+
+    Args:
+        document: objects, lists, texts, numbers, bools and nulls.
+    """
+    written: str = yaml.dump(
+        document, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=_UNFOLDED
+    )
+    return written
+
+
+class _Writer(_DUMPER):  # type: ignore[misc]
+    """Writes YAML as it is read here: without anchors, by the same idea of what is a text."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+    def text(self, text: str) -> Any:
+        return self.represent_scalar("tag:yaml.org,2002:str", text, _written_style(text))
+
+
+_Writer.add_representer(str, _Writer.text)
+
+
+def _written_style(text: str) -> str | None:
+    """The style that keeps a text; None leaves the choice to the library."""
+    lines = text.split("\n")
+    if not all(each.isprintable() for each in lines):
+        return '"'
+    if len(lines) > 1:
+        is_block = bool(lines[0]) and not any(each != each.strip() for each in lines)
+        return "|" if is_block else '"'
+    return None if _resolve(text) is text else "'"
