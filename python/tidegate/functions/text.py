@@ -233,7 +233,7 @@ def quote(text: str, *, limit: int) -> str:
 # --- patterns with stars ------------------------------------------------------------------
 
 
-def _literals(pattern: str) -> list[str]:
+def wildcard_parts(pattern: str) -> list[str]:
     """The texts between the stars; always one more than there are stars."""
     parts, at = [""], 0
     while at < len(pattern):
@@ -255,7 +255,7 @@ def like(text: str, pattern: str) -> bool:
     ``\\*`` and ``\\\\`` stand for a star and a backslash; nothing else is special, not even
     another backslash.
     """
-    first, *middle = _literals(pattern)
+    first, *middle = wildcard_parts(pattern)
     if not middle:
         return text == first
     last = middle.pop()

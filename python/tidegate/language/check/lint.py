@@ -9,12 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidegate.language.check.constants import parse_pattern
+from tidegate.language.check.never_true import (
+    header_in_headers,
+    header_with_underscore,
+    impossible_number,
+    impossible_text,
+)
 from tidegate.language.tree.checked import (
     And,
     Call,
     Checked,
     Conditional,
     Field,
+    Has,
     Index,
     Literal,
     Or,
@@ -427,5 +434,11 @@ _CHECKS: dict[type, tuple[Callable[..., Iterator[Diagnostic]], ...]] = {
         needless_pattern,
         unanchored_path_pattern,
         wrong_case,
+        impossible_text,
+        impossible_number,
+        header_in_headers,
     ),
+    Select: (header_with_underscore,),
+    Has: (header_with_underscore,),
+    Index: (header_with_underscore,),
 }
