@@ -96,11 +96,12 @@ class RuleSet:
     def stats(self) -> dict[str, Any]:
         """What the index is made of."""
 
-    def prepare(self, context: Mapping[str, Any] | bytes) -> Prepared:
+    def prepare(self, context: Mapping[str, Any] | bytes, events: Strictness = ...) -> Prepared:
         """Encode an event once.
 
         Raises:
-            EventError: the event is refused.
+            EventError: the event is refused, by its form or by what ``events`` takes.
+            ValueError: there is no such strictness.
         """
 
 @final

@@ -12,6 +12,7 @@ from tidegate.language.tree.schema import Schema
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tidegate.evaluation.envelope import Strictness
     from tidegate.language.check.checker import References
     from tidegate.language.check.estimate import CostEstimate
     from tidegate.types import Type
@@ -55,9 +56,19 @@ class Program:
         """
         return self._rules.evaluate(0, context)
 
-    def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext:
-        """Encode an event once, to evaluate this program on it many times."""
-        return self._rules.prepare(context)
+    def prepare(
+        self, context: Mapping[str, Any] | bytes, *, events: Strictness = "any"
+    ) -> PreparedContext:
+        """Encode an event once, to evaluate this program on it many times.
+
+        Args:
+            context: the event, as for :meth:`evaluate`.
+            events: which events are taken: ``strict`` refuses unknown members and empty events.
+
+        Raises:
+            EventError: the event is refused.
+        """
+        return self._rules.prepare(context, events)
 
     def _repr_html_(self) -> str:
         estimate = self.cost_estimate.total

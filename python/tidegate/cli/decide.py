@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import attrs
 import click
 
 from tidegate.cli.documents import definitions_argument, read_definitions
-from tidegate.cli.inputs.events import Source, events_argument, strictness_option
+from tidegate.cli.inputs.events import Line, Source, events_argument, strictness_option
 from tidegate.cli.output import console, evaluator_option, json_option, print_json
 from tidegate.cli.run import Run, max_refusals_option
-from tidegate.cli.summary import Summary
+from tidegate.cli.subjects import Subjects
+from tidegate.cli.summary import OUTCOMES, Summary
 from tidegate.engine import Engine
 from tidegate.evaluation.envelope import Strictness
 from tidegate.evaluation.rules import Evaluator
@@ -24,6 +26,12 @@ from tidegate.policy.decision import EngineDecision
 @click.option(
     "--summary", "summarise", is_flag=True, help="Print a table instead of each decision."
 )
+@click.option(
+    "--only",
+    type=click.Choice(OUTCOMES),
+    multiple=True,
+    help="Print only decisions of this outcome; may be given several times.",
+)
 @max_refusals_option
 @strictness_option
 @evaluator_option
@@ -32,6 +40,7 @@ def decide(
     definitions: str,
     events: Source,
     summarise: bool,
+    only: tuple[str, ...],
     max_refusals: int,
     strictness: Strictness,
     evaluator: Evaluator,
@@ -39,9 +48,18 @@ def decide(
 ) -> None:
     """Decide each line of EVENTS by DEFINITIONS; - is standard input, gzip is unpacked."""
     need_one_input(definitions, events)
-    engine = Engine(read_definitions(definitions), evaluator=evaluator, events=strictness)
-    each = None if summarise else _print_json if as_json else _print_line
-    run, summary = decide_all(engine, events, each, max_refusals)
+    if summarise and only:
+        raise click.UsageError("--only is about single decisions, which --summary doesn't print")
+    read = read_definitions(definitions)
+    engine = Engine(read, evaluator=evaluator, events=strictness)
+    subjects = Subjects(read.settings.trusted_proxies)
+    write = _print_json if as_json else _print_line
+
+    def each(line: Line, decision: EngineDecision) -> None:
+        if not only or decision.action.type in only:
+            write(line, decision, subjects)
+
+    run, summary = decide_all(engine, events, subjects, None if summarise else each, max_refusals)
     if summarise:
         print_json(summary.to_dict()) if as_json else summary.print(console)
     elif run.is_interrupted:
@@ -62,28 +80,35 @@ def need_one_input(definitions: str, events: Source) -> None:
 def decide_all(
     engine: Engine,
     events: Source,
-    each: Callable[[int, EngineDecision], None] | None = None,
+    subjects: Subjects,
+    each: Callable[[Line, EngineDecision], None] | None = None,
     max_refusals: int = 0,
 ) -> tuple[Run[EngineDecision], Summary]:
     """Decide every event of a source in order; refused ones are reported and counted."""
     summary = Summary()
     run = Run(engine.decide, max_refusals, lambda _, error: summary.refuse(error.code))
+    summary.notes = run.notes
     started = time.perf_counter()
     for line, decision in run.over(events, progress=each is None):
-        summary.add(decision)
+        summary.add(decision, subjects.of(line.text) if decision.fired else None)
         if each is not None:
-            each(line.number, decision)
+            each(line, decision)
     summary.seconds = time.perf_counter() - started
     summary.engine_seconds = run.seconds
     return run, summary
 
 
-def _print_json(number: int, decision: EngineDecision) -> None:
-    print_json({"line": number, **decision.to_record()})
+def _print_json(line: Line, decision: EngineDecision, subjects: Subjects) -> None:
+    record = {**line.to_dict(), **decision.to_record()}
+    if decision.action.type != "allow":
+        record["request"] = attrs.asdict(subjects.of(line.text))
+    print_json(record)
 
 
-def _print_line(number: int, decision: EngineDecision) -> None:
+def _print_line(line: Line, decision: EngineDecision, subjects: Subjects) -> None:
     place = f"{decision.policy} / {decision.clause}" if decision.policy else "-"
-    console.print(
-        f"{number:>7}  {decision.action.type:<9}  {decision.reason:<17}  {place}", markup=False
-    )
+    number = f"{line.number:>7}" if line.file is None else f"{line.file}:{line.number}"
+    text = f"{number}  {decision.action.type:<9}  {decision.reason:<17}  {place}"
+    if decision.action.type != "allow":
+        text += f"  {subjects.of(line.text)}"
+    click.echo(text)

@@ -9,6 +9,7 @@ import click
 from tidegate.cli.decide import decide_all
 from tidegate.cli.inputs.events import Source, read_events
 from tidegate.cli.output import console, evaluator_option, json_option, print_json
+from tidegate.cli.subjects import Subjects
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.evaluation.rules import Evaluator
@@ -25,11 +26,11 @@ def demo(evaluator: Evaluator, as_json: bool) -> None:
         resources.as_file(samples / "definitions.yaml") as definitions,
         resources.as_file(samples / "traffic.jsonl.gz") as traffic,
     ):
-        engine = Engine(load_definitions(definitions), evaluator=evaluator)
-        _, summary = decide_all(engine, Source(str(traffic)))
-        number, explanation = _first_block(
-            Engine(load_definitions(definitions), evaluator=evaluator), str(traffic)
-        )
+        read = load_definitions(definitions)
+        engine = Engine(read, evaluator=evaluator)
+        subjects = Subjects(read.settings.trusted_proxies)
+        _, summary = decide_all(engine, Source(str(traffic)), subjects)
+        number, explanation = _first_block(Engine(read, evaluator=evaluator), str(traffic))
     if as_json:
         print_json(
             {"summary": summary.to_dict(), "line": number, "explanation": explanation.to_dict()}

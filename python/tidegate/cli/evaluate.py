@@ -9,11 +9,11 @@ import click
 
 from tidegate.cli.failure import failure_of
 from tidegate.cli.findings.report import refused_expression
-from tidegate.cli.inputs.events import Source, events_argument, strictness_option
-from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json, to_json
+from tidegate.cli.inputs.events import Line, Source, events_argument, strictness_option
+from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
 from tidegate.cli.run import Run, max_refusals_option
 from tidegate.errors import EvaluationError, ExpressionError
-from tidegate.evaluation.envelope import Strictness, admit
+from tidegate.evaluation.envelope import Strictness
 from tidegate.evaluation.rules import Evaluator
 from tidegate.program import Program, compile
 
@@ -47,13 +47,15 @@ def evaluate(
         nonlocal refused
         refused += 1
 
-    run = Run(lambda event: _outcome(program, event, strictness), max_refusals, refuse)
+    run = Run(
+        lambda event: _outcome(program, event, strictness), max_refusals, refuse, in_order=False
+    )
     started = time.perf_counter()
     for line, outcome in run.over(events, progress=summarise):
         count += 1
         failed += "error" in outcome
         if not summarise:
-            _print(line.number, outcome, as_json)
+            _print(line, outcome, as_json)
     if summarise or run.is_interrupted:
         _summarise(count, failed, refused, run.seconds, time.perf_counter() - started, as_json)
     run.exit(1 if failed or refused else 0)
@@ -67,24 +69,23 @@ def _compiled(expression: str, evaluator: Evaluator) -> Program:
 
 
 def _outcome(program: Program, event: bytes, strictness: Strictness) -> dict[str, Any]:
-    admit(event, strictness)
     try:
-        return {"value": program.evaluate(event)}
+        return {"value": program.evaluate(program.prepare(event, events=strictness))}
     except EvaluationError as error:
         return {"error": error.code, "message": failure_of(program.text, event, error)}
 
 
-def _print(number: int, outcome: dict[str, Any], as_json: bool) -> None:
+def _print(line: Line, outcome: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print_json({"line": number, **outcome})
+        print_json({**line.to_dict(), **outcome})
     elif "error" in outcome:
         errors.print(
-            f"line {number}: error[{outcome['error']}]: {outcome['message']}",
+            f"{line.place}: error[{outcome['error']}]: {outcome['message']}",
             style="red",
             markup=False,
         )
     else:
-        console.print(to_json(outcome["value"]), markup=False)
+        print_json(outcome["value"])
 
 
 def _summarise(

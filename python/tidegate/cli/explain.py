@@ -36,6 +36,8 @@ def explain(
     """Decide EVENTS up to a line, then explain that line: every condition,
     every node's value, every window, and why nothing fired where nothing did."""
     need_one_input(definitions, events)
+    if line is not None and events.others:
+        raise click.UsageError("--line is of one file")
     engine = Engine(read_definitions(definitions), evaluator=evaluator, events=strictness)
     waiting: Line | None = None
     for event in read_events(events):
@@ -51,7 +53,7 @@ def explain(
             raise waiting.error
         explanation = engine.explain(waiting.text)
     except EventError as error:
-        _report(waiting.number, error)
+        _report(waiting, error)
         sys.exit(1)
     if as_json:
         print_json(explanation.to_dict())
@@ -66,8 +68,8 @@ def _decide(engine: Engine, line: Line) -> None:
             raise line.error
         engine.decide(line.text)
     except EventError as error:
-        _report(line.number, error)
+        _report(line, error)
 
 
-def _report(number: int, error: EventError) -> None:
-    errors.print(f"line {number}: error[{error.code}]: {error}", style="red", markup=False)
+def _report(line: Line, error: EventError) -> None:
+    errors.print(f"{line.place}: error[{error.code}]: {error}", style="red", markup=False)

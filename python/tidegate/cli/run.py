@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import attrs
 import click
 
-from tidegate.cli.inputs.events import Line, Source, read_events
+from tidegate.cli.inputs.events import Line, Notes, Source, read_events
 from tidegate.cli.output import errors
 from tidegate.errors import EventError, TidegateError
 
@@ -21,6 +21,11 @@ T = TypeVar("T")
 BATCH = 1_000
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C ended, as shells have it."""
+
+_HINT = (
+    "`json` is events as docs/fields.md has them; --input names another form, and for JSON or CSV"
+    " with other names `tidegate mapping guess FILE` writes a file for --mapping"
+)
 
 max_refusals_option = click.option(
     "--max-refusals",
@@ -48,6 +53,8 @@ class Run(Generic[T]):
         seconds: of work alone, without reading and printing.
         is_interrupted: whether Ctrl-C ended it.
         is_stopped: whether refusals did.
+        in_order: whether the order of events matters to the work.
+        notes: peculiarities of the lines that were read.
     """
 
     work: Callable[[bytes], T]
@@ -56,7 +63,10 @@ class Run(Generic[T]):
     seconds: float = 0.0
     is_interrupted: bool = False
     is_stopped: bool = False
+    in_order: bool = True
+    notes: Notes = attrs.field(factory=Notes)
     _in_a_row: int = 0
+    _has_refused_event: bool = False
     _is_reading: bool = False
 
     def over(self, source: Source, *, progress: bool = False) -> Iterator[tuple[Line, T]]:
@@ -65,12 +75,19 @@ class Run(Generic[T]):
         size = 1 if source.is_standard_input and not progress else BATCH
         with self._interruptible():
             try:
-                yield from self._all(read_events(source, progress=progress), size)
+                lines = read_events(
+                    source, progress=progress, notes=self.notes, in_order=self.in_order
+                )
+                yield from self._all(lines, size)
             except KeyboardInterrupt:
                 self.is_interrupted = True
             except TooManyRefusalsError as error:
                 self.is_stopped = True
                 errors.print(f"error: {error}", style="red", markup=False)
+        if self._has_refused_event and not self.is_stopped:
+            errors.print(f"hint: {_HINT}", markup=False)
+        for warning in self.notes.warnings():
+            errors.print(f"warning: {warning}", style="yellow", markup=False)
 
     def _all(self, lines: Iterator[Line], size: int) -> Iterator[tuple[Line, T]]:
         while batch := self._next(lines, size):
@@ -130,11 +147,16 @@ class Run(Generic[T]):
             return error
 
     def _refuse(self, line: Line, error: EventError) -> None:
-        errors.print(f"line {line.number}: error[{error.code}]: {error}", style="red", markup=False)
+        errors.print(f"{line.place}: error[{error.code}]: {error}", style="red", markup=False)
         self.refused(line, error)
+        self._has_refused_event |= error.code == EventError.code and "json" in self.notes.forms
         self._in_a_row += 1
         if self._in_a_row == self.max_refusals:
             raise TooManyRefusalsError(
-                f"{self._in_a_row} lines in a row were refused, up to line {line.number}; is the"
-                " input of another form (--input)? --max-refusals 0 goes on"
+                f"{self._in_a_row} lines in a row were refused, up to {line.place}; they were read"
+                f" as {_either(self.notes.forms)}. {_HINT}; --max-refusals 0 goes on"
             )
+
+
+def _either(forms: set[str]) -> str:
+    return " or ".join(f"`{form}`" for form in sorted(forms))

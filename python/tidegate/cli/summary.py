@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 from rich.table import Table
 
+from tidegate.cli.inputs.events import Notes
+
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tidegate.cli.subjects import Subject
     from tidegate.policy.decision import EngineDecision
 
 OUTCOMES = ("allow", "challenge", "block")
 COUNTED = ("total", *OUTCOMES, "by_others", "monitor")
 """Counts of a policy: events at which it fired; how they were answered, where a challenge or block
 is its own answer; those at which nothing but Monitor clauses of it fired."""
+
+
+_SHOWN = 60
+"""Characters of a path in the table."""
+
+
+@attrs.define
+class Busiest:
+    """The most frequent of many texts, in bounded memory: rare ones are forgotten when there are
+    too many."""
+
+    MOST_KEPT: ClassVar[int] = 20_000
+    SHOWN: ClassVar[int] = 5
+    counts: Counter[str] = attrs.field(factory=Counter)
+
+    def add(self, text: str) -> None:
+        """Count a text."""
+        self.counts[text] += 1
+        if len(self.counts) > self.MOST_KEPT:
+            self.counts = Counter(dict(self.counts.most_common(self.MOST_KEPT // 2)))
+
+    def most(self) -> list[tuple[str, int]]:
+        """The most frequent texts, with their counts."""
+        return self.counts.most_common(self.SHOWN)
 
 
 @attrs.define
@@ -35,12 +62,18 @@ class Summary:
     errors: Counter[tuple[str, str]] = attrs.field(factory=Counter)
     """(place, code) to events."""
     refused: Counter[str] = attrs.field(factory=Counter)
+    addresses: dict[str, Busiest] = attrs.field(factory=dict)
+    """policy to the addresses of the events at which it fired."""
+    paths: dict[str, Busiest] = attrs.field(factory=dict)
+    notes: Notes = attrs.field(factory=Notes)
+    """Peculiarities of the lines."""
     seconds: float = 0.0
     """Time from the first line to the last, with reading and counting."""
     engine_seconds: float = 0.0
     """Time for decisions alone."""
 
-    def add(self, decision: EngineDecision) -> None:
+    def add(self, decision: EngineDecision, subject: Subject | None = None) -> None:
+        """Count a decision, and the request of one at which something fired."""
         self.outcomes[decision.action.type] += 1
         self.reasons[decision.reason] += 1
         if decision.policy is not None and decision.clause is not None:
@@ -57,6 +90,9 @@ class Summary:
             self.policies[policy, "total"] += 1
             self.policies[policy, action if is_its_answer else "by_others"] += 1
             self.policies[policy, "monitor"] += fired == {"Monitor"}
+            if subject is not None:
+                self.addresses.setdefault(policy, Busiest()).add(subject.client_ip)
+                self.paths.setdefault(policy, Busiest()).add(subject.path)
         for place, code in decision.errors.items():
             self.errors[place, code] += 1
 
@@ -76,6 +112,11 @@ class Summary:
         return {
             "events": self.decided,
             "refused": dict(self.refused),
+            "passed_over": self.notes.passed_over,
+            "cut": self.notes.cut,
+            "backward": self.notes.backward,
+            "first_at": self.notes.span[0] if self.notes.span else None,
+            "last_at": self.notes.span[1] if self.notes.span else None,
             "seconds": round(self.seconds, 3),
             "engine_seconds": round(self.engine_seconds, 3),
             "events_per_second": round(self.rate),
@@ -87,7 +128,10 @@ class Summary:
                 for policy, clause in sorted(self.fired.keys() | self.answered.keys())
             ],
             "policies": [
-                {"policy": policy} | {name: self.policies[policy, name] for name in COUNTED}
+                {"policy": policy}
+                | {name: self.policies[policy, name] for name in COUNTED}
+                | {"addresses": self._busiest(self.addresses, policy),
+                   "paths": self._busiest(self.paths, policy)}
                 for policy in sorted({policy for policy, _ in self.policies})
             ],
             "errors": [
@@ -96,16 +140,27 @@ class Summary:
             ],
         }  # fmt: skip
 
+    @staticmethod
+    def _busiest(counts: dict[str, Busiest], policy: str) -> list[dict[str, Any]]:
+        found = counts[policy].most() if policy in counts else []
+        return [{"value": value, "events": number} for value, number in found]
+
     def print(self, console: Console) -> None:
         console.print(
             f"{self.decided:,} events, {self.rate:,.0f} events/s;"
             f" {self.engine_seconds:.2f} s deciding of {self.seconds:.2f} s"
         )
+        if self.notes.span is not None:
+            console.print(f"from {self.notes.span[0]} to {self.notes.span[1]}")
+        if self.notes.passed_over:
+            console.print(f"{self.notes.passed_over:,} lines aren't about requests")
         for code, number in self.refused.items():
             console.print(f"{number:,} refused: {code}", style="red")
         console.print(self._outcome_table())
         if self.fired or self.answered:
             console.print(self._clause_table())
+        if self.addresses:
+            console.print(self._busiest_table())
         if self.errors:
             console.print(self._error_table())
 
@@ -121,6 +176,17 @@ class Summary:
         table = Table("policy", "clause", _right("fired"), _right("answered"))
         for key in sorted(self.fired.keys() | self.answered.keys()):
             table.add_row(*key, f"{self.fired[key]:,}", f"{self.answered[key]:,}")
+        return table
+
+    def _busiest_table(self) -> Table:
+        from rich.text import Text
+
+        table = Table("policy", "busiest", "value", _right("events"))
+        for policy in sorted(self.addresses):
+            for kind, counts in (("address", self.addresses), ("path", self.paths)):
+                for value, number in counts[policy].most():
+                    shown = value[:_SHOWN].encode("unicode_escape").decode()
+                    table.add_row(policy, kind, Text(shown or "-"), f"{number:,}")
         return table
 
     def _error_table(self) -> Table:

@@ -1,8 +1,9 @@
-"""Agents of known makers that name themselves, where ua-parser's data sees no robot.
+"""Agents of known makers that name themselves.
 
-It misses some names, and others beside the name of a browser or phone.  A user agent that has one
-of these words is a robot's.  The words are those that the makers publish; whoever sends one has
-not thereby shown to be the maker.  Both evaluators read this table.
+ua-parser's data misses some of these names, calls others by a part of the name or of the page
+behind it, and others by the browser or phone next to them.  A user agent that has one of these
+words is a robot's, of that family.  The words are those that the makers publish; a visitor that
+sends one has not thereby shown to be the maker.  Both evaluators read this table.
 """
 
 from __future__ import annotations
@@ -81,9 +82,11 @@ _BY_MAKER: dict[str, tuple[str, ...]] = {
 }
 
 KNOWN_AGENTS = tuple(
-    KnownAgent(family, maker)
-    for maker, families in _BY_MAKER.items()
-    # The longer name first: `Applebot-Extended` has the word `Applebot` too.
-    for family in sorted(families, key=len, reverse=True)
+    sorted(
+        (KnownAgent(family, maker) for maker, families in _BY_MAKER.items() for family in families),
+        # The longer name first: `Applebot-Extended` has the word `Applebot` too.
+        key=lambda known: len(known.word),
+        reverse=True,
+    )
 )
 """Looked for in this order; the first that is found names the family."""

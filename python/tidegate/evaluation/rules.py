@@ -16,6 +16,7 @@ from tidegate.errors import CanonicalFormError, EvaluationError, EventError, Exp
 from tidegate.evaluation import reference
 from tidegate.evaluation.document import Compiled, Document, Programs
 from tidegate.evaluation.encoder import encode
+from tidegate.evaluation.envelope import Strictness, admit
 from tidegate.evaluation.matches import Matches
 from tidegate.language import canonical
 from tidegate.language.tree.form import VERSION
@@ -46,7 +47,9 @@ class Rules(Protocol):
 
     def __len__(self) -> int: ...
     def with_changes(self, programs: Programs, removed: Collection[str]) -> Rules: ...
-    def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext: ...
+    def prepare(
+        self, context: Mapping[str, Any] | bytes, events: Strictness = ...
+    ) -> PreparedContext: ...
     def outcome(self, index: int, context: Context) -> Outcome: ...
     def evaluate(self, index: int, context: Context) -> Any: ...
     def match(self, context: Context, errors: bool) -> Matches: ...
@@ -179,7 +182,10 @@ class ReferenceRules:
                 raise KeyError(name)
         return ReferenceRules(self.document.with_changes(programs, removed).to_json())
 
-    def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext:
+    def prepare(
+        self, context: Mapping[str, Any] | bytes, events: Strictness = "any"
+    ) -> PreparedContext:
+        admit(context, events)
         return _Encoded(encode(context, self._read, variables=self._variables))
 
     def outcome(self, index: int, context: Context) -> Outcome:

@@ -11,6 +11,7 @@ import orjson
 from ua_parser import BasicResolver, Domain, load_lazy_builtins
 
 from tidegate.evaluation.known_agents import KNOWN_AGENTS
+from tidegate.evaluation.robot_names import Robot, robot_or_first, robots, without_contacts
 
 MAX_BYTES = 1_024
 """A user agent is read this far: the patterns backtrack, and no honest one is longer."""
@@ -89,5 +90,35 @@ def families(user_agent: str) -> Families:
         system=found.os.family if found.os else UNKNOWN_FAMILY,
         device=found.device.family if found.device else UNKNOWN_FAMILY,
     )
-    known = None if families.device == ROBOT_DEVICE else _known_agent(text)
-    return families if known is None else attrs.evolve(families, browser=known, device=ROBOT_DEVICE)
+    robot = _robot(text, families)
+    return families if robot is None else attrs.evolve(families, browser=robot, device=ROBOT_DEVICE)
+
+
+def _robot(text: str, families: Families) -> str | None:
+    """The name of a robot, None where what ua-parser's data says is right."""
+    known = _known_agent(text)
+    if known is not None:
+        return known
+    if families.device == ROBOT_DEVICE:
+        return _name_outside_of_contacts(text, families.browser)
+    confirmed = (_confirmed(each) for each in robots(text))
+    return next((name for name in confirmed if name is not None), None)
+
+
+def _name_outside_of_contacts(text: str, family: str) -> str | None:
+    """The name of a robot whose family the data took from the address of its page or its mail:
+    ``crawler`` for ``Name/1.0 (+https://maker.example/crawler)``."""
+    rest = without_contacts(text)
+    if family not in text or family in rest:
+        return None
+    found = _resolver()(rest, Domain.USER_AGENT).user_agent
+    return found.family if found else robot_or_first(rest)
+
+
+def _confirmed(robot: Robot) -> str | None:
+    """The family of a name in the user agent of a phone or browser, where it is a robot's."""
+    found = _resolver()(robot.product, Domain.USER_AGENT | Domain.DEVICE)
+    is_spider = found.device is not None and found.device.family == ROBOT_DEVICE
+    if not robot.has_contact and not is_spider:
+        return None
+    return found.user_agent.family if found.user_agent else robot.name

@@ -104,11 +104,13 @@ def test_the_common_form_is_combined_without_its_end() -> None:
 
 
 def test_nginx_with_the_addresses_of_proxies() -> None:
-    """Parameters are decoded, repeated ones kept, and the proxies are the header they came in."""
+    """Parameters are decoded, repeated ones kept, and the address that the server saw ends the
+    header of the proxies, as one more proxy would write it."""
     event = read("nginx", NGINX)
     assert event["request"]["query_params"] == {"next": ["/a"], "x": ["1", "2"]}
     assert event["request"]["path"] == "/login"
-    assert event["request"]["headers"] == {"x-forwarded-for": "203.0.113.9, 192.0.2.1"}
+    assert event["request"]["headers"] == {"x-forwarded-for": "203.0.113.9, 192.0.2.1, 192.0.2.7"}
+    assert value(event, "request.client_ip") == "192.0.2.7"
     assert "referer" not in event["request"]
     assert value(event, 'request.query_params["next"] == "/a" && fields["status"] == "401"') is True
 

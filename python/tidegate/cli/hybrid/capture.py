@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
+import orjson
 
 from tidegate.capture.bpf import watched_ports
 from tidegate.capture.frames import with_checksum
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
 CLOSE_SECONDS = 5.0
 WHOLE = 0x40000
-FORMS: dict[str, Callable[[str], bytes]] = {
+NAMED_UNREADABLE = 5
+"""Lines that can't be read are counted; the first of them are named."""
+FORMS: dict[str, Callable[[str], bytes | None]] = {
     "combined": text_logs.nginx,
     "caddy": json_logs.caddy,
 }
@@ -144,6 +147,8 @@ def _settings(settings: Settings, given: dict[str, str | None], *, is_test: bool
         raise click.UsageError("--interface is missing; --test takes the loopback interface")
     if own.source != "interface" and not own.file:
         raise click.UsageError(f"--file is missing, which `--source {own.source}` reads")
+    if own.source != "interface" and not Path(own.file).is_file():
+        raise click.UsageError(f"there is no file `{own.file}`")
     return made
 
 
@@ -170,14 +175,32 @@ def _need_enforceable(settings: Settings) -> None:
 
 def _parser(form: str) -> Callable[[str], bytes]:
     parse = FORMS[form]
+    named = 0
 
     def read(line: str) -> bytes:
+        nonlocal named
         try:
-            return parse(line)
+            event = parse(line)
+            if event is None:
+                raise UnreadableLineError("the line isn't about a request")
         except UnreadableLineError as error:
+            named += 1
+            if named <= NAMED_UNREADABLE:
+                errors.print(f"warning: a line is left out: {error}", markup=False)
             raise ValueError(str(error)) from None
+        return _with_peer(event)
 
     return read
+
+
+def _with_peer(event: bytes) -> bytes:
+    """An event with the address that the server saw: repeated requests are counted by it."""
+    found = orjson.loads(event)
+    forwarded = found["request"].get("headers", {}).get("x-forwarded-for", "")
+    if "client_ip" in found["request"] or not forwarded:
+        return event
+    found["request"]["client_ip"] = forwarded.rpartition(", ")[2]
+    return orjson.dumps(found)
 
 
 class _Printing:

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 import orjson
 
 from tidegate.errors import EventError
+from tidegate.limits import Limits
 
 _MONTHS = {
     name: f"{number:02}"
@@ -17,18 +18,38 @@ _MONTHS = {
         ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
     )
 }
-_LOG_TIME = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d:\d\d:\d\d) ([+-]\d\d)(\d\d)")
+_LOG_TIME = re.compile(
+    r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d:\d\d:\d\d(?:[.,]\d+)?)(?: ?([+-]\d\d):?(\d\d))?"
+)
+_ISO_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,9})\d*)?"
+    r"(?: ?(?:([Zz]|UTC|GMT)|([+-]\d\d)(?::?(\d\d))?))?"
+)
+_NUMBER = re.compile(r"\d{9,19}(\.\d+)?")
+_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+"""From the least number of a unit to its part of a second: no log is of the year 5138 in seconds,
+and in a smaller unit all are."""
 _ABSENT = (None, "", "-")
+CUT = "line_cut"
+"""The field that marks an event of which something was left out."""
+MAX_STRING = Limits().event_string_bytes
+MAX_MEMBERS = Limits().event_members
+MAX_EVENT = Limits().event_bytes
+_GAP = "[...]"
 
 
 class UnreadableLineError(EventError):
-    """A line has not the form it is read in."""
+    """A line doesn't have the form it is read in."""
 
     code = "unreadable-line"
 
 
+class UnreadableClientError(UnreadableLineError):
+    """A line has its form, but the client in it isn't an address."""
+
+
 class LongLineError(EventError):
-    """A line is longer than any event may be."""
+    """A line is longer than any event may be, and can't be cut."""
 
     code = "line-too-long"
 
@@ -36,17 +57,69 @@ class LongLineError(EventError):
 def event_of(
     request: dict[str, Any], fields: dict[str, Any], observed_at: str | None = None
 ) -> bytes:
-    """An event as JSON; members that a log marks as absent are left out."""
+    """An event as JSON; members that a log marks as absent are left out.
+
+    Raises:
+        UnreadableClientError: the client of the request isn't an address.
+    """
+    # Here, since the module that reads addresses has the errors of this one.
+    from tidegate.cli.inputs.addresses import with_client
+
     event = {
         "observed_at": observed_at,
-        "request": {name: value for name, value in request.items() if value not in _ABSENT},
+        "request": {
+            name: value for name, value in with_client(request).items() if value not in _ABSENT
+        },
         "fields": {name: value for name, value in fields.items() if value not in _ABSENT},
     }
-    return orjson.dumps(event)
+    return cut(orjson.dumps(event), event)
+
+
+def cut(text: bytes, event: dict[str, Any]) -> bytes:
+    """An event within the bounds of events, with a mark when something was left out.
+
+    Attacks are long: their beginning and their end are kept.
+    """
+    if len(text) <= MAX_STRING:
+        return text
+    for longest in (MAX_STRING, MAX_STRING // 4, MAX_STRING // 32, MAX_STRING // 256):
+        shorter = _shorter(event, longest)
+        text = orjson.dumps(shorter)
+        if len(text) <= MAX_EVENT - 64:
+            break
+    if shorter == event:
+        return text
+    shorter["fields"] = {**(shorter.get("fields") or {}), CUT: True}
+    return orjson.dumps(shorter)
+
+
+def _shorter(value: Any, longest: int) -> Any:
+    if isinstance(value, str):
+        content = value.encode()
+        if len(content) <= longest:
+            return value
+        half = (longest - len(_GAP)) // 2
+        return (
+            content[:half].decode(errors="ignore") + _GAP + content[-half:].decode(errors="ignore")
+        )
+    if isinstance(value, list):
+        kept = value if len(value) <= MAX_MEMBERS else _ends(value)
+        return [_shorter(each, longest) for each in kept]
+    if isinstance(value, dict):
+        # One member is left for the mark.
+        pairs = list(value.items())
+        kept = pairs if len(pairs) < MAX_MEMBERS else _ends(pairs)
+        return {_shorter(name, longest): _shorter(each, longest) for name, each in kept}
+    return value
+
+
+def _ends(entries: list[Any]) -> list[Any]:
+    half = MAX_MEMBERS // 2 - 1
+    return entries[:half] + entries[-half:]
 
 
 def request_line(line: str) -> dict[str, Any]:
-    """Method, path and parameters of a request line; of one that is none, its text as the path.
+    """Method, path and parameters of a request line; of any other text, the text as the path.
 
     Servers log what was sent: the first bytes of a TLS handshake too.
     """
@@ -68,48 +141,76 @@ def target_of(target: str) -> dict[str, Any]:
     path, _, query = target.partition("?")
     parts["path"] = path
     if query:
-        parts["query_params"] = _parameters(query)
+        parts["query_params"] = parameters(query)
     return parts
 
 
-def _parameters(query: str) -> dict[str, list[str]]:
+def parameters(query: str) -> dict[str, list[str]]:
+    """The values of each parameter of a query, in order."""
     found: dict[str, list[str]] = {}
-    for name, value in parse_qsl(query, keep_blank_values=True):
+    for name, value in parse_qsl(query.removeprefix("?"), keep_blank_values=True):
         found.setdefault(name, []).append(value)
     return found
 
 
 def log_time(text: str) -> str:
-    """A time as logs of Apache and nginx write it, in the form of RFC 3339.
+    """A time as logs of Apache, nginx and HAProxy write it, in the form of RFC 3339.
+
+    A time without zone is read as UTC.
 
     Raises:
-        UnreadableLineError: it is none.
+        UnreadableLineError: it isn't such a time.
     """
     match = _LOG_TIME.fullmatch(text)
     if match is None or match[2] not in _MONTHS:
-        raise UnreadableLineError(f"`{text[:40]}` is no time such as 10/Oct/2000:13:55:36 -0700")
+        raise UnreadableLineError(f"`{text[:40]}` isn't a time such as 10/Oct/2000:13:55:36 -0700")
     day, month, year, time, hours, minutes = match.groups()
-    return f"{year}-{_MONTHS[month]}-{day}T{time}{hours}:{minutes}"
+    zone = f"{hours}:{minutes}" if hours else "Z"
+    return f"{year}-{_MONTHS[month]}-{day}T{time.replace(',', '.')[:18]}{zone}"
 
 
 def any_time(value: object) -> str | None:
-    """A time as JSON logs write it: RFC 3339, the form of Apache, or seconds or milliseconds.
+    """A time as logs write it, in the form of RFC 3339.
+
+    That is RFC 3339 and its neighbours (a blank for ``T``, ``+0100``, more digits than
+    nanoseconds), the form of Apache, or a number since 1970 in seconds, milliseconds,
+    microseconds or nanoseconds, also as text.  A time without zone is read as UTC.
 
     Raises:
         UnreadableLineError: it is none of these.
     """
     match value:
-        case None | "":
+        case None | "" | "-":
             return None
         case bool():
-            raise UnreadableLineError("a bool is no time")
+            raise UnreadableLineError("a bool isn't a time")
         case int() | float():
-            # No log has a time of the year 5138 in seconds; in milliseconds all have.
-            seconds = value / 1000 if value > 1e11 else value
-            try:
-                return datetime.fromtimestamp(seconds, UTC).isoformat()
-            except (OverflowError, ValueError, OSError):
-                raise UnreadableLineError("the number is no time") from None
+            return _since_1970(value)
         case str():
-            return log_time(value) if "/" in value else value
+            return _time_of_text(value.strip())
     raise UnreadableLineError(f"a time is a text or a number, not `{type(value).__name__}`")
+
+
+def _time_of_text(text: str) -> str | None:
+    if _NUMBER.fullmatch(text):
+        return _since_1970(float(text) if "." in text else int(text))
+    text = text.removeprefix("[").removesuffix("]")
+    if "/" in text:
+        return log_time(text)
+    match = _ISO_TIME.fullmatch(text)
+    if match is None:
+        raise UnreadableLineError(
+            f"`{text[:40]}` isn't a time such as 2026-03-02T10:00:00Z, 10/Oct/2000:13:55:36 -0700"
+            " or 1772445600.397"
+        )
+    day, minute, second, fraction, _, hours, minutes = match.groups()
+    zone = f"{hours}:{minutes or '00'}" if hours else "Z"
+    return f"{day}T{minute}{second or ':00'}{'.' + fraction if fraction else ''}{zone}"
+
+
+def _since_1970(number: float) -> str:
+    seconds = next((number / part for least, part in _UNITS if number > least), number)
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (OverflowError, ValueError, OSError):
+        raise UnreadableLineError("the number isn't a time") from None

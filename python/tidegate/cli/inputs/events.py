@@ -7,16 +7,21 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from heapq import merge
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
 import attrs
 import click
+import orjson
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tidegate.cli.inputs.event import LongLineError
+from tidegate.cli.inputs.event import CUT, MAX_STRING, LongLineError, cut
 from tidegate.cli.inputs.forms import FORMS, Form, form_of, mapped_form
+from tidegate.cli.inputs.mapping import PRESETS
+from tidegate.cli.inputs.prefixes import partial_content, without_carrier
 from tidegate.cli.output import errors
 from tidegate.errors import EventError
 from tidegate.limits import Limits
@@ -25,6 +30,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_LINE_BYTES = Limits().event_bytes
 """The limit of an event; a longer line is never held whole."""
+HELD_BYTES = 1024 * 1024
+"""As much of a line is held at most."""
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+JITTER_SECONDS = 10.0
+"""Servers write a line when a request ends, with the time of its beginning: so far back is usual.
+"""
+_OBSERVED = b'{"observed_at":"'
+_MARK = f'"{CUT}":true'.encode()
 _SNIFFED = 20
 """Lines from which the form of the input is recognised."""
 AUTO = "auto"
@@ -45,43 +58,145 @@ class Source:
 
     Attributes:
         name: of a file; ``-`` is standard input.
-        form: None tells the form from the first lines.
+        form: None tells the form from the first lines of each file.
+        others: more files, whose lines are merged with those of the first by time.
+        sort: whether all lines are read first and put in the order of their times.
     """
 
     name: str
     form: Form | None = None
+    others: tuple[str, ...] = ()
+    sort: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.others)
 
     @property
     def is_standard_input(self) -> bool:
-        return self.name == "-"
+        return "-" in self.names
 
 
 @attrs.frozen
 class Line:
-    """One line: its event, or the reason why it has none."""
+    """One line: its event, or the reason why it has none.
+
+    Attributes:
+        file: its name, None where only one is read.
+    """
 
     number: int
     text: bytes
     error: EventError | None = None
+    file: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The line as messages name it."""
+        return f"line {self.number}" if self.file is None else f"{self.file}, line {self.number}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The line as JSON output names it."""
+        return {"line": self.number} | ({} if self.file is None else {"file": self.file})
+
+
+@attrs.define
+class Notes:
+    """Peculiarities of the lines that were read.
+
+    Attributes:
+        forms: names of the forms in which files were read.
+        passed_over: lines that aren't about requests, such as headers and lines of error logs.
+        cut: events of which something was left out, since a line was too long.
+        backward: events whose time is before that of an event before them.
+        most_backward: the longest way back, in seconds.
+        first_backward: the first such line.
+    """
+
+    passed_over: int = 0
+    cut: int = 0
+    backward: int = 0
+    most_backward: float = 0.0
+    first_backward: Line | None = None
+    forms: set[str] = attrs.field(factory=set)
+    _earliest: float | None = None
+    _latest: float | None = None
+
+    @property
+    def span(self) -> tuple[str, str] | None:
+        """The times of the first and the last event, None when none has a time."""
+        if self._earliest is None or self._latest is None:
+            return None
+        return _rfc3339(self._earliest), _rfc3339(self._latest)
+
+    def see(self, line: Line, time: float | None) -> None:
+        """Count a line, and the way back to it from the latest before it."""
+        self.cut += len(line.text) > MAX_STRING and _MARK in line.text
+        if time is None:
+            return
+        self._earliest = time if self._earliest is None else min(self._earliest, time)
+        if self._latest is None or time >= self._latest:
+            self._latest = time
+            return
+        if self._latest - time > JITTER_SECONDS:
+            self.backward += 1
+            self.first_backward = self.first_backward or line
+        self.most_backward = max(self.most_backward, self._latest - time)
+
+    def warnings(self) -> list[str]:
+        """What whoever called the command should know, in sentences."""
+        found = []
+        if self.first_backward is not None:
+            found.append(
+                f"the time goes back at {self.backward:,} lines, by up to"
+                f" {self.most_backward:,.0f} s, first at {self.first_backward.place}: windows need"
+                " events in order; --sort sorts them, and several files are merged by time"
+            )
+        if self.cut:
+            found.append(
+                f"{self.cut:,} events were too long; their longest texts are cut in the middle,"
+                f" and `fields.{CUT}` marks them"
+            )
+        return found
+
+
+def _rfc3339(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def events_argument(command: F) -> F:
     """Give a command an argument and options that say where its ``events`` come from."""
 
-    def source(context: click.Context, _parameter: click.Parameter, name: str) -> Source:
+    def source(
+        context: click.Context, _parameter: click.Parameter, names: tuple[str, ...]
+    ) -> Source:
         form, mapping = context.params.pop("form"), context.params.pop("mapping")
+        sort = context.params.pop("sort")
+        first, *others = names or ("-",)
+        made = Source(first, others=tuple(others), sort=sort)
+        for name in made.names:
+            _need_file(name)
         if mapping is not None:
-            return Source(name, mapped_form(mapping))
-        return Source(name, None if form == AUTO else FORMS[form])
+            if form not in (AUTO, "json", "csv"):
+                raise click.UsageError(f"--mapping is about JSON and CSV, not `--input {form}`")
+            return attrs.evolve(made, form=mapped_form(mapping, is_csv=form == "csv"))
+        return attrs.evolve(made, form=None if form == AUTO else FORMS[form])
 
-    made = click.argument("events", default="-", type=click.Path(allow_dash=True), callback=source)(
+    made = click.argument("events", nargs=-1, type=click.Path(allow_dash=True), callback=source)(
         command
     )
     made = click.option(
+        "--sort",
+        is_eager=True,
+        is_flag=True,
+        help="Read all lines first, and put them in the order of their times.",
+    )(made)
+    made = click.option(
         "--mapping",
         is_eager=True,
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="A YAML file that maps members of an event to names in lines of JSON.",
+        metavar="FILE|" + "|".join(PRESETS),
+        help="A YAML file, or a known one, that maps members of an event to names in lines of JSON"
+        " or columns of CSV.",
     )(made)
     return click.option(
         "--input",
@@ -94,61 +209,162 @@ def events_argument(command: F) -> F:
     )(made)
 
 
+def _need_file(name: str) -> None:
+    if name != "-" and (not Path(name).exists() or Path(name).is_dir()):
+        raise click.BadParameter(f"there is no file `{name}`")
+
+
 @contextmanager
 def open_events(name: str) -> Iterator[BinaryIO]:
     """The bytes of a file, or of standard input for ``-``, unpacked when they are gzip."""
-    if name != "-" and (not Path(name).exists() or Path(name).is_dir()):
-        raise click.BadParameter(f"there is no file `{name}`")
+    _need_file(name)
     with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as raw:
+        if raw.peek(2)[:2] in UTF_16:
+            raise click.ClickException(f"`{name}` is UTF-16; `iconv -f UTF-16 -t UTF-8` mends it")
         if raw.peek(2)[:2] == GZIP_MAGIC:
             yield cast("BinaryIO", gzip.GzipFile(fileobj=raw))
         else:
             yield raw
 
 
-def read_events(source: Source, *, progress: bool = False) -> Iterator[Line]:
+def read_events(
+    source: Source, *, progress: bool = False, notes: Notes | None = None, in_order: bool = True
+) -> Iterator[Line]:
     """The events of the non-blank lines of a source, with their numbers, from 1.
 
-    With ``progress`` a bar on standard error says how far it is, when that
-    is a terminal.
+    Args:
+        source: files, of which several are merged by the times of their events.
+        progress: whether a bar on standard error says how far it is, when that is a terminal.
+        notes: counts what is peculiar.
+        in_order: whether times matter; without it several files are read one after the other.
     """
-    with open_events(source.name) as stream, _bar(progress and errors.is_terminal) as advance:
+    notes = Notes() if notes is None else notes
+    is_one = not source.others
+    with _bar(progress and errors.is_terminal) as advance:
+        files = [_lines(source, name, None if is_one else name, notes) for name in source.names]
+        timed = [_timed(lines, in_order or source.sort) for lines in files]
+        merged = chain.from_iterable(timed) if not in_order else merge(*timed, key=_by_time)
+        if source.sort:
+            merged = iter(sorted(merged, key=_by_time))
+        for number, (_, time, line) in enumerate(merged, 1):
+            advance(number)
+            notes.see(line, time)
+            yield line
+
+
+_Timed: TypeAlias = "tuple[float, float | None, Line]"
+"""The time by which a line is put in order, its own time, and the line."""
+
+
+def _by_time(timed: _Timed) -> float:
+    return timed[0]
+
+
+def _timed(lines: Iterator[Line], wanted: bool) -> Iterator[_Timed]:
+    """Lines with their times; one without a time stays with the line before it."""
+    latest = float("-inf")
+    for line in lines:
+        time = time_of(line.text) if wanted and line.error is None else None
+        latest = latest if time is None else time
+        yield latest, time, line
+
+
+def time_of(event: bytes) -> float | None:
+    """The seconds since 1970 of an event's ``observed_at``, None when it has none."""
+    if event.startswith(_OBSERVED):
+        text = event[len(_OBSERVED) : event.find(b'"', len(_OBSERVED))].decode()
+    else:
+        try:
+            text = orjson.loads(event).get("observed_at")
+        except (ValueError, AttributeError):
+            return None
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (TypeError, ValueError):
+        return None
+
+
+def _lines(source: Source, name: str, file: str | None, notes: Notes) -> Iterator[Line]:
+    with open_events(name) as stream:
         try:
             lines = _numbered(stream)
             form = source.form
             if form is None:
-                # Whoever writes to standard input may wait for the first answer.
-                first = list(islice(lines, 1 if source.is_standard_input else _SNIFFED))
+                # A program that writes to standard input may wait for the first answer.
+                first = list(islice(lines, 1 if name == "-" else _SNIFFED))
                 form = form_of(text for _, text in first)
                 lines = chain(first, lines)
+            form = form.fresh()
+            notes.forms.add(form.name)
             for number, text in lines:
-                advance(number)
-                yield _read(form, number, text)
+                line = _read(form, number, text, file)
+                if line is None:
+                    notes.passed_over += 1
+                else:
+                    yield line
         except (OSError, EOFError, zlib.error) as error:
-            name = source.name
             raise click.ClickException(f"`{name}` cannot be read to its end: {error}") from error
 
 
 def _numbered(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The non-blank lines; of one that is too long, only its beginning."""
+    """The non-blank lines, those joined that Kubernetes split; of one that is too long, its
+    beginning and its end."""
     number = 0
-    while text := stream.readline(MAX_LINE_BYTES + 2):
+    before = b""
+    while text := _whole(stream):
         number += 1
-        rest = text
-        while not rest.endswith(b"\n") and len(rest) == MAX_LINE_BYTES + 2:
-            rest = stream.readline(MAX_LINE_BYTES + 2)
+        part = partial_content(text)
+        if part is not None:
+            before = _held(before + part)
+            continue
+        if before:
+            text = _held(before + without_carrier(text))
+            before = b""
         if not text.isspace():
             yield number, text
+    if before:
+        yield number, before
 
 
-def _read(form: Form, number: int, text: bytes) -> Line:
-    if len(text.rstrip(b"\r\n")) > MAX_LINE_BYTES:
-        error: EventError = LongLineError(f"the line has more than {MAX_LINE_BYTES:,} bytes")
-        return Line(number, b"", error)
+def _whole(stream: BinaryIO) -> bytes:
+    text = stream.readline(HELD_BYTES)
+    last = text
+    while last and not last.endswith(b"\n") and len(last) == HELD_BYTES:
+        last = stream.readline(HELD_BYTES)
+        text = _held(text + last)
+    return text
+
+
+def _held(text: bytes) -> bytes:
+    """A text as far as it is held: its beginning and its end."""
+    return text if len(text) <= HELD_BYTES else text[: HELD_BYTES // 2] + text[-HELD_BYTES // 2 :]
+
+
+def _read(form: Form, number: int, text: bytes, file: str | None) -> Line | None:
+    is_long = len(text.rstrip(b"\r\n")) > MAX_LINE_BYTES
     try:
-        return Line(number, form(text))
+        event = form(text)
+        if event is None:
+            return None
+        return Line(number, _cut(event) if is_long else event, None, file)
     except EventError as refused:
-        return Line(number, text, refused)
+        if is_long:
+            error = LongLineError(
+                f"the line has more than {MAX_LINE_BYTES:,} bytes, and the rest of it isn't"
+                f" readable: {refused}"
+            )
+            return Line(number, b"", error, file)
+        return Line(number, text, refused, file)
+
+
+def _cut(event: bytes) -> bytes:
+    try:
+        found = orjson.loads(event)
+    except ValueError as error:
+        raise EventError(str(error)) from None
+    if not isinstance(found, dict):
+        raise EventError("it isn't an object")
+    return cut(event, found)
 
 
 class _Advance:

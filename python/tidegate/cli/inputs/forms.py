@@ -2,119 +2,191 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import click
-import yaml
-
-from tidegate.cli.inputs.event import UnreadableLineError
+from tidegate.cli.inputs.event import UnreadableClientError, UnreadableLineError
 from tidegate.cli.inputs.json_logs import caddy, mapped, read_object, traefik_json
-from tidegate.cli.inputs.text_logs import alb, combined, nginx, traefik_text
+from tidegate.cli.inputs.mapping import PRESETS, of_object, preset_or_file
+from tidegate.cli.inputs.mapping import Mapping as Names
+from tidegate.cli.inputs.prefixes import readings
+from tidegate.cli.inputs.tables import Csv, W3c
+from tidegate.cli.inputs.text_logs import alb, combined, envoy, haproxy, nginx, traefik_text
 from tidegate.errors import EventError
 
-Form: TypeAlias = "Callable[[bytes], bytes]"
-"""Makes an event, as JSON, of a line; raises EventError for a line of another form."""
+Reader: TypeAlias = "Callable[[str], bytes | None]"
+"""Makes an event, as JSON, of a line; None for one that isn't about a request."""
 
-_MEMBERS = ("method", "scheme", "host", "path", "client_ip", "user_agent", "referer", "target")
-_GROUPS = ("headers", "query_params", "cookies", "route_params")
 _OPENING = "{"
+_EVENT = frozenset(
+    ("request", "fields", "source", "observed_at", "return_url", "idempotency_key", "tenant_id")
+)
+_ERROR_LOG = re.compile(
+    r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d \[\w+\] \d+#\d+: |\[[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d [\d:.]+"
+    r" \d{4}\] \[[\w:-]+\] \[pid "
+)
+"""Lines of the error logs of nginx and Apache, which containers write to the same stream."""
+
+
+class Form:
+    """A form of lines.
+
+    Attributes:
+        name: as ``--input`` or ``--mapping`` has it.
+    """
+
+    def __init__(self, name: str, make: Callable[[], Reader]) -> None:
+        self.name = name
+        self._make = make
+        self._read = make()
+
+    def read(self, text: str) -> bytes | None:
+        """The event of a first line that no carrier wrote anything before.
+
+        Raises:
+            UnreadableLineError: the line has another form.
+        """
+        return self._make()(text)
+
+    def fresh(self) -> Form:
+        """The same form for another file: some remember the names of columns."""
+        return Form(self.name, self._make)
+
+    def __call__(self, line: bytes) -> bytes | None:
+        """The event of a line, None for a line that isn't about a request.
+
+        Raises:
+            UnreadableLineError: the line has another form; the message names this one.
+        """
+        error = UnreadableLineError("the line is empty")
+        found = readings(_text(line))
+        for text in found:
+            try:
+                return self._read(text)
+            except UnreadableLineError as refused:
+                error = refused
+        if any(_ERROR_LOG.match(text) for text in found):
+            return None
+        raise type(error)(
+            f"{error} (read as `{self.name}`; --input names another form, --mapping other members)"
+        )
+
+
+class Events(Form):
+    """Lines that are events already."""
+
+    def __init__(self) -> None:
+        super().__init__("json", lambda: str.encode)
+
+    def __call__(self, line: bytes) -> bytes:
+        """The line itself, without what its carrier wrote before it."""
+        if line.lstrip()[:1] == b"{" and not line.startswith(b'{"log"'):
+            return line
+        found = (text for text in readings(_text(line)) if text.startswith(_OPENING))
+        return next((text.encode() for text in found), line)
+
+    def fresh(self) -> Form:
+        """The form itself: it remembers nothing."""
+        return self
 
 
 def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace").strip()
 
 
-def _of_text(read: Callable[[str], bytes], line: bytes) -> bytes:
-    return read(_text(line))
-
-
-def events(line: bytes) -> bytes:
-    """A line that is an event already."""
-    return line
-
-
-def _traefik(text: str) -> bytes:
+def _traefik(text: str) -> bytes | None:
     return traefik_json(text) if text.startswith(_OPENING) else traefik_text(text)
 
 
+def _stateless(name: str, read: Reader) -> Form:
+    return Form(name, lambda: read)
+
+
 FORMS: Mapping[str, Form] = {
-    "json": events,
-    "combined": partial(_of_text, combined),
-    "nginx": partial(_of_text, nginx),
-    "caddy": partial(_of_text, caddy),
-    "traefik": partial(_of_text, _traefik),
-    "alb": partial(_of_text, alb),
+    "json": Events(),
+    "combined": _stateless("combined", combined),
+    "nginx": _stateless("nginx", nginx),
+    "caddy": _stateless("caddy", caddy),
+    "traefik": _stateless("traefik", _traefik),
+    "alb": _stateless("alb", alb),
+    "haproxy": _stateless("haproxy", haproxy),
+    "envoy": _stateless("envoy", envoy),
+    "w3c": Form("w3c", W3c),
+    "csv": Form("csv", Csv),
 }
-_LIKELY = ("alb", "traefik", "nginx")
+_LIKELY = ("alb", "haproxy", "envoy", "traefik", "nginx", "csv")
 """Forms of text from the one that asks for most; each line of combined is one of nginx."""
 
 
 def form_of(lines: Iterable[bytes]) -> Form:
     """The form of the first line that has one; events as JSON when none has."""
     for line in lines:
-        name = _name_of(line)
-        if name is not None:
-            return FORMS[name]
-    return events
+        for text in readings(_text(line)):
+            form = _form_of_text(text)
+            if form is not None:
+                return form.fresh()
+    return FORMS["json"]
 
 
-def _name_of(line: bytes) -> str | None:
-    text = _text(line)
+def _form_of_text(text: str) -> Form | None:
+    if text.startswith(("#Fields:", "#Version:", "#Software:")):
+        return FORMS["w3c"]
     if text.startswith(_OPENING):
         try:
-            return _name_of_object(read_object(text))
+            return _form_of_object(read_object(text))
         except UnreadableLineError:
             return None
-    return next((name for name in _LIKELY if _reads(FORMS[name], line)), None)
+    return next((FORMS[name] for name in _LIKELY if _reads(FORMS[name], text)), None)
 
 
-def _name_of_object(entry: dict[str, Any]) -> str:
+def _form_of_object(entry: dict[str, Any]) -> Form | None:
     request = entry.get("request")
     if isinstance(request, dict) and "uri" in request:
-        return "caddy"
-    return "traefik" if "RequestPath" in entry else "json"
+        return FORMS["caddy"]
+    if "RequestPath" in entry:
+        return FORMS["traefik"]
+    if not _EVENT.isdisjoint(entry) and not isinstance(request, str):
+        return FORMS["json"]
+    return next((_of_mapping(name, PRESETS[name]) for name in PRESETS if _fits(name, entry)), None)
 
 
-def _reads(form: Form, line: bytes) -> bool:
+def _fits(preset: str, entry: dict[str, Any]) -> bool:
+    """Whether the names of a preset give an object a client and a path."""
     try:
-        form(line)
+        event = read_object(of_object(entry, PRESETS[preset]).decode())
+    except UnreadableLineError:
+        return False
+    headers = event["request"].get("headers", {})
+    has_client = "client_ip" in event["request"] or "x-forwarded-for" in headers
+    return has_client and "path" in event["request"]
+
+
+def _reads(form: Form, text: str) -> bool:
+    try:
+        form.read(text)
+    except UnreadableClientError:
+        return True
     except EventError:
         return False
-    return True
+    return not _ERROR_LOG.match(text)
 
 
-def mapped_form(path: Path) -> Form:
-    """The form that a mapping file describes.
+def mapped_form(name: str | Path, *, is_csv: bool = False) -> Form:
+    """The form of objects, or of CSV, that a mapping describes.
+
+    Args:
+        name: of a preset, or of a file.
+        is_csv: whether the lines are CSV with a header.
 
     Raises:
-        click.BadParameter: the file is no mapping of members of an event to names.
+        click.BadParameter: there is no such mapping, or it isn't one.
     """
-    try:
-        content = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise click.BadParameter(f"`{path}` cannot be read: {reason}") from None
-    if not isinstance(content, dict) or not content:
-        raise click.BadParameter(
-            f"`{path}` must map members of an event to names of the log, such as"
-            " `request.client_ip: remote_addr`"
-        )
-    for member, name in content.items():
-        if not _is_member(str(member)) or not isinstance(name, str):
-            raise click.BadParameter(
-                f"`{path}`: `{member}` is no member of an event; there are observed_at,"
-                f" {', '.join(f'request.{each}' for each in _MEMBERS)},"
-                f" {', '.join(f'request.{each}.NAME' for each in _GROUPS)}, fields.NAME"
-            )
-    return partial(_of_text, partial(mapped, mapping=content))
+    mapping = preset_or_file(str(name))
+    return Form(str(name), lambda: Csv(mapping)) if is_csv else _of_mapping(str(name), mapping)
 
 
-def _is_member(member: str) -> bool:
-    group, _, rest = member.partition(".")
-    if group == "request":
-        name, _, inner = rest.partition(".")
-        return name in _GROUPS and bool(inner) if inner else name in _MEMBERS
-    return member == "observed_at" or (group == "fields" and bool(rest))
+def _of_mapping(name: str, mapping: Names) -> Form:
+    return _stateless(name, partial(mapped, mapping=mapping))

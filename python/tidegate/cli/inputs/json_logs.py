@@ -2,60 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from typing import Any
 
 import orjson
 
 from tidegate.cli.inputs.event import UnreadableLineError, any_time, event_of, target_of
+from tidegate.cli.inputs.mapping import Mapping, of_object
 
 _TRAEFIK_HEADER = "request_"
+_BYTES = re.compile(r"(?:\\x[0-9A-Fa-f]{2})+")
+_CADDY_REQUEST = "handled request"
+_FORWARDED = "x-forwarded-for"
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The object of a line.
+    """The object of a line; nginx's ``\\xHH``, which JSON lacks, are bytes of UTF-8.
 
     Raises:
-        UnreadableLineError: the line is no JSON object.
+        UnreadableLineError: the line isn't a JSON object.
     """
     try:
         found = orjson.loads(text)
     except ValueError as error:
-        raise UnreadableLineError(f"the line is no JSON: {error}") from None
+        mended = _BYTES.sub(_as_json, text)
+        if mended == text:
+            raise UnreadableLineError(f"the line isn't JSON: {error}") from None
+        return read_object(mended)
     if not isinstance(found, dict):
-        raise UnreadableLineError("the line is no JSON object")
+        raise UnreadableLineError("the line isn't a JSON object")
     return found
 
 
-def caddy(text: str) -> bytes:
-    """Caddy's form.
+def _as_json(found: re.Match[str]) -> str:
+    sent = bytes.fromhex(found[0].replace("\\x", "")).decode("utf-8", "replace")
+    return orjson.dumps(sent).decode()[1:-1]
+
+
+def caddy(text: str) -> bytes | None:
+    """Caddy's form; None for a line that isn't about a request, or about one logged elsewhere.
 
     Raises:
         UnreadableLineError: the line has another form.
     """
     entry = read_object(text)
     sent = entry.get("request")
+    if not _is_caddy_request(entry):
+        return None
     if not isinstance(sent, dict) or "uri" not in sent:
         raise UnreadableLineError("the object has no member `request.uri`, which Caddy writes")
+    headers = sent.get("headers")
+    headers = dict(headers) if isinstance(headers, dict) else {}
+    client = sent.get("client_ip") or sent.get("remote_ip") or sent.get("remote_addr")
+    if sent.get("client_ip") not in (None, sent.get("remote_ip")):
+        # Caddy has found the client behind the proxies that it trusts.
+        headers = {name: each for name, each in headers.items() if name.lower() != _FORWARDED}
     request = target_of(str(sent["uri"])) | {
         "method": sent.get("method"),
         "host": sent.get("host"),
         "scheme": "https" if sent.get("tls") else "http",
-        "client_ip": sent.get("client_ip") or sent.get("remote_ip"),
-        "headers": sent.get("headers"),
+        "client_ip": client,
+        "headers": headers or None,
     }
     fields = {"status": entry.get("status"), "bytes": entry.get("size")}
     return event_of(request, fields, any_time(entry.get("ts")))
 
 
-def traefik_json(text: str) -> bytes:
-    """Traefik's form in JSON.
+def _is_caddy_request(entry: dict[str, Any]) -> bool:
+    """Whether a line is the one that Caddy writes for each request.
+
+    Its error log has the request a second time, and other lines have none.
+    """
+    logger, message = str(entry.get("logger", "")), entry.get("msg")
+    if "request" not in entry and "level" in entry and message is not None:
+        return False
+    if logger.startswith("http.log.access") or message == _CADDY_REQUEST:
+        return True
+    return not logger and entry.get("level") != "error"
+
+
+def traefik_json(text: str) -> bytes | None:
+    """Traefik's form in JSON; None for a line of its own log.
 
     Raises:
         UnreadableLineError: the line has another form.
     """
     entry = read_object(text)
     if "RequestPath" not in entry:
+        if "level" in entry and ("msg" in entry or "message" in entry):
+            return None
         raise UnreadableLineError("the object has no member `RequestPath`, which Traefik writes")
     headers = {
         name.removeprefix(_TRAEFIK_HEADER): value
@@ -66,8 +101,8 @@ def traefik_json(text: str) -> bytes:
         "method": entry.get("RequestMethod"),
         "host": entry.get("RequestHost"),
         "scheme": entry.get("RequestScheme"),
-        "client_ip": entry.get("ClientHost"),
-        "headers": headers,
+        "client_ip": entry.get("ClientHost") or entry.get("ClientAddr"),
+        "headers": headers or None,
     }
     fields = {
         "status": entry.get("DownstreamStatus"),
@@ -77,49 +112,10 @@ def traefik_json(text: str) -> bytes:
     return event_of(request, fields, any_time(entry.get("StartUTC") or entry.get("time")))
 
 
-def mapped(text: str, mapping: Mapping[str, str]) -> bytes:
-    """An object of any shape.
-
-    Args:
-        text: the line.
-        mapping: the name of an event's member, such as ``request.client_ip``, to the name of the
-            object's, with dots where it lies deeper; ``request.target`` is path and parameters.
+def mapped(text: str, mapping: Mapping) -> bytes:
+    """The event of a line that is an object of any shape.
 
     Raises:
-        UnreadableLineError: the line is no object, or a time in it is none.
+        UnreadableLineError: the line isn't an object, or not one that the mapping fits.
     """
-    entry = read_object(text)
-    request: dict[str, Any] = {}
-    fields: dict[str, Any] = {}
-    observed_at = None
-    for member, name in mapping.items():
-        value = _found(entry, name)
-        if value is None:
-            continue
-        group, _, rest = member.partition(".")
-        if member == "observed_at":
-            observed_at = any_time(value)
-        elif member == "request.target":
-            request |= target_of(str(value))
-        elif group == "fields":
-            fields[rest] = value
-        else:
-            _put(request, rest, value)
-    return event_of(request, fields, observed_at)
-
-
-def _found(entry: dict[str, Any], name: str) -> Any:
-    if name in entry:
-        return entry[name]
-    found: Any = entry
-    for part in name.split("."):
-        found = found.get(part) if isinstance(found, dict) else None
-    return found
-
-
-def _put(request: dict[str, Any], name: str, value: Any) -> None:
-    group, separator, member = name.partition(".")
-    if separator:
-        request.setdefault(group, {})[member] = value
-    else:
-        request[group] = value
+    return of_object(read_object(text), mapping)

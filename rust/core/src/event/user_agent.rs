@@ -117,18 +117,22 @@ impl UserAgents {
     fn search(&self, user_agent: &str) -> Families {
         let (browser, system, device) = self.extractor.extract(user_agent);
         let text = |family: Option<&str>| family.unwrap_or(UNKNOWN_FAMILY).to_owned();
-        let mut families = Families {
+        let families = Families {
             browser: text(browser.as_ref().map(|found| &*found.family)),
             system: text(system.as_ref().map(|found| &*found.os)),
             device: text(device.as_ref().map(|found| &*found.device)),
         };
-        if families.device != ROBOT_DEVICE
-            && let Some(known) = self.known_agent(user_agent)
-        {
-            known.clone_into(&mut families.browser);
-            ROBOT_DEVICE.clone_into(&mut families.device);
+        let robot = match self.known_agent(user_agent) {
+            Some(known) => Some(known.to_owned()),
+            None if families.device == ROBOT_DEVICE => {
+                self.name_outside_of_contacts(user_agent, &families.browser)
+            }
+            None => names::robots(user_agent).find_map(|robot| self.confirmed(&robot)),
+        };
+        match robot {
+            Some(browser) => Families { browser, device: ROBOT_DEVICE.to_owned(), ..families },
+            None => families,
         }
-        families
     }
 
     /// The family of the first known agent whose word the user agent has.
@@ -136,6 +140,28 @@ impl UserAgents {
         let folded = user_agent.to_ascii_lowercase();
         let known = self.known.iter().find(|agent| has_word(&folded, &agent.word));
         known.map(|agent| &*agent.family)
+    }
+
+    /// The name of a robot whose family the data took from the address of its page or its mail:
+    /// `crawler` for `Name/1.0 (+https://maker.example/crawler)`.
+    fn name_outside_of_contacts(&self, user_agent: &str, family: &str) -> Option<String> {
+        let rest = names::without_contacts(user_agent);
+        if !user_agent.contains(family) || rest.contains(family) {
+            return None;
+        }
+        let (browser, _, _) = self.extractor.extract(&rest);
+        let found = browser.map(|found| found.family.into_owned());
+        found.or_else(|| names::robot_or_first(&rest))
+    }
+
+    /// The family of a name in the user agent of a phone or browser, where it is a robot's.
+    fn confirmed(&self, robot: &names::Robot<'_>) -> Option<String> {
+        let (browser, _, device) = self.extractor.extract(&robot.product);
+        let is_robot =
+            robot.has_contact || device.is_some_and(|found| found.device == ROBOT_DEVICE);
+        is_robot.then(|| {
+            browser.map_or_else(|| robot.name.to_owned(), |found| found.family.into_owned())
+        })
     }
 }
 
@@ -209,5 +235,6 @@ fn keep_bounds(regex: &str) -> String {
     kept
 }
 
+mod names;
 #[cfg(test)]
 mod tests;

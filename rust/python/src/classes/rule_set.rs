@@ -11,6 +11,7 @@ use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList, PySequence, PyString};
 use tidegate_core::event::arena::with_arena;
 use tidegate_core::event::prepared::PreparedRecord;
 use tidegate_core::event::record::Record;
+use tidegate_core::event::strictness::Strictness;
 use tidegate_core::event::user_agent::UserAgents;
 use tidegate_core::program::constant::write_value;
 use tidegate_core::{ErrorCode, Failure, RuleSet};
@@ -147,9 +148,17 @@ impl PyRuleSet {
         Ok(stats)
     }
 
-    fn prepare(&self, context: &Bound<'_, PyAny>) -> Result<PyPrepared> {
-        self.with_record(context, |record| {
-            let record = PreparedRecord::new(record, self.rules.layout());
+    #[pyo3(signature = (context, events = "any"))]
+    fn prepare(&self, context: &Bound<'_, PyAny>, events: &str) -> Result<PyPrepared> {
+        let strictness = Strictness::named(events)
+            .ok_or_else(|| value_error(format!("there is no strictness `{events}`")))?;
+        with_arena(|arena: &Bump| {
+            let event = read_event(context, self.rules.layout(), arena, self.rules.limits())?;
+            if let Some(error) = strictness.refusal(&event) {
+                return Err(error.into());
+            }
+            let record = self.rules.encode(&event, self.user_agents, arena)?;
+            let record = PreparedRecord::new(&record, self.rules.layout());
             Ok(PyPrepared { rules: Arc::clone(&self.rules), record })
         })
     }

@@ -31,7 +31,7 @@ fn families_come_from_the_data() {
 }
 
 #[test]
-fn a_known_agent_is_a_robot_where_the_data_knows_none() {
+fn a_known_agent_has_its_own_family_whatever_the_data_says() {
     let known = "Mozilla (Linux) Fox/5 (Preview; A-User/1.0)";
     assert_eq!(families(known), expected("A-User", "Linux", "Spider"));
     assert_eq!(families("PREVIEW"), expected("Preview", "Other", "Spider"));
@@ -39,7 +39,7 @@ fn a_known_agent_is_a_robot_where_the_data_knows_none() {
         assert_eq!(families(other), expected("Other", "Other", "Other"), "{other}");
     }
     assert_eq!(families("previewer preview").0, "Preview");
-    assert_eq!(families("xBot preview"), expected("x robot", "Other", "Spider"));
+    assert_eq!(families("xBot preview"), expected("Preview", "Other", "Spider"));
 }
 
 #[test]

@@ -1,0 +1,83 @@
+"""The address of a client as logs write it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tidegate.cli.inputs.event import UnreadableClientError
+from tidegate.functions.addresses import parse_address
+
+_FORWARDED = "x-forwarded-for"
+_WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5}")
+_AROUND = " \t\"'()<>,"
+
+
+def address_of(text: str) -> str | None:
+    """An address without its port, brackets, zone and quotes; None when it isn't an address."""
+    text = text.strip(_AROUND)
+    match = _WITH_PORT.fullmatch(text)
+    if match is not None:
+        text = match[1] or match[2]
+    text = text.partition("%")[0]
+    return None if parse_address(text, dotted_ipv6=True) is None else text
+
+
+def with_client(request: dict[str, Any]) -> dict[str, Any]:
+    """A request with its ``client_ip`` read.
+
+    Where proxies named addresses, all of them go into ``x-forwarded-for`` with the one that the
+    server saw at the end, as one more proxy would write it: then the trusted proxies of the
+    definitions apply to a log as they do to a request.
+
+    Raises:
+        UnreadableClientError: the client isn't an address.
+    """
+    request = dict(request)
+    headers = {name.lower(): value for name, value in (request.get("headers") or {}).items()}
+    client = request.pop("client_ip", None)
+    seen = _addresses("" if client is None else str(client).strip(_AROUND))
+    before = _forwarded(headers.pop(_FORWARDED, None))
+    if headers:
+        request["headers"] = headers
+    else:
+        request.pop("headers", None)
+    if not seen and client is not None and not before:
+        raise UnreadableClientError("the line has no address of the client, only a `-`")
+    if before and not seen and address_of(before[-1]) is None:
+        raise UnreadableClientError(_no_address(before[-1]))
+    if not before and len(seen) == 1:
+        request["client_ip"] = seen[0]
+    elif before or seen:
+        request["headers"] = headers | {_FORWARDED: ", ".join([*before, *seen])}
+    return request
+
+
+def _forwarded(value: object) -> list[str]:
+    """The addresses that proxies named; what isn't an address remains as it is."""
+    values = value if isinstance(value, list) else [value]
+    texts = [each for value in values if isinstance(value, str) for each in value.split(",")]
+    return [address_of(text) or text.strip() for text in texts if text.strip(" \t-")]
+
+
+def _addresses(client: str) -> list[str]:
+    if client in ("", "-"):
+        return []
+    found = []
+    for each in re.split(r"[,\s]+", client):
+        address = address_of(each)
+        if address is None:
+            raise UnreadableClientError(_no_address(client))
+        found.append(address)
+    return found
+
+
+def _no_address(client: str) -> str:
+    shown = client[:60]
+    if client.startswith("unix:"):
+        mend = "log $http_x_forwarded_for, or set real_ip_header, where a Unix socket is read"
+    elif re.fullmatch(r"[A-Za-z][\w.-]*", client):
+        mend = "it is a name; turn off the look-up of names (Apache: HostnameLookups Off)"
+    else:
+        mend = "a log needs the whole address of the client"
+    return f"the client is `{shown}`, which isn't an address: {mend}"
