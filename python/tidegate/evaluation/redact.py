@@ -14,26 +14,24 @@ import attrs
 from tidegate.errors import EventError
 from tidegate.evaluation.event import EVENT_TEXTS, REQUEST_MAPS, REQUEST_TEXTS
 from tidegate.evaluation.json_text import Node, read_json
+from tidegate.evaluation.secret_names import ROUNDS, Kind, Names, decoded_name, is_secret_of
+from tidegate.evaluation.secret_values import is_card, spans
 from tidegate.functions.text import lower, percent_decoded
 from tidegate.limits import DEFAULT
 from tidegate.values import utf8_length
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-ROUNDS = 4
-"""How often a text may be decoded, or read as JSON inside JSON; past that it is a secret."""
 MAX_HASHES = 64
 """Hashes in one text; a text with more secrets is one secret as a whole."""
-PROOFS = "service_challenge*"
-"""The names of proofs of challenges, whose tokens are secrets of the service."""
 _SHOWN = 32
 _REDACTED = re.compile("hmac:[0-9a-f]{32}")
 _KNOWN = {
     "event": {*EVENT_TEXTS, "observed_at", "request", "fields"},
     "request": {*REQUEST_TEXTS, *REQUEST_MAPS},
 }
-_PLACES = {"request", "headers", "cookies", "fields"}
+_PLACES = {"request", "headers", "cookies", "fields", "query_params"}
 _LINKS = {("event", "return_url"), ("request", "path"), ("request", "referer")}
 _COOKIE_HEADERS = {"cookie", "set-cookie"}
 _DELIMITER = re.compile("([?#&;])")
@@ -46,32 +44,21 @@ _USERINFO = re.compile(
 )
 """The part before the ``@`` of an authority. A canonical path keeps one slash of two; after one
 slash, the part must have a user and a password."""
-_UNCOUNTED = str.maketrans("", "", "-_.+ ")
-"""Characters that do not count in a name: ``X-Api-Key`` is ``api_key`` with an ``x``."""
-_NAME_PARTS = re.compile(r"[.\[\]]")
 _NAME_STOPS = " \t\n\r\"'`,(){}<>|/\\:="
-
-
-class Names:
-    """Patterns of names; one that begins with ``!`` names values that are not secret."""
-
-    def __init__(self, patterns: Iterable[str]) -> None:
-        texts = list(patterns)
-        self._secret = _parts([PROOFS, *(each for each in texts if not each.startswith("!"))])
-        self._clear = _parts(each[1:] for each in texts if each.startswith("!"))
-        self._always = _parts([PROOFS])
-
-    def is_secret(self, name: str) -> bool:
-        """Whether a value of this name is a secret; the name may be percent-encoded."""
-        decoded = decoded_name(name)
-        if decoded is None:
-            return True
-        parts = [decoded, *filter(None, _NAME_PARTS.split(decoded))]
-        return any(_matches(self._secret, part) for part in parts) and not self.is_clear(decoded)
-
-    def is_clear(self, name: str) -> bool:
-        """Whether the tenant asked for values of this name in clear text."""
-        return _matches(self._clear, name) and not _matches(self._always, name)
+_LABELS = {"name", "key", "field", "param", "parameter", "header", "variable", "property"}
+_LABELS |= {"attribute", "type", "id", "k", "n"}
+_VALUES = {"value", "values", "val", "v", "content", "contents", "text", "data", "input"}
+"""Members that name a value, and members that hold it: ``{"name": "password", "value": "x"}``."""
+_LONGEST_LABEL = 64
+_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*:[ \t]*\$([A-Za-z_][A-Za-z0-9_]*)")
+"""A variable of GraphQL and the argument that it is."""
+_IN_MARKUP = re.compile(
+    r"<[/?!]?([^ \t\n\r<>/?!\"'=]{1,64})"
+    r"|=[ \t\n\r]*[\"']([^\"'<>]{1,64})[\"']"
+    r"|>[ \t\n\r]*([^<>]{1,64})</"
+)
+"""Names in XML and HTML: of elements, in attributes, between tags."""
+_CELLS = re.compile("[,;\t|]")
 
 
 class Redactor:
@@ -122,24 +109,81 @@ class Redactor:
     def _value(self, name: str, node: Node, place: str, rounds: int) -> Node:
         """The value of a member without its secrets.
 
-        ``place`` is ``event``, ``request``, ``headers``, ``cookies``, ``fields``, ``body``,
-        ``link`` (a text with a query), or ``text``, where members have names of their own.
+        ``place`` is ``event``, ``request``, ``headers``, ``query_params``, ``cookies``, ``fields``,
+        ``body``, ``link`` (a text with a query), or ``text``, where members have their own names.
         """
         match node.kind:
             case "array":
-                elements = [self._value(name, each, place, rounds) for each in node.content]
-                return attrs.evolve(node, content=elements)
+                return self._array(name, node, place, rounds)
             case "object":
-                members = node.content.items()
-                return attrs.evolve(
-                    node,
-                    content={
-                        each: self._member(each, value, place, rounds) for each, value in members
-                    },
-                )
+                return self._object(node, place, rounds)
             case "string":
                 return attrs.evolve(node, content=self._text(name, node.content, place, rounds))
+            case "number":
+                if self._is_secret_value(name, node.content, place) or (
+                    is_card(node.content) and not self._names.is_clear(name)
+                ):
+                    return self._hidden(name, node)
         return node
+
+    def _hidden(self, name: str, node: Node) -> Node:
+        """The hash of a value; null stays."""
+        return node if node.kind == "null" else Node("string", self.secret(name, _text(node)))
+
+    def _array(self, name: str, node: Node, place: str, rounds: int) -> Node:
+        """The elements without their secrets. An array inside it may be a name and its values."""
+        elements = []
+        for each in node.content:
+            made = self._value(name, each, place, rounds)
+            if each.kind == "array" and each.content and self._is_label(each.content[0]):
+                label, *values = each.content
+                hidden = [self._hidden(label.content, one) for one in values]
+                made = attrs.evolve(made, content=[made.content[0], *hidden])
+            elements.append(made)
+        return attrs.evolve(node, content=elements)
+
+    def _object(
+        self, node: Node, place: str, rounds: int, secret: frozenset[str] = frozenset()
+    ) -> Node:
+        """The members without their secrets; ``secret`` are names that are secrets here."""
+        members = node.content
+        hidden = secret | self._marked(members)
+        content = {}
+        for name, value in members.items():
+            if name in hidden:
+                content[name] = self._hidden(name, value)
+            elif name == "variables" and value.kind == "object" and self._is_text(name, place):
+                content[name] = self._object(value, "text", rounds, self._arguments(members))
+            else:
+                content[name] = self._member(name, value, place, rounds)
+        return attrs.evolve(node, content=content)
+
+    def _is_label(self, node: Node) -> bool:
+        """Whether a text is the name of a secret, and no more than a name."""
+        return node.kind == "string" and self._is_name(node.content)
+
+    def _is_name(self, text: str) -> bool:
+        is_short = utf8_length(text) <= _LONGEST_LABEL and text.count(" ") <= 2
+        return is_short and self._names.is_secret(text)
+
+    def _marked(self, members: Mapping[str, Node]) -> frozenset[str]:
+        """The members that another member says are secrets."""
+        values = [each for each in members if _short(each) in _VALUES]
+        is_named = values and any(
+            _short(each) in _LABELS and self._is_label(node) for each, node in members.items()
+        )
+        return frozenset(values) if is_named else frozenset()
+
+    def _arguments(self, members: Mapping[str, Node]) -> frozenset[str]:
+        """The variables that a query of GraphQL takes as secret arguments."""
+        query = members.get("query")
+        if query is None or query.kind != "string":
+            return frozenset()
+        found = _VARIABLE.findall(query.content)
+        return frozenset(each for argument, each in found if self._names.is_secret(argument))
+
+    def _is_text(self, name: str, place: str) -> bool:
+        return name not in _KNOWN.get(place, ()) and not self._holds_secret(name, place)
 
     def _member(self, name: str, node: Node, place: str, rounds: int) -> Node:
         if name in _KNOWN.get(place, ()):
@@ -148,10 +192,12 @@ class Redactor:
                 name, node, "link" if is_link else name if name in _PLACES else "text", rounds
             )
         if self._holds_secret(name, place):
-            return node if node.kind == "null" else Node("string", self.secret(name, _text(node)))
+            return self._hidden(name, node)
         is_link = place == "headers" and lower(name) == "referer"
         is_body = (place, name) == ("fields", "body")
-        return self._value(name, node, "link" if is_link else "body" if is_body else "text", rounds)
+        is_query = place == "query_params"
+        inner = "link" if is_link else "body" if is_body else "query" if is_query else "text"
+        return self._value(name, node, inner, rounds)
 
     def _holds_secret(self, name: str, place: str) -> bool:
         """Cookies are secrets whatever their names, except those that the tenant wants in clear."""
@@ -166,6 +212,8 @@ class Redactor:
         """A text of a member whose name is no secret, without its secrets."""
         if _REDACTED.fullmatch(text):
             return text
+        if self._is_secret_value(name, text, place):
+            return self.secret(name, text)
         redacted = self._searched(name, text, place, rounds)
         if redacted is None or (
             redacted != text and utf8_length(redacted) > DEFAULT.event_string_bytes
@@ -173,14 +221,38 @@ class Redactor:
             return self.secret(name, text)
         return redacted
 
+    def _is_secret_value(self, name: str, text: str, place: str) -> bool:
+        """Whether a value is a secret under a name of which others are none."""
+        kind = self._names.kind(name)
+        return kind is not Kind.ALL and is_secret_of(kind, text, is_queried=place == "query")
+
     def _searched(self, name: str, text: str, place: str, rounds: int) -> str | None:
         """The text with a hash for each secret in it; None when it is one secret as a whole."""
         start = text.lstrip(_BYTE_ORDER_MARK + _SPACE)
         if _begins_as_json(start, place):
             return self._json(text, rounds)
-        if place == "body" and _has_parts(start, text):
+        if place == "body" and start.startswith(("<", "--")):
+            return None
+        if "content-disposition:" in lower(text) or self._is_markup(text) or self._is_table(text):
             return None
         return self._pairs(name, text, place, rounds)
+
+    def _is_markup(self, text: str) -> bool:
+        """Whether a text has XML or HTML with the name of a secret in it."""
+        return "<" in text and any(
+            self._is_name(found[1] or found[2] or found[3]) for found in _IN_MARKUP.finditer(text)
+        )
+
+    def _is_table(self, text: str) -> bool:
+        """Whether the first of several lines has the names of columns, one of them a secret's."""
+        head, newline, rest = text.partition("\n")
+        if not newline or not rest.strip(_SPACE) or "=" in head or ":" in head:
+            return False
+        cells = _CELLS.split(head)
+        return any(
+            self._is_name(cell) and (len(cells) > 1 or " " not in cell)
+            for cell in (each.strip(_SPACE + "\"'`") for each in cells)
+        )
 
     def _json(self, text: str, rounds: int) -> str | None:
         try:
@@ -197,32 +269,45 @@ class Redactor:
 
         In a link the part before the first delimiter is no pair.
         """
-        text, count = _USERINFO.subn(self._userinfo, text, MAX_HASHES + 1)
+        text, count = self._without_values(name, text)
+        text, more = _USERINFO.subn(self._userinfo, text, MAX_HASHES + 1)
+        count += more
         pieces = _DELIMITER.split(text)
         for number in range(0, len(pieces), 2):
             is_pair = number > 0 or place != "link"
-            made = self._piece(name, pieces[number], place, is_pair, rounds)
+            made = self._piece(name, pieces[number], is_pair, rounds)
             count += made != pieces[number]
             pieces[number] = made
             if count > MAX_HASHES:
                 return None
         return "".join(pieces)
 
+    def _without_values(self, name: str, text: str) -> tuple[str, int]:
+        """The text with a hash for each value that shows itself, and how many there are."""
+        found = spans(text)
+        if not found or self._names.is_clear(name):
+            return text, 0
+        parts, at = [], 0
+        for start, end in found:
+            parts += [text[at:start], self.secret(name, text[start:end])]
+            at = end
+        return "".join([*parts, text[at:]]), len(found)
+
     def _userinfo(self, found: re.Match[str]) -> str:
         slashes = found["slashes"] or found["slash"]
         return f"{slashes}{self.secret('userinfo', found['any'] or found['pair'])}@"
 
-    def _piece(self, name: str, piece: str, place: str, is_pair: bool, rounds: int) -> str:
+    def _piece(self, name: str, piece: str, is_pair: bool, rounds: int) -> str:
         """The text between two delimiters, without its secret."""
         label, equals, value = piece.partition("=")
         if is_pair and equals:
-            if self._names.is_secret(label):
+            if self._names.holds_secret(label, value, is_queried=True):
                 return f"{label}={self.secret(label, value)}"
             name = label
         else:
             equals, value = "", piece
         if is_pair:
-            found = self._named_inside(piece, "=:" if place == "body" else "=")
+            found = self._named_inside(piece)
             if found is not None:
                 at, word = found
                 return piece[:at] + self.secret(word, piece[at:])
@@ -230,15 +315,29 @@ class Redactor:
             return f"{label}={self.secret(name, value)}" if equals else self.secret(name, value)
         return piece
 
-    def _named_inside(self, piece: str, separators: str) -> tuple[int, str] | None:
+    def _named_inside(self, piece: str) -> tuple[int, str] | None:
         """The start of a value after a secret name and a separator, and the name."""
-        before = 0
+        before = space = 0
         for at, character in enumerate(piece):
-            if character in separators:
-                word = _last_word(piece[before:at])
-                before = at + 1
-                if word and self._names.is_secret(word):
-                    return before, word
+            if character in "=:":
+                word, before = _last_word(piece[before:at]), at + 1
+            elif character not in " \t":
+                continue
+            elif piece.startswith("--", space):
+                word = piece[space:at]
+            elif piece[at + 1 : at + 2] in ("'", '"'):
+                word, before = _last_word(piece[before:at]), at
+            else:
+                space = at + 1
+                continue
+            if character in " \t":
+                space = at + 1
+            if not word or (character == ":" and lower(word) == "hmac"):
+                continue
+            value = piece[at + 1 :].strip(_SPACE + "\"'`")
+            is_queried = character == "="
+            if value and self._names.holds_secret(word, value, is_queried=is_queried):
+                return at + 1, word
         return None
 
     def _is_hidden_in(self, value: str, place: str, rounds: int) -> bool:
@@ -251,48 +350,6 @@ class Redactor:
         return not rounds or self._searched("", decoded, place, rounds - 1) != decoded
 
 
-def decoded_name(name: str) -> str | None:
-    """A name without percent-encoding; None when it is encoded more often than is decoded."""
-    for _ in range(ROUNDS):
-        decoded = percent_decoded(name)
-        if decoded == name:
-            return name
-        name = decoded
-    return name if percent_decoded(name) == name else None
-
-
-def _parts(patterns: Iterable[str]) -> list[list[str]]:
-    """For each pattern, the texts between its stars."""
-    return [_plain(each).split("*") for each in patterns]
-
-
-def _matches(patterns: list[list[str]], name: str) -> bool:
-    plain = _plain(name)
-    return any(_fits(parts, plain) for parts in patterns)
-
-
-def _fits(parts: list[str], name: str) -> bool:
-    """Whether a name is these parts with any runs between them."""
-    if len(parts) == 1:
-        return name == parts[0]
-    first, *middle, last = parts
-    end = len(name) - len(last)
-    if end < len(first) or not (name.startswith(first) and name.endswith(last)):
-        return False
-    at = len(first)
-    for part in middle:
-        found = name.find(part, at, end)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return True
-
-
-def _plain(name: str) -> str:
-    """A name as it is compared."""
-    return lower(name).translate(_UNCOUNTED)
-
-
 def _begins_as_json(start: str, place: str) -> bool:
     """Whether a text, after space, begins as a JSON object or array.
 
@@ -303,14 +360,14 @@ def _begins_as_json(start: str, place: str) -> bool:
     return place == "body" or start[1:].lstrip(_SPACE).startswith(("{", '"', "["))
 
 
-def _has_parts(start: str, text: str) -> bool:
-    """Whether a body begins as XML or HTML, or is made of MIME parts."""
-    return start.startswith(("<", "--")) or "content-disposition:" in lower(text)
+def _short(name: str) -> str:
+    """The letters of a name, in lower case."""
+    return lower("".join(each for each in name if each.isascii() and each.isalpha()))
 
 
 def _last_word(text: str) -> str:
     """The name that a text before a separator ends in."""
-    end = len(text.rstrip(_SPACE + "\"'`"))
+    end = len(text.rstrip(_SPACE + "\"'`\\]"))
     start = max(text.rfind(stop, 0, end) for stop in _NAME_STOPS) + 1
     return text[start:end]
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import structlog
+
+from tidegate.evaluation.secret_names import Names
+from tidegate.evaluation.secret_values import spans
 
 if TYPE_CHECKING:
     from tidegate.settings import LogSettings
@@ -18,10 +20,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("tidegate")
 
 MAX_TEXT = 2_048
 """Characters of one text in a log line."""
-_SECRET_NAMES = re.compile(
-    r"authorization|cookie|password|secret|api_key$|token$|proof", re.IGNORECASE
-)
-_SECRET_TEXTS = re.compile(r"tg_[a-z2-7]{16}_[a-z2-7]{8,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*")
+_NAMES = Names(["*proof*"])
 
 
 def conceal(
@@ -29,11 +28,18 @@ def conceal(
 ) -> MutableMapping[str, Any]:
     """Remove values that are or look like secrets, and cut long texts."""
     for name, value in event.items():
-        if _SECRET_NAMES.search(name):
+        if _NAMES.is_secret(name):
             event[name] = "concealed"
         elif isinstance(value, str):
-            event[name] = _SECRET_TEXTS.sub("concealed", value[:MAX_TEXT])
+            event[name] = _concealed(value[:MAX_TEXT])
     return event
+
+
+def _concealed(text: str) -> str:
+    """A text without the values that show themselves to be secrets."""
+    for start, end in reversed(spans(text)):
+        text = f"{text[:start]}concealed{text[end:]}"
+    return text
 
 
 def is_text(settings: LogSettings) -> bool:

@@ -11,10 +11,10 @@ import pytest
 from building import PUZZLE, START, document, event, policy
 
 from tidegate.engine import Engine
-from tidegate.evaluation.redact import Names, Redactor
+from tidegate.evaluation.redact import Redactor
+from tidegate.evaluation.secret_names import Names
 from tidegate.language.check.checker import check
 from tidegate.language.tree.schema import Schema
-from tidegate.policy.definitions.model import REDACTED_BY_DEFAULT
 from tidegate.policy.definitions.secrets import reading
 from tidegate.testing.choices import RandomChoices
 from tidegate.testing.scenarios import arrivals, changed, definitions
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.model import Definitions
 
 KEY = b"k" * 32
-REDACTOR = Redactor(REDACTED_BY_DEFAULT, KEY)
-NAMES = Names(REDACTED_BY_DEFAULT)
+REDACTOR = Redactor([], KEY)
+NAMES = Names([])
 EVALUATORS: tuple[Literal["native"], Literal["reference"]] = ("native", "reference")
 PATTERNS = ((), ("n",), ("account",), ("account", "n", "cookie"), ("*",), ("*", "!account"))
 

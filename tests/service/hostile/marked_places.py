@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
+import secret_places
+
 Place: TypeAlias = Callable[[str], Mapping[str, Any]]
 
 
@@ -121,6 +123,20 @@ SECRET: Mapping[str, Place] = {
     "member of a request of no meaning": lambda marker: _request(token=marker),
 }
 """The places by their names in a failure."""
+
+
+def _listed(place: secret_places.Place) -> Place:
+    text = json.dumps(place.event)
+    return lambda marker: json.loads(text.replace(secret_places.SECRET, marker))
+
+
+LISTED: Mapping[str, Place] = {
+    f"listed: {each.name}": _listed(each)
+    for each in list(secret_places.places())[::53]
+    if each.secret == secret_places.SECRET and not each.name.lower().startswith("bearer")
+}
+"""A spread of the places of ``tests/secret_places.py``. A marker is of lower-case letters: after
+``Bearer`` it is prose."""
 
 CLEAR: Mapping[str, Place] = {
     "user agent": lambda marker: _request(user_agent=f"agent {marker}"),

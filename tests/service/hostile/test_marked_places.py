@@ -20,14 +20,14 @@ import attrs
 import pytest
 import zstandard
 from access_world import API_KEY_HEADER, Reply, World, world
-from marked_places import CLEAR, SECRET, Place
+from marked_places import CLEAR, LISTED, SECRET, Place
 from pysqlite3 import dbapi2
 
-from tidegate.policy.definitions.model import REDACTED_BY_DEFAULT
 from tidegate.server.routing.route import Credential
 from tidegate.server.routing.routes import ROUTES
 
-PLACES: Mapping[str, Place] = {f"secret: {name}": each for name, each in SECRET.items()} | {
+HIDDEN: Mapping[str, Place] = {**SECRET, **LISTED}
+PLACES: Mapping[str, Place] = {f"secret: {name}": each for name, each in HIDDEN.items()} | {
     f"clear: {name}": each for name, each in CLEAR.items()
 }
 KEYED = (
@@ -112,7 +112,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory, process: None) -> Seen:
 
 def _define(asking: Asking) -> None:
     """Definitions that key, count, challenge and explain by secrets."""
-    redact = [*REDACTED_BY_DEFAULT, "!theme_in_clear"]
+    redact = ["!theme_in_clear"]
     assert asking.send("PATCH", asking.path, {"settings": {"redact": redact}}).status == 200
     challenge = {"name": "Challenge", "mode": "Challenge", "challenge": {"provider": "pow"}}
     mitigation = asking.own("POST", "mitigations", challenge)["mitigation_id"]
@@ -235,7 +235,7 @@ def _plain(value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode()
 
 
-@pytest.mark.parametrize("place", SECRET)
+@pytest.mark.parametrize("place", HIDDEN)
 def test_a_secret_is_nowhere_to_be_found(seen: Seen, place: str) -> None:
     """A secret is in no answer, log line, metric or file."""
     assert seen.places_of(seen.markers[f"secret: {place}"]) == []

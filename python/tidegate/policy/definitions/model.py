@@ -65,36 +65,6 @@ _DESCRIPTION = member(Text(maximum=2_000, multiline=True))
 _ENABLED = member(Boolean())
 _PRIORITY = member(Integer(-1_000_000, 1_000_000))
 
-REDACTED_BY_DEFAULT = (
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "set-cookie",
-    "x-service-api-key",
-    "service_challenge",
-    "service_challenge_proof",
-    "*password*",
-    "*passwd*",
-    "*secret*",
-    "*passphrase*",
-    "*passcode*",
-    "*credential*",
-    "pass",
-    "*pwd",
-    "*api_key*",
-    "*access_key*",
-    "*private_key*",
-    "*auth_key*",
-    "*token",
-    "jwt",
-    "otp",
-    "session",
-    "sid",
-    "*session_id",
-    "*sess_id",
-)
-"""``-``, ``_``, ``.``, ``+`` and spaces do not count: ``x-api-key`` is a ``*api_key*``."""
-
 
 @attrs.frozen(kw_only=True)
 class Tenant:
@@ -125,10 +95,11 @@ class Settings:
     """How long a visitor without JavaScript waits instead of solving; 0 offers no such way."""
     retention_days: int = attrs.field(default=30, metadata=member(Integer(1, 3_650)))
     redact: tuple[str, ...] = attrs.field(
-        default=REDACTED_BY_DEFAULT,
+        default=(),
         metadata=member(Many(Text(minimum=1), maximum=200, unique=True)),
     )
-    """Names of headers, cookies and fields stored as a keyed hash; ``*`` stands for any run."""
+    """More names of headers, cookies and fields stored as a keyed hash; ``*`` stands for any run. A
+    name after ``!`` stays in clear."""
     fail_mode: FailMode = attrs.field(
         default="last-known", metadata=member(Choice(("last-known", "open", "closed")))
     )

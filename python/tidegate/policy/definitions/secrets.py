@@ -1,8 +1,8 @@
 """Secret key parts and counted values, and their stored form (docs/decision.md, "Keys").
 
-A part is a secret when its expression reads a member with a secret name, or a whole map that may
-hold such members.  Its text is kept as the redactor keeps the member in the event, so that the
-recorded event has the same key.
+A part is a secret when its expression reads a member with a name that secrets have, or a whole map
+that may hold such members.  Its text is kept as the redactor keeps the member in the event, so that
+the recorded event has the same key.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tidegate.language.tree.walk import children
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tidegate.evaluation.redact import Names
+    from tidegate.evaluation.secret_names import Names
     from tidegate.policy.definitions.keys import Part
 
 _MAPS = frozenset(
@@ -85,9 +85,11 @@ def kept_part(redactor: Redacts | None, read: Reading, part: Part) -> Part:
     """A part of a key as it is kept: a secret is its hash, whatever its kind."""
     if isinstance(part, str):
         return kept_text(redactor, read, part)
-    if redactor is None or not read.is_secret:
+    if redactor is None:
         return part
-    return redactor.secret(read.name, orjson.dumps(part).decode())
+    text = orjson.dumps(part).decode()
+    kept = kept_text(redactor, read, text)
+    return part if kept == text else kept
 
 
 def kept_text(redactor: Redacts | None, read: Reading, text: str) -> str:
@@ -120,7 +122,7 @@ def _secret_in(field: str, members: list[str], names: Names) -> str | None:
     if field not in _MAPS:
         is_known = field in FIELD_MODEL or field.startswith(("actions.", "entity."))
         own = members if is_known else [*field.split("."), *members]
-        return next(filter(names.is_secret, own), None)
+        return next(filter(names.may_be_secret, own), None)
     if not members:
         return last
     name = members[0]
@@ -130,4 +132,4 @@ def _secret_in(field: str, members: list[str], names: Names) -> str | None:
         return name
     if field == "fields" and name == "body":
         return name
-    return next(filter(names.is_secret, members), None)
+    return next(filter(names.may_be_secret, members), None)

@@ -23,7 +23,7 @@ from tidegate.wire_values import to_wire
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tidegate.evaluation.redact import Names
+    from tidegate.evaluation.secret_names import Names
     from tidegate.evaluation.trace import Step
     from tidegate.policy.definitions.secrets import Redacts
 
@@ -86,11 +86,25 @@ class Shown:
             return show(value)
         if secret is not None:
             return show(redactor.secret(secret, value if isinstance(value, str) else show(value)))
-        if isinstance(value, list):
-            return show(
-                [redactor.text("", each) if isinstance(each, str) else each for each in value]
-            )
-        return show(redactor.text("", value) if isinstance(value, str) else value)
+        return show(_kept(redactor, value))
+
+
+def _kept(redactor: Redacts, value: Any) -> Any:
+    """A value of the language without secrets in its texts and numbers."""
+    match value:
+        case str():
+            return redactor.text("", value)
+        case bool():
+            return value
+        case int():
+            digits = str(int(value))
+            kept = redactor.text("", digits)
+            return value if kept == digits else kept
+        case list():
+            return [_kept(redactor, each) for each in value]
+        case Map():
+            return Map((name, _kept(redactor, each)) for name, each in value.items())
+    return value
 
 
 def show(value: Any, depth: int = 0) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from tidegate.evaluation.redact import Names
+from tidegate.evaluation.secret_names import Names
 from tidegate.language.printer import member_text
 from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.operators.permissions import Permission, may
@@ -88,7 +88,7 @@ class _Examples:
         if not self.shows_text and seen.type not in _HARMLESS:
             return None
         name = seen.name.removeprefix("request.").partition(".")[2]
-        return None if not seen.example or self.names.is_secret(name) else seen.example
+        return None if not seen.example or self.names.may_be_secret(name) else seen.example
 
 
 def list_(call: Call) -> Answer:

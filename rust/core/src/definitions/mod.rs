@@ -39,6 +39,9 @@ use crate::value::Text;
 use crate::value::address::NetworkSet;
 use crate::value::limits::Limits;
 
+/// The smallest number that may be that of a payment card, of 13 digits.
+const SHORTEST_CARD: i64 = 1_000_000_000_000;
+
 /// The number of an expression. Equal expressions have one number, whoever
 /// states them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -246,10 +249,17 @@ impl Definitions {
             Part::Text(text) => Part::Text(self.kept_text(field, text)),
             Part::Plain(_) | Part::Int(_) | Part::Uint(_) | Part::Bool(_) => {
                 let Reading { name, is_secret } = self.expressions.reading(field);
-                if !is_secret {
+                let text = || part.clone().into_text();
+                if *is_secret {
+                    return Part::Text(redactor.secret(name, &text()).into());
+                }
+                if !matches!(part, Part::Int(SHORTEST_CARD..) | Part::Uint(_)) {
                     return part;
                 }
-                Part::Text(redactor.secret(name, &part.into_text()).into())
+                match redactor.text(name, &text()) {
+                    Cow::Owned(kept) => Part::Text(kept.into()),
+                    Cow::Borrowed(_) => part,
+                }
             }
         }
     }

@@ -1,15 +1,19 @@
 //! The redactor of events: it replaces secrets by keyed hashes (docs/fields.md, "What is kept of an
 //! event").
 
+mod families;
 mod names;
 mod texts;
+mod values;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use bumpalo::Bump;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use smallvec::SmallVec;
 
 use crate::event::check_length;
 use crate::json::write::{push_hash, write_string};
@@ -26,6 +30,30 @@ const ROUNDS: u8 = 4;
 /// Hexadecimal digits of a hash.
 const DIGITS: usize = 32;
 const HASH: &str = "hmac:";
+/// Bytes of a text that may be the name of a value.
+const LONGEST_LABEL: usize = 64;
+/// Members that name a value, and members that hold it.
+const LABELS: [&[u8]; 13] = [
+    b"name",
+    b"key",
+    b"field",
+    b"param",
+    b"parameter",
+    b"header",
+    b"variable",
+    b"property",
+    b"attribute",
+    b"type",
+    b"id",
+    b"k",
+    b"n",
+];
+const VALUES: [&[u8]; 9] =
+    [b"value", b"values", b"val", b"v", b"content", b"contents", b"text", b"data", b"input"];
+/// Letters of the longest of them.
+const LONGEST_SHORT: usize = 9;
+
+type SmallString = SmallVec<[u8; LONGEST_SHORT]>;
 
 /// Replaces secrets by hashes that only the holder of the key can make.
 #[derive(Debug)]
@@ -102,6 +130,55 @@ impl Redactor {
         out
     }
 
+    /// Whether a text is the name of a secret, and no more than a name.
+    fn is_label(&self, text: &str) -> bool {
+        text.len() <= LONGEST_LABEL
+            && memchr::memchr_iter(b' ', text.as_bytes()).count() <= 2
+            && self.names.is_secret(text)
+    }
+
+    /// Whether a member of an object says that its value is a secret:
+    /// `{"name": "password", "value": "x"}`.
+    fn has_label(&self, object: &Reader<'_>) -> bool {
+        let mut is_found = false;
+        let read = object.clone().object(|reader, name| {
+            if !is_found
+                && short(name).is_some_and(|name| LABELS.contains(&&*name))
+                && reader.kind()? == Kind::String
+            {
+                is_found = self.is_label(reader.string()?);
+                return Ok(());
+            }
+            reader.skip()
+        });
+        read.is_ok() && is_found
+    }
+
+    /// The variables that the query of GraphQL in an object takes as secret arguments.
+    fn secret_arguments(&self, object: &Reader<'_>) -> HashSet<String> {
+        let mut found = HashSet::new();
+        let read = object.clone().object(|reader, name| {
+            if name != "query" || reader.kind()? != Kind::String {
+                return reader.skip();
+            }
+            for each in self.names.families.variable.captures_iter(reader.string()?) {
+                let [argument, variable] = each.extract().1;
+                if self.names.is_secret(argument) {
+                    found.insert(variable.to_owned());
+                }
+            }
+            Ok(())
+        });
+        if read.is_ok() { found } else { HashSet::new() }
+    }
+
+    /// Whether a number is a secret under a name of which others are none.
+    fn is_secret_number(&self, name: &str, number: &str, is_queried: bool) -> bool {
+        (self.names.families.values.is_card(number) && !self.names.is_clear(name))
+            || ((is_queried || families::may_be_held(number))
+                && self.names.kind(name).holds(number, is_queried))
+    }
+
     fn searched<'t>(&self, name: &str, text: &'t str, kind: TextKind) -> Cow<'t, str> {
         let found = Texts::new(self, &Bump::new()).redacted(name, text, kind, ROUNDS);
         found.map_or(Cow::Borrowed(text), Cow::Owned)
@@ -141,6 +218,9 @@ enum Place {
     Request,
     Headers,
     Cookies,
+    QueryParams,
+    /// Inside `request.query_params`.
+    Query,
     Fields,
     /// `fields.body`.
     Body,
@@ -162,11 +242,12 @@ impl Place {
             (Self::Event, "return_url") | (Self::Request, "path" | "referer") => Some(Self::Link),
             (Self::Request, "headers") => Some(Self::Headers),
             (Self::Request, "cookies") => Some(Self::Cookies),
+            (Self::Request, "query_params") => Some(Self::QueryParams),
             (Self::Event, "source" | "observed_at" | "idempotency_key" | "tenant_id")
             | (
                 Self::Request,
                 "method" | "scheme" | "host" | "client_ip" | "user_agent" | "content_type"
-                | "query_params" | "route_params",
+                | "route_params",
             ) => Some(Self::Inner),
             (Self::Hashed, _) => Some(Self::Hashed),
             _ => None,
@@ -178,6 +259,7 @@ impl Place {
         match self {
             Self::Headers if name.eq_ignore_ascii_case("referer") => Self::Link,
             Self::Fields if name == "body" => Self::Body,
+            Self::QueryParams => Self::Query,
             _ => Self::Inner,
         }
     }
@@ -188,9 +270,27 @@ impl Place {
             Self::Hashed => None,
             Self::Link => Some(TextKind::Link),
             Self::Body => Some(TextKind::Body),
+            Self::Query => Some(TextKind::Query),
             _ => Some(TextKind::Text),
         }
     }
+}
+
+/// Whether a member may hold the value that another member names.
+fn holds_value(name: &str) -> bool {
+    short(name).is_some_and(|name| VALUES.contains(&&*name))
+}
+
+/// The letters of a name, in lower case; `None` when it has more than labels have.
+fn short(name: &str) -> Option<SmallString> {
+    let mut letters = SmallString::new();
+    for byte in name.bytes().filter(u8::is_ascii_alphabetic) {
+        if letters.len() == LONGEST_SHORT {
+            return None;
+        }
+        letters.push(byte.to_ascii_lowercase());
+    }
+    Some(letters)
 }
 
 /// Whether a header is always a secret, whatever the patterns are: it holds cookies of any name.
@@ -253,10 +353,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
     fn value(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
         match reader.kind()? {
             Kind::String => self.string(reader, name, place)?,
-            Kind::Number => {
-                let number = reader.number()?;
-                self.put(number);
-            }
+            Kind::Number => self.number(reader, name, place)?,
             Kind::Bool => {
                 let word = if reader.boolean()? { "true" } else { "false" };
                 self.put(word);
@@ -265,24 +362,8 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
                 reader.null()?;
                 self.put("null");
             }
-            Kind::Array => {
-                self.put("[");
-                reader.array(|reader, index| {
-                    self.separate(index);
-                    self.value(reader, name, place)
-                })?;
-                self.put("]");
-            }
-            Kind::Object => {
-                self.put("{");
-                let mut count: usize = 0;
-                reader.object(|reader, name| {
-                    self.separate(count);
-                    count = count.saturating_add(1);
-                    self.member(reader, name, place)
-                })?;
-                self.put("}");
-            }
+            Kind::Array => self.array(reader, name, place)?,
+            Kind::Object => self.object(reader, place, &HashSet::new())?,
         }
         Ok(())
     }
@@ -309,18 +390,101 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         write(self.redactor, self.out);
     }
 
-    fn member(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
-        if self.source.is_none() {
-            write_string(self.out, name);
-            self.out.push(':');
+    /// Writes an array. An array inside it may be a name and its values.
+    fn array(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
+        self.put("[");
+        reader.array(|reader, index| {
+            self.separate(index);
+            if reader.kind()? == Kind::Array && place != Place::Hashed {
+                self.pair(reader, name, place)
+            } else {
+                self.value(reader, name, place)
+            }
+        })?;
+        self.put("]");
+        Ok(())
+    }
+
+    /// Writes an array inside an array: the values after the name of a secret are secrets.
+    fn pair(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
+        let mut label = None;
+        self.put("[");
+        reader.array(|reader, index| {
+            self.separate(index);
+            if let Some(label) = label {
+                return self.secret(reader, label);
+            }
+            match reader.kind()? {
+                Kind::String if index == 0 => {
+                    let text = reader.clone().string()?;
+                    label = self.redactor.is_label(text).then_some(text);
+                    self.value(reader, name, place)
+                }
+                Kind::Array => self.pair(reader, name, place),
+                _ => self.value(reader, name, place),
+            }
+        })?;
+        self.put("]");
+        Ok(())
+    }
+
+    /// Writes an object; `secret` are names that are secrets here.
+    fn object(
+        &mut self,
+        reader: &mut Reader<'a>,
+        place: Place,
+        secret: &HashSet<String>,
+    ) -> Result<()> {
+        let start = reader.clone();
+        let mut is_named = None;
+        let mut count: usize = 0;
+        self.put("{");
+        reader.object(|reader, name| {
+            self.separate(count);
+            count = count.saturating_add(1);
+            if self.source.is_none() {
+                write_string(self.out, name);
+                self.out.push(':');
+            }
+            if place == Place::Hashed {
+                return self.value(reader, name, place);
+            }
+            let mut names_value =
+                || *is_named.get_or_insert_with(|| self.redactor.has_label(&start));
+            if secret.contains(name) || (holds_value(name) && names_value()) {
+                return self.secret(reader, name);
+            }
+            if let Some(place) = place.of_known(name) {
+                return self.value(reader, name, place);
+            }
+            if self.is_secret(name, place) {
+                return self.secret(reader, name);
+            }
+            if name == "variables" && reader.kind()? == Kind::Object {
+                let arguments = self.redactor.secret_arguments(&start);
+                return self.object(reader, Place::Inner, &arguments);
+            }
+            self.value(reader, name, place.of_other(name))
+        })?;
+        self.put("}");
+        Ok(())
+    }
+
+    fn number(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
+        let start = reader.offset();
+        let number = reader.number()?;
+        let is_queried = place == Place::Query;
+        if place == Place::Hashed || !self.redactor.is_secret_number(name, number, is_queried) {
+            self.put(number);
+            return Ok(());
         }
-        if let Some(place) = place.of_known(name) {
-            return self.value(reader, name, place);
-        }
-        if self.is_secret(name, place) {
-            return self.secret(reader, name);
-        }
-        self.value(reader, name, place.of_other(name))
+        self.has_redacted = true;
+        self.replace(start..reader.offset(), |redactor, out| {
+            out.push('"');
+            redactor.write_hash(out, name, number);
+            out.push('"');
+        });
+        Ok(())
     }
 
     /// Whether a member is a secret as a whole. Cookies are, whatever their names, except for those

@@ -8,6 +8,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use smallvec::SmallVec;
 
 use super::ROUNDS;
+use super::families::{Families, Kind, families};
 use crate::event::path::percent_decode;
 
 /// Enough for two hundred patterns of two hundred characters.
@@ -28,9 +29,11 @@ impl std::fmt::Display for PatternsError {
 
 impl std::error::Error for PatternsError {}
 
-/// The patterns of secret names; a pattern that begins with `!` names values that are not secret.
+/// The names of secrets: families of names that everybody has, and patterns of the tenant. A pattern
+/// that begins with `!` names values that are not secret.
 #[derive(Debug)]
 pub(super) struct Names {
+    pub(super) families: &'static Families,
     secret: NamePatterns,
     clear: Option<NamePatterns>,
     /// Names of secrets that no tenant can see in clear.
@@ -44,21 +47,43 @@ impl Names {
         let clear: Vec<&str> = patterns.iter().filter_map(|each| each.strip_prefix('!')).collect();
         let clear = (!clear.is_empty()).then(|| NamePatterns::new(&clear)).transpose()?;
         let always = NamePatterns::new(&[PROOFS])?;
-        Ok(Self { secret: NamePatterns::new(&secret)?, clear, always })
+        Ok(Self { families: families()?, secret: NamePatterns::new(&secret)?, clear, always })
     }
 
-    /// Whether values of this name are secret; the name may be percent-encoded.
+    /// The values of a name that are secrets; the name may be percent-encoded.
+    pub(super) fn kind(&self, name: &str) -> Kind {
+        let Some(name) = decoded(name) else { return Kind::ALL };
+        if self.is_clear(&name) {
+            return Kind::NONE;
+        }
+        let mut found = self.kind_of(&name);
+        if name.contains(PARTS) {
+            for part in name.split(PARTS).filter(|part| !part.is_empty()) {
+                found = found.and(self.kind_of(part));
+            }
+        }
+        found.simple()
+    }
+
+    fn kind_of(&self, name: &str) -> Kind {
+        if self.secret.matches(name) { Kind::ALL } else { self.families.kind(name) }
+    }
+
+    /// Whether every value of this name is a secret.
     pub(super) fn is_secret(&self, name: &str) -> bool {
-        let Some(name) = decoded(name) else { return true };
-        let is_named = self.secret.matches(&name)
-            || (name.contains(PARTS)
-                && name.split(PARTS).any(|part| !part.is_empty() && self.secret.matches(part)));
-        is_named && !self.is_clear(&name)
+        self.kind(name) == Kind::ALL
+    }
+
+    /// Whether a value of this name is a secret.
+    pub(super) fn holds_secret(&self, name: &str, value: &str, is_queried: bool) -> bool {
+        let kind = self.kind(name);
+        kind == Kind::ALL || kind.holds(value, is_queried)
     }
 
     /// Whether a text that is not percent-encoded may have the name of a secret in it.
     pub(super) fn may_be_in(&self, text: &str) -> bool {
-        self.secret.parts.as_ref().is_none_or(|parts| parts.is_match(&*plain(text)))
+        self.families.may_be_in(text)
+            || self.secret.parts.as_ref().is_none_or(|parts| parts.is_match(&*plain(text)))
     }
 
     /// Whether the tenant wants values of this name in clear text.
@@ -91,7 +116,7 @@ pub(super) fn again(text: &str) -> Option<String> {
     }
 }
 
-/// A name as it is compared, but for its case.
+/// A name as a pattern compares it, but for its case.
 fn plain(name: &str) -> SmallVec<[u8; 64]> {
     name.bytes().filter(|byte| !matches!(byte, b'-' | b'_' | b'.' | b'+' | b' ')).collect()
 }

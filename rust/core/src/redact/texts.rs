@@ -1,8 +1,8 @@
 //! Texts that may have secrets inside: URLs, forms, JSON, and texts encoded in them.
 
 use bumpalo::Bump;
-use memchr::{memchr2, memchr3};
 
+use super::families::{Kind as NameKind, may_be_held};
 use super::names::again;
 use super::{Place, Redactor, Writer, is_redacted};
 use crate::json::{Kind as JsonKind, Reader};
@@ -12,6 +12,10 @@ const MAX_HASHES: usize = 64;
 const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 const SPACE_OR_MARK: [char; 5] = [' ', '\t', '\n', '\r', '\u{feff}'];
 const SPACE_OR_QUOTE: [char; 7] = [' ', '\t', '\n', '\r', '"', '\'', '`'];
+/// Ends of names that are quoted in quoted texts, or are subscripts.
+const SPACE_QUOTE_OR_END: [char; 9] = [' ', '\t', '\n', '\r', '"', '\'', '`', '\\', ']'];
+/// Between the columns of a table.
+const CELLS: [char; 4] = [',', ';', '\t', '|'];
 const SLASHES: [char; 2] = ['/', '\\'];
 const DELIMITERS: [char; 4] = ['?', '#', '&', ';'];
 /// Characters that no name has inside it.
@@ -27,6 +31,8 @@ pub(super) enum Kind {
     Link,
     /// The body of a request.
     Body,
+    /// A parameter of a query.
+    Query,
     Text,
 }
 
@@ -59,8 +65,13 @@ impl<'r, 'a> Texts<'r, 'a> {
 
     /// A text of a member whose name is no secret, without its secrets; `None` when it has none.
     pub(super) fn redacted(self, name: &str, text: &str, kind: Kind, rounds: u8) -> Option<String> {
-        if !may_have_secrets(text, kind) || is_redacted(text) {
+        if text.is_empty() || is_redacted(text) {
             return None;
+        }
+        let names = &self.redactor.names;
+        let is_queried = kind == Kind::Query;
+        if (is_queried || may_be_held(text)) && names.kind(name).holds(text, is_queried) {
+            return Some(self.redactor.secret(name, text));
         }
         match self.searched(name, text, kind, rounds) {
             Found::Nothing => None,
@@ -76,10 +87,37 @@ impl<'r, 'a> Texts<'r, 'a> {
         if begins_as_json(start, kind) {
             return self.json(text, rounds);
         }
-        if kind == Kind::Body && has_parts(start, text) {
+        let is_document = kind == Kind::Body && (start.starts_with('<') || start.starts_with("--"));
+        let marks = Marks::of(text);
+        if is_document
+            || (marks.has(Marks::COLON) && has_parts(text))
+            || (marks.has(Marks::TAG) && self.is_markup(text))
+            || (marks.has(Marks::LINE) && self.is_table(text))
+        {
             return Found::Whole;
         }
-        self.pairs(name, text, kind, rounds)
+        self.pairs(name, text, kind, rounds, marks)
+    }
+
+    /// Whether a text has XML or HTML with the name of a secret in it.
+    fn is_markup(self, text: &str) -> bool {
+        let is_name = |found: regex::Captures<'_>| {
+            let name = found.iter().skip(1).flatten().next();
+            name.is_some_and(|name| self.redactor.is_label(name.as_str()))
+        };
+        self.redactor.names.families.in_markup.captures_iter(text).any(is_name)
+    }
+
+    /// Whether the first of several lines has the names of columns, one of them a secret's.
+    fn is_table(self, text: &str) -> bool {
+        let Some((head, rest)) = text.split_once('\n') else { return false };
+        if rest.trim_matches(SPACE).is_empty() || head.contains(['=', ':']) {
+            return false;
+        }
+        let is_one = !head.contains(CELLS);
+        head.split(CELLS)
+            .map(|cell| cell.trim_matches(SPACE_OR_QUOTE))
+            .any(|cell| !(is_one && cell.contains(' ')) && self.redactor.is_label(cell))
     }
 
     /// A text that begins as JSON, and is one secret when it is none.
@@ -107,20 +145,26 @@ impl<'r, 'a> Texts<'r, 'a> {
     }
 
     /// Names and values of a query. The text before the first delimiter of a link is no pair.
-    fn pairs(self, name: &str, text: &str, kind: Kind, rounds: u8) -> Found {
-        let bytes = text.as_bytes();
-        let may_hide = memchr3(b'%', b'{', b'[', bytes).is_some() || text.contains('@');
-        if !may_hide && !self.redactor.names.may_be_in(text) {
-            return Found::Nothing;
+    fn pairs(self, name: &str, text: &str, kind: Kind, rounds: u8, marks: Marks) -> Found {
+        let (valued, mut count) = self.without_values(name, text);
+        let seen = valued.as_deref().unwrap_or(text);
+        let may_pair = || marks.has(Marks::PAIRING) && self.redactor.names.may_be_in(seen);
+        if !marks.has(Marks::HIDING) && !may_pair() {
+            return if count > MAX_HASHES {
+                Found::Whole
+            } else {
+                valued.map_or(Found::Nothing, Found::Parts)
+            };
         }
-        let (without, mut count) = self.without_userinfo(text);
-        let text_now = without.as_deref().unwrap_or(text);
+        let (without, more) = self.without_userinfo(seen);
+        count = count.saturating_add(more);
+        let text_now = without.as_deref().unwrap_or(seen);
         let mut out = String::new();
         let (mut copied, mut at) = (0, 0);
         for (number, piece) in text_now.split(DELIMITERS).enumerate() {
             let is_pair = number > 0 || kind != Kind::Link;
             let end = piece.len().saturating_add(at);
-            if let Some(made) = self.piece(name, piece, kind, is_pair, rounds) {
+            if let Some(made) = self.piece(name, piece, is_pair, rounds) {
                 count = count.saturating_add(1);
                 out.push_str(text_now.get(copied..at).unwrap_or_default());
                 out.push_str(&made);
@@ -132,13 +176,30 @@ impl<'r, 'a> Texts<'r, 'a> {
             at = end.saturating_add(1);
         }
         if copied == 0 && out.is_empty() {
-            return match without {
-                Some(without) if without != text => Found::Parts(without),
+            return match without.or(valued) {
+                Some(made) if made != text => Found::Parts(made),
                 _ => Found::Nothing,
             };
         }
         out.push_str(text_now.get(copied..).unwrap_or_default());
         Found::Parts(out)
+    }
+
+    /// The text with a hash for each value that shows itself, if there are some; and how many.
+    fn without_values(self, name: &str, text: &str) -> (Option<String>, usize) {
+        let names = &self.redactor.names;
+        let spans = names.families.values.spans(text);
+        if spans.is_empty() || names.is_clear(name) {
+            return (None, 0);
+        }
+        let (mut out, mut copied) = (String::new(), 0);
+        for span in &spans {
+            out.push_str(text.get(copied..span.start).unwrap_or_default());
+            self.redactor.write_hash(&mut out, name, text.get(span.clone()).unwrap_or_default());
+            copied = span.end;
+        }
+        out.push_str(text.get(copied..).unwrap_or_default());
+        (Some(out), spans.len())
     }
 
     /// The text with the user and password of each URL hashed, if there are some; and how many.
@@ -169,21 +230,14 @@ impl<'r, 'a> Texts<'r, 'a> {
     }
 
     /// The text between two delimiters, without its secret; `None` if it has none.
-    fn piece(
-        self,
-        name: &str,
-        piece: &str,
-        kind: Kind,
-        is_pair: bool,
-        rounds: u8,
-    ) -> Option<String> {
+    fn piece(self, name: &str, piece: &str, is_pair: bool, rounds: u8) -> Option<String> {
         let pair = piece.split_once('=').filter(|_| is_pair);
         if let Some((label, value)) = pair
-            && self.redactor.names.is_secret(label)
+            && self.redactor.names.holds_secret(label, value, true)
         {
             return self.replaced(piece, label, value);
         }
-        if is_pair && let Some((word, value)) = self.named_inside(piece, kind) {
+        if is_pair && let Some((word, value)) = self.named_inside(piece) {
             return self.replaced(piece, word, value);
         }
         let (name, value) = pair.unwrap_or((name, piece));
@@ -204,16 +258,45 @@ impl<'r, 'a> Texts<'r, 'a> {
         Some(out)
     }
 
-    /// A secret name that separators follow inside a piece, and the value after it.
-    fn named_inside(self, piece: &str, kind: Kind) -> Option<(&str, &str)> {
-        let separates = |character| character == '=' || (character == ':' && kind == Kind::Body);
-        let mut rest = piece;
-        while let Some((before, after)) = rest.split_once(separates) {
-            let word = last_word(before);
-            if !word.is_empty() && self.redactor.names.is_secret(word) {
-                return Some((word, after));
+    /// A secret name that a separator follows inside a piece, and the rest after it.
+    fn named_inside(self, piece: &str) -> Option<(&str, &str)> {
+        let end = piece.trim_end_matches(SPACE_OR_QUOTE).len();
+        let (mut before, mut space) = (0, 0);
+        for (at, byte) in piece.bytes().enumerate() {
+            let after = at.saturating_add(1);
+            let is_space = matches!(byte, b' ' | b'\t');
+            let word = match byte {
+                b'=' | b':' => {
+                    let word = last_word(piece.get(before..at)?);
+                    before = after;
+                    word
+                }
+                b' ' | b'\t' if piece.get(space..)?.starts_with("--") => piece.get(space..at)?,
+                b' ' | b'\t' if matches!(piece.as_bytes().get(after), Some(b'"' | b'\'')) => {
+                    let word = last_word(piece.get(before..at)?);
+                    before = at;
+                    word
+                }
+                b' ' | b'\t' => "",
+                _ => continue,
+            };
+            if is_space {
+                space = after;
             }
-            rest = after;
+            let is_hash = byte == b':' && word.eq_ignore_ascii_case("hmac");
+            if word.is_empty() || is_hash {
+                continue;
+            }
+            let kind = self.redactor.names.kind(word);
+            if kind == NameKind::NONE {
+                continue;
+            }
+            let value =
+                piece.get(after..end).unwrap_or_default().trim_start_matches(SPACE_OR_QUOTE);
+            let is_secret = kind == NameKind::ALL || kind.holds(value, byte == b'=');
+            if is_secret && !value.is_empty() {
+                return Some((word, piece.get(after..)?));
+            }
         }
         None
     }
@@ -230,12 +313,34 @@ impl<'r, 'a> Texts<'r, 'a> {
     }
 }
 
-/// Whether a text has any mark of a secret.
-fn may_have_secrets(text: &str, kind: Kind) -> bool {
-    let bytes = text.as_bytes();
-    kind == Kind::Body
-        || memchr3(b'=', b'%', b'@', bytes).is_some()
-        || memchr2(b'{', b'[', bytes).is_some()
+/// Bytes that secrets come with, which a text has.
+#[derive(Clone, Copy)]
+struct Marks(u8);
+
+impl Marks {
+    const COLON: Self = Self(1);
+    const TAG: Self = Self(2);
+    const LINE: Self = Self(4);
+    /// Names are before `:`, `=` and quotes, and after `-`.
+    const PAIRING: Self = Self(8 | 1);
+    /// Percent-encoding, userinfo, JSON.
+    const HIDING: Self = Self(16);
+
+    fn of(text: &str) -> Self {
+        let mark = |byte| match byte {
+            b':' => 1,
+            b'<' => 2,
+            b'\n' => 4,
+            b'=' | b'"' | b'\'' | b'-' => 8,
+            b'%' | b'@' | b'{' | b'[' => 16,
+            _ => 0,
+        };
+        Self(text.bytes().fold(0, |found, byte| found | mark(byte)))
+    }
+
+    fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
 }
 
 /// Whether a text, after space, begins as a JSON object or array. A bracket alone also begins
@@ -248,20 +353,18 @@ fn begins_as_json(start: &str, kind: Kind) -> bool {
     }
 }
 
-/// Whether a body begins as XML or HTML, or is made of MIME parts.
-fn has_parts(start: &str, text: &str) -> bool {
+/// Whether a text is made of MIME parts.
+fn has_parts(text: &str) -> bool {
     const PART: &[u8] = b"content-disposition:";
-    start.starts_with('<')
-        || start.starts_with("--")
-        || memchr::memchr2_iter(b'c', b'C', text.as_bytes()).any(|at| {
-            let end = at.saturating_add(PART.len());
-            text.as_bytes().get(at..end).is_some_and(|part| part.eq_ignore_ascii_case(PART))
-        })
+    memchr::memchr2_iter(b'c', b'C', text.as_bytes()).any(|at| {
+        let end = at.saturating_add(PART.len());
+        text.as_bytes().get(at..end).is_some_and(|part| part.eq_ignore_ascii_case(PART))
+    })
 }
 
 /// The name that a text before a separator ends in.
 fn last_word(text: &str) -> &str {
-    let text = text.trim_end_matches(SPACE_OR_QUOTE);
+    let text = text.trim_end_matches(SPACE_QUOTE_OR_END);
     text.rsplit(NAME_STOPS).next().unwrap_or_default()
 }
 
