@@ -164,7 +164,7 @@ class Redactor:
 
     def _is_name(self, text: str) -> bool:
         is_short = utf8_length(text) <= _LONGEST_LABEL and text.count(" ") <= 2
-        return is_short and self._names.is_secret(text)
+        return is_short and self._names.kind_of_word(text) is Kind.ALL
 
     def _marked(self, members: Mapping[str, Node]) -> frozenset[str]:
         """The members that another member says are secrets."""
@@ -180,7 +180,7 @@ class Redactor:
         if query is None or query.kind != "string":
             return frozenset()
         found = _VARIABLE.findall(query.content)
-        return frozenset(each for argument, each in found if self._names.is_secret(argument))
+        return frozenset(each for argument, each in found if self._is_name(argument))
 
     def _is_text(self, name: str, place: str) -> bool:
         return name not in _KNOWN.get(place, ()) and not self._holds_secret(name, place)
@@ -336,7 +336,10 @@ class Redactor:
                 continue
             value = piece[at + 1 :].strip(_SPACE + "\"'`")
             is_queried = character == "="
-            if value and self._names.holds_secret(word, value, is_queried=is_queried):
+            kind = self._names.kind(word) if is_queried else self._names.kind_of_word(word)
+            if value and (
+                kind is Kind.ALL or is_secret_of(kind, value, is_queried=is_queried)
+            ):
                 return at + 1, word
         return None
 

@@ -118,12 +118,22 @@ class Names:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         texts = list(patterns)
-        self._secret = _parts([PROOFS, *(each for each in texts if not each.startswith("!"))])
+        secret = _parts(each for each in texts if not each.startswith("!"))
+        self._everything = any(not any(parts) and len(parts) > 1 for parts in secret)
+        self._secret = [parts for parts in secret if any(parts) or len(parts) == 1]
         self._clear = _parts(each[1:] for each in texts if each.startswith("!"))
         self._always = _parts([PROOFS])
 
     def kind(self, name: str) -> Kind:
         """The values of a name that are secrets; the name may be percent-encoded."""
+        decoded = decoded_name(name)
+        if self._everything and decoded is not None and not self.is_clear(decoded):
+            return Kind.ALL
+        return self.kind_of_word(name)
+
+    def kind_of_word(self, name: str) -> Kind:
+        """As ``kind``, of what may be a name or any other word of a text: the pattern ``*`` does not
+        count."""
         decoded = decoded_name(name)
         if decoded is None:
             return Kind.ALL

@@ -24,15 +24,18 @@ _PREFIXES = {text: int(least) for text, least in families.numbered("prefixes")}
 _ADDRESSES = {text: int(least) for text, least in families.numbered("addresses")}
 _SCHEMES = frozenset(families.entries("schemes"))
 _ANCHORS = re.compile(
-    "|".join(
+    "(?<![A-Za-z0-9_+~-])(?:"
+    + "|".join(
         re.escape(each)
         for each in sorted(
             [_PEM, *_JWT_STARTS, *_PREFIXES, *_ADDRESSES, *_SCHEMES], key=lambda e: (-len(e), e)
         )
-    ),
+    )
+    + ")",
     re.IGNORECASE | re.ASCII,
 )
-"""The beginnings of secret values. Those of schemes count in either case."""
+"""The beginnings of secret values, at the beginning of a word. Those of schemes count in either case.
+To begin nowhere else also keeps the time for a text linear."""
 _SEGMENT = re.compile(r"[A-Za-z0-9_\-]*")
 _TAIL = re.compile(r"[A-Za-z0-9_\-.=~]*")
 _BODY = re.compile(r"[A-Za-z0-9_\-.]*")
@@ -93,7 +96,7 @@ def _credentials(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     for found in _ANCHORS.finditer(text):
         start = found.start()
-        if start < at or (start and _goes_on(text[start - 1])):
+        if start < at:
             continue
         end = _end(text, start, found.end(), found[0])
         if end is not None:
@@ -182,12 +185,6 @@ def _is_credential(word: str, scheme: str) -> bool:
         letters[1:] == lower(letters[1:]) or (letters.isupper() and scheme.isupper())
     )
     return not is_prose
-
-
-def _goes_on(character: str) -> bool:
-    """Whether a character and the next are one word. This also keeps the time for a text linear: no
-    value is read from its middle again."""
-    return character in "-+~" or _is_word(character)
 
 
 def _is_word(character: str) -> bool:

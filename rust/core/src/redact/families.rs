@@ -126,6 +126,8 @@ pub(super) struct Families {
     about: Words,
     asking: Words,
     dictionary: HashSet<String>,
+    /// The kinds of names that are one word of the tables.
+    simple: HashMap<String, Kind>,
     pub(super) values: Values,
     /// Names in XML and HTML: of elements, in attributes, between tags.
     pub(super) in_markup: Regex,
@@ -177,7 +179,7 @@ impl Families {
             .chain(unled.keys().copied())
             .chain(queried.iter().chain(&generated).chain(&numeric).copied())
             .collect();
-        Ok(Self {
+        let mut made = Self {
             triggers: search(&triggers, MatchKind::Standard)?,
             stems: search(&stems, MatchKind::Standard)?,
             benign: search(&benign, MatchKind::LeftmostLongest)?,
@@ -192,6 +194,7 @@ impl Families {
             about,
             asking,
             dictionary,
+            simple: HashMap::new(),
             values: Values::new()?,
             in_markup: regex(concat!(
                 r#"<[/?!]?([^ \t\n\r<>/?!"'=]{1,64})"#,
@@ -199,7 +202,10 @@ impl Families {
                 r"|>[ \t\n\r]*([^<>]{1,64})</"
             ))?,
             variable: regex(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*:[ \t]*\$([A-Za-z_][A-Za-z0-9_]*)")?,
-        })
+        };
+        let names = made.dictionary.iter().map(|word| (word.clone(), made.kind(word)));
+        made.simple = names.collect();
+        Ok(made)
     }
 
     /// Whether a text that is not percent-encoded may have a name of a family in it.
@@ -217,6 +223,9 @@ impl Families {
 
     /// The values of a name that are secrets.
     pub(super) fn kind(&self, name: &str) -> Kind {
+        if let Some(kind) = self.simple.get(name) {
+            return *kind;
+        }
         let plain = folded(name);
         if plain.is_ascii() && !self.may_be_in(&plain) {
             return Kind::NONE;

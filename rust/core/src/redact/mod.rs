@@ -134,7 +134,7 @@ impl Redactor {
     fn is_label(&self, text: &str) -> bool {
         text.len() <= LONGEST_LABEL
             && memchr::memchr_iter(b' ', text.as_bytes()).count() <= 2
-            && self.names.is_secret(text)
+            && self.names.kind_of_word(text) == families::Kind::ALL
     }
 
     /// Whether a member of an object says that its value is a secret:
@@ -163,7 +163,7 @@ impl Redactor {
             }
             for each in self.names.families.variable.captures_iter(reader.string()?) {
                 let [argument, variable] = each.extract().1;
-                if self.names.is_secret(argument) {
+                if self.is_label(argument) {
                     found.insert(variable.to_owned());
                 }
             }
@@ -278,7 +278,9 @@ impl Place {
 
 /// Whether a member may hold the value that another member names.
 fn holds_value(name: &str) -> bool {
-    short(name).is_some_and(|name| VALUES.contains(&&*name))
+    let first = name.bytes().find(u8::is_ascii_alphabetic).map(|byte| byte.to_ascii_lowercase());
+    matches!(first, Some(b'v' | b'c' | b't' | b'd' | b'i'))
+        && short(name).is_some_and(|name| VALUES.contains(&&*name))
 }
 
 /// The letters of a name, in lower case; `None` when it has more than labels have.

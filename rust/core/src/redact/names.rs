@@ -34,7 +34,9 @@ impl std::error::Error for PatternsError {}
 #[derive(Debug)]
 pub(super) struct Names {
     pub(super) families: &'static Families,
-    secret: NamePatterns,
+    secret: Option<NamePatterns>,
+    /// Whether a pattern is nothing but stars.
+    has_everything: bool,
     clear: Option<NamePatterns>,
     /// Names of secrets that no tenant can see in clear.
     always: NamePatterns,
@@ -43,21 +45,44 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn new(patterns: &[String]) -> Result<Self, PatternsError> {
         let named = patterns.iter().map(|each| &**each).filter(|each| !each.starts_with('!'));
-        let secret: Vec<&str> = named.chain([PROOFS]).collect();
+        let is_everything = |each: &&str| {
+            let plain = plain(each);
+            !plain.is_empty() && plain.iter().all(|byte| *byte == b'*')
+        };
+        let (everything, secret): (Vec<&str>, Vec<&str>) = named.partition(is_everything);
+        let secret = (!secret.is_empty()).then(|| NamePatterns::new(&secret)).transpose()?;
         let clear: Vec<&str> = patterns.iter().filter_map(|each| each.strip_prefix('!')).collect();
         let clear = (!clear.is_empty()).then(|| NamePatterns::new(&clear)).transpose()?;
         let always = NamePatterns::new(&[PROOFS])?;
-        Ok(Self { families: families()?, secret: NamePatterns::new(&secret)?, clear, always })
+        Ok(Self {
+            families: families()?,
+            secret,
+            has_everything: !everything.is_empty(),
+            clear,
+            always,
+        })
     }
 
     /// The values of a name that are secrets; the name may be percent-encoded.
     pub(super) fn kind(&self, name: &str) -> Kind {
+        if self.has_everything {
+            return match decoded(name) {
+                Some(name) if self.is_clear(&name) => Kind::NONE,
+                _ => Kind::ALL,
+            };
+        }
+        self.kind_of_word(name)
+    }
+
+    /// As [`Self::kind`], of what may be a name or any other word of a text: the pattern `*` does not
+    /// count.
+    pub(super) fn kind_of_word(&self, name: &str) -> Kind {
         let Some(name) = decoded(name) else { return Kind::ALL };
         if self.is_clear(&name) {
             return Kind::NONE;
         }
         let mut found = self.kind_of(&name);
-        if name.contains(PARTS) {
+        if memchr::memchr3(b'.', b'[', b']', name.as_bytes()).is_some() {
             for part in name.split(PARTS).filter(|part| !part.is_empty()) {
                 found = found.and(self.kind_of(part));
             }
@@ -66,7 +91,8 @@ impl Names {
     }
 
     fn kind_of(&self, name: &str) -> Kind {
-        if self.secret.matches(name) { Kind::ALL } else { self.families.kind(name) }
+        let is_named = self.secret.as_ref().is_some_and(|secret| secret.matches(name));
+        if is_named { Kind::ALL } else { self.families.kind(name) }
     }
 
     /// Whether every value of this name is a secret.
@@ -82,8 +108,12 @@ impl Names {
 
     /// Whether a text that is not percent-encoded may have the name of a secret in it.
     pub(super) fn may_be_in(&self, text: &str) -> bool {
-        self.families.may_be_in(text)
-            || self.secret.parts.as_ref().is_none_or(|parts| parts.is_match(&*plain(text)))
+        let is_part = |secret: &NamePatterns| {
+            secret.parts.as_ref().is_none_or(|parts| parts.is_match(&*plain(text)))
+        };
+        self.has_everything
+            || self.families.may_be_in(text)
+            || self.secret.as_ref().is_some_and(is_part)
     }
 
     /// Whether the tenant wants values of this name in clear text.

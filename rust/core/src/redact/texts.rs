@@ -4,6 +4,7 @@ use bumpalo::Bump;
 
 use super::families::{Kind as NameKind, may_be_held};
 use super::names::again;
+use super::values::{Marks, Scan};
 use super::{Place, Redactor, Writer, is_redacted};
 use crate::json::{Kind as JsonKind, Reader};
 
@@ -88,7 +89,8 @@ impl<'r, 'a> Texts<'r, 'a> {
             return self.json(text, rounds);
         }
         let is_document = kind == Kind::Body && (start.starts_with('<') || start.starts_with("--"));
-        let marks = Marks::of(text);
+        let scan = self.redactor.names.families.values.scan(text);
+        let marks = scan.marks;
         if is_document
             || (marks.has(Marks::COLON) && has_parts(text))
             || (marks.has(Marks::TAG) && self.is_markup(text))
@@ -96,7 +98,7 @@ impl<'r, 'a> Texts<'r, 'a> {
         {
             return Found::Whole;
         }
-        self.pairs(name, text, kind, rounds, marks)
+        self.pairs(name, text, kind, rounds, scan)
     }
 
     /// Whether a text has XML or HTML with the name of a secret in it.
@@ -145,10 +147,15 @@ impl<'r, 'a> Texts<'r, 'a> {
     }
 
     /// Names and values of a query. The text before the first delimiter of a link is no pair.
-    fn pairs(self, name: &str, text: &str, kind: Kind, rounds: u8, marks: Marks) -> Found {
-        let (valued, mut count) = self.without_values(name, text);
+    fn pairs(self, name: &str, text: &str, kind: Kind, rounds: u8, scan: Scan) -> Found {
+        let (valued, mut count) = self.without_values(name, text, scan);
         let seen = valued.as_deref().unwrap_or(text);
-        let may_pair = || marks.has(Marks::PAIRING) && self.redactor.names.may_be_in(seen);
+        let marks = scan.marks;
+        let may_pair = || {
+            let is_pairing = marks.has(Marks::PAIRING) || has_flag_or_quote(seen);
+            let has_pieces = kind != Kind::Link || marks.has(Marks::DELIMITER);
+            is_pairing && has_pieces && self.redactor.names.may_be_in(seen)
+        };
         if !marks.has(Marks::HIDING) && !may_pair() {
             return if count > MAX_HASHES {
                 Found::Whole
@@ -186,9 +193,9 @@ impl<'r, 'a> Texts<'r, 'a> {
     }
 
     /// The text with a hash for each value that shows itself, if there are some; and how many.
-    fn without_values(self, name: &str, text: &str) -> (Option<String>, usize) {
+    fn without_values(self, name: &str, text: &str, scan: Scan) -> (Option<String>, usize) {
         let names = &self.redactor.names;
-        let spans = names.families.values.spans(text);
+        let spans = names.families.values.spans(text, scan);
         if spans.is_empty() || names.is_clear(name) {
             return (None, 0);
         }
@@ -287,7 +294,8 @@ impl<'r, 'a> Texts<'r, 'a> {
             if word.is_empty() || is_hash {
                 continue;
             }
-            let kind = self.redactor.names.kind(word);
+            let names = &self.redactor.names;
+            let kind = if byte == b'=' { names.kind(word) } else { names.kind_of_word(word) };
             if kind == NameKind::NONE {
                 continue;
             }
@@ -313,34 +321,10 @@ impl<'r, 'a> Texts<'r, 'a> {
     }
 }
 
-/// Bytes that secrets come with, which a text has.
-#[derive(Clone, Copy)]
-struct Marks(u8);
-
-impl Marks {
-    const COLON: Self = Self(1);
-    const TAG: Self = Self(2);
-    const LINE: Self = Self(4);
-    /// Names are before `:`, `=` and quotes, and after `-`.
-    const PAIRING: Self = Self(8 | 1);
-    /// Percent-encoding, userinfo, JSON.
-    const HIDING: Self = Self(16);
-
-    fn of(text: &str) -> Self {
-        let mark = |byte| match byte {
-            b':' => 1,
-            b'<' => 2,
-            b'\n' => 4,
-            b'=' | b'"' | b'\'' | b'-' => 8,
-            b'%' | b'@' | b'{' | b'[' => 16,
-            _ => 0,
-        };
-        Self(text.bytes().fold(0, |found, byte| found | mark(byte)))
-    }
-
-    fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
+/// Whether a text has a `--`, or a quote after a space: a name may be before them.
+fn has_flag_or_quote(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.windows(2).any(|pair| matches!(pair, b"--" | b" \"" | b" '" | b"\t\"" | b"\t'"))
 }
 
 /// Whether a text, after space, begins as a JSON object or array. A bracket alone also begins

@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -32,8 +31,8 @@ const LONGEST_LABEL: usize = 64;
 /// Labels of what everybody may see.
 const PUBLIC: [&str; 5] =
     ["CERTIFICATE", "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST", "PUBLIC KEY", "X509 CRL"];
-/// Bytes of the shortest text that may have a credential in it.
-const SHORTEST: usize = 8;
+/// Words of 64 bits for all pairs of bytes.
+const STARTS: usize = 1024;
 const SHORTEST_CARD: usize = 13;
 const LONGEST_CARD: usize = 19;
 /// Characters of the shortest credentials after a scheme.
@@ -63,33 +62,89 @@ struct Issuer {
     lengths: std::ops::RangeInclusive<usize>,
 }
 
+/// Bytes that secrets come with, which a text has.
+#[derive(Clone, Copy)]
+pub(super) struct Marks(u8);
+
+impl Marks {
+    pub(super) const COLON: Self = Self(1);
+    pub(super) const TAG: Self = Self(2);
+    pub(super) const LINE: Self = Self(4);
+    /// `=` and `:`, which names are before.
+    pub(super) const PAIRING: Self = Self(8);
+    /// Percent-encoding, userinfo, JSON.
+    pub(super) const HIDING: Self = Self(16);
+    pub(super) const DELIMITER: Self = Self(32);
+    const DIGIT: u8 = 64;
+    const WORD: u8 = 128;
+
+    /// The marks of a byte.
+    fn of(byte: u8) -> u8 {
+        match byte {
+            b':' => 1 | 8,
+            b'<' => 2,
+            b'\n' => 4,
+            b'=' => 8,
+            b'%' | b'@' | b'{' | b'[' => 16,
+            b'?' | b'#' | b'&' | b';' => 32,
+            b'0'..=b'9' => Self::DIGIT | Self::WORD,
+            _ if goes_on(byte) => Self::WORD,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// What one pass over a text shows.
+#[derive(Clone, Copy)]
+pub(super) struct Scan {
+    pub(super) marks: Marks,
+    /// Whether a word begins with two letters that an anchor begins with.
+    has_start: bool,
+    digits: usize,
+}
+
 /// Searches texts for values that show themselves.
 pub(super) struct Values {
-    anchors: AhoCorasick,
-    kinds: Vec<(&'static str, Anchor)>,
+    /// The anchors, the longest first.
+    anchors: Vec<(&'static str, Anchor)>,
     issuers: Vec<Issuer>,
+    marks: [u8; 256],
+    /// A bit for each two bytes, in either case, that an anchor begins with.
+    starts: Vec<u64>,
 }
 
 impl Values {
     pub(super) fn new() -> Result<Self, PatternsError> {
         let refused = |error: &dyn std::error::Error| PatternsError(error.to_string());
-        let mut kinds: Vec<(&'static str, Anchor)> = vec![(PEM, Anchor::Pem)];
-        kinds.extend(JWT_STARTS.map(|start| (start, Anchor::Jwt)));
+        let mut anchors: Vec<(&'static str, Anchor)> = vec![(PEM, Anchor::Pem)];
+        anchors.extend(JWT_STARTS.map(|start| (start, Anchor::Jwt)));
         for (prefix, least) in numbered("prefixes") {
-            kinds.push((prefix, Anchor::Prefix(least.parse().map_err(|error| refused(&error))?)));
+            anchors.push((prefix, Anchor::Prefix(least.parse().map_err(|error| refused(&error))?)));
         }
         for (address, least) in numbered("addresses") {
-            kinds.push((address, Anchor::Address(least.parse().map_err(|error| refused(&error))?)));
+            anchors
+                .push((address, Anchor::Address(least.parse().map_err(|error| refused(&error))?)));
         }
-        kinds.extend(entries("schemes").map(|scheme| {
+        anchors.extend(entries("schemes").map(|scheme| {
             (scheme, if scheme == "basic" { Anchor::Basic } else { Anchor::Scheme })
         }));
-        let anchors = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::LeftmostLongest)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(kinds.iter().map(|(text, _)| text))
-            .map_err(|error| refused(&error))?;
+        anchors.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        let mut starts = vec![0; STARTS];
+        for (text, _) in &anchors {
+            let [first, second, ..] = text.as_bytes() else { continue };
+            for one in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
+                for two in [second.to_ascii_lowercase(), second.to_ascii_uppercase()] {
+                    let (word, bit) = start_of(one, two);
+                    if let Some(bits) = starts.get_mut(word) {
+                        *bits |= bit;
+                    }
+                }
+            }
+        }
         let mut issuers = Vec::new();
         for (first, lengths) in numbered("cards") {
             let bad = || PatternsError(first.to_owned());
@@ -103,20 +158,34 @@ impl Values {
                 lengths: length(shortest)?..=length(longest)?,
             });
         }
-        Ok(Self { anchors, kinds, issuers })
+        let marks = std::array::from_fn(|byte| u8::try_from(byte).map_or(0, Marks::of));
+        Ok(Self { anchors, issuers, marks, starts })
+    }
+
+    /// One pass over a text.
+    pub(super) fn scan(&self, text: &str) -> Scan {
+        let mut bytes = text.bytes().peekable();
+        let (mut marks, mut before, mut digits) = (0, 0, 0_usize);
+        let mut has_start = false;
+        while let Some(byte) = bytes.next() {
+            let mark = self.marks.get(usize::from(byte)).copied().unwrap_or_default();
+            let (word, bit) = start_of(byte, bytes.peek().copied().unwrap_or_default());
+            let is_start = self.starts.get(word).is_some_and(|bits| bits & bit != 0);
+            has_start |= is_start & (before & Marks::WORD == 0);
+            digits = digits.wrapping_add(usize::from(mark & Marks::DIGIT != 0));
+            marks |= mark;
+            before = mark;
+        }
+        Scan { marks: Marks(marks), has_start, digits }
     }
 
     /// The places of secret values in a text.
-    pub(super) fn spans(&self, text: &str) -> Spans {
+    pub(super) fn spans(&self, text: &str, scan: Scan) -> Spans {
         let mut found = Spans::new();
-        if text.len() < SHORTEST {
-            return found;
+        if scan.has_start {
+            self.credentials(text, &mut found);
         }
-        self.credentials(text, &mut found);
-        let digits = text
-            .bytes()
-            .fold(0_usize, |count, byte| count.wrapping_add(usize::from(byte.is_ascii_digit())));
-        if digits >= SHORTEST_CARD {
+        if scan.digits >= SHORTEST_CARD {
             self.cards(text, &mut found);
             found.sort_unstable_by_key(|span| (span.start, span.end));
             let mut end = 0;
@@ -145,37 +214,34 @@ impl Values {
     }
 
     fn credentials(&self, text: &str, found: &mut Spans) {
-        let mut at = 0;
-        for anchor in self.anchors.find_iter(text) {
-            let (start, after) = (anchor.start(), anchor.end());
-            let Some((spelled, kind)) = self.kinds.get(anchor.pattern().as_usize()) else {
+        let bytes = text.as_bytes();
+        let (mut at, mut is_word) = (0, false);
+        while let Some(byte) = bytes.get(at) {
+            let (word, bit) =
+                start_of(*byte, bytes.get(at.saturating_add(1)).copied().unwrap_or_default());
+            let may_start = !is_word && self.starts.get(word).is_some_and(|bits| bits & bit != 0);
+            is_word = goes_on(*byte);
+            let anchor = if may_start { self.anchor_at(text, at) } else { None };
+            let Some((spelled, kind)) = anchor else {
+                at = at.saturating_add(1);
                 continue;
             };
-            if start < at || byte_before(text, start).is_some_and(goes_on) {
-                continue;
-            }
-            let is_spelled = text.get(start..after) == Some(spelled);
-            let span = match kind {
-                Anchor::Basic | Anchor::Scheme => scheme(text, start, after, *kind),
-                _ if !is_spelled => None,
-                Anchor::Pem => pem(text, start, after),
-                Anchor::Jwt => jwt(text, start),
-                Anchor::Prefix(least) => {
-                    let end = run(text, after, |byte| is_segment(byte) || byte == b'.');
-                    (end.saturating_sub(after) >= *least).then_some(start..end)
-                }
-                Anchor::Address(least) => {
-                    let end = run(text, after, |byte| {
-                        is_segment(byte) || matches!(byte, b'.' | b':' | b'/')
-                    });
-                    (end.saturating_sub(after) >= *least).then_some(after..end)
-                }
-            };
-            if let Some(span) = span {
-                at = span.end;
-                found.push(span);
-            }
+            let after = at.saturating_add(spelled.len());
+            let span = value_at(text, at..after, spelled, kind);
+            at = span.as_ref().map_or(after, |span| span.end);
+            is_word = byte_before(text, at).is_some_and(goes_on);
+            found.extend(span);
         }
+    }
+
+    /// The longest anchor at a place, in either case.
+    fn anchor_at(&self, text: &str, at: usize) -> Option<(&'static str, Anchor)> {
+        let rest = text.as_bytes().get(at..)?;
+        let is_here = |(anchor, _): &&(&'static str, Anchor)| {
+            let here = rest.get(..anchor.len());
+            here.is_some_and(|here| here.eq_ignore_ascii_case(anchor.as_bytes()))
+        };
+        self.anchors.iter().find(is_here).copied()
     }
 
     fn cards(&self, text: &str, found: &mut Spans) {
@@ -242,6 +308,33 @@ impl Values {
         let digits: String = here.iter().filter_map(|group| text.get(group.clone())).collect();
         !goes_on && self.is_card(&digits)
     }
+}
+
+/// The place of the credentials of an anchor.
+fn value_at(text: &str, place: Range<usize>, spelled: &str, kind: Anchor) -> Option<Range<usize>> {
+    let (start, after) = (place.start, place.end);
+    let is_spelled = text.get(place) == Some(spelled);
+    match kind {
+        Anchor::Basic | Anchor::Scheme => scheme(text, start, after, kind),
+        _ if !is_spelled => None,
+        Anchor::Pem => pem(text, start, after),
+        Anchor::Jwt => jwt(text, start),
+        Anchor::Prefix(least) => {
+            let end = run(text, after, |byte| is_segment(byte) || byte == b'.');
+            (end.saturating_sub(after) >= least).then_some(start..end)
+        }
+        Anchor::Address(least) => {
+            let end =
+                run(text, after, |byte| is_segment(byte) || matches!(byte, b'.' | b':' | b'/'));
+            (end.saturating_sub(after) >= least).then_some(after..end)
+        }
+    }
+}
+
+/// The word of the table of starts for two bytes, and the bit in it.
+fn start_of(one: u8, two: u8) -> (usize, u64) {
+    let at = (usize::from(one) << 8) | usize::from(two);
+    (at >> 6, 1 << (at & 63))
 }
 
 fn has_check_digit(digits: &str) -> bool {
