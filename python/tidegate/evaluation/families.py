@@ -6,7 +6,7 @@ the two.
 
 from __future__ import annotations
 
-# ruff: noqa: E501, RUF001
+# ruff: noqa: E501
 
 TEXT = """\
 # Families of secret names and beginnings of secret values (docs/fields.md, "What is kept of an event").

@@ -337,9 +337,7 @@ class Redactor:
             value = piece[at + 1 :].strip(_SPACE + "\"'`")
             is_queried = character == "="
             kind = self._names.kind(word) if is_queried else self._names.kind_of_word(word)
-            if value and (
-                kind is Kind.ALL or is_secret_of(kind, value, is_queried=is_queried)
-            ):
+            if value and (kind is Kind.ALL or is_secret_of(kind, value, is_queried=is_queried)):
                 return at + 1, word
         return None
 

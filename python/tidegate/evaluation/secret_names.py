@@ -132,7 +132,7 @@ class Names:
         return self.kind_of_word(name)
 
     def kind_of_word(self, name: str) -> Kind:
-        """As ``kind``, of what may be a name or any other word of a text: the pattern ``*`` does not
+        """As ``kind``, of what may be a name or any other word of a text; the pattern ``*`` doesn't
         count."""
         decoded = decoded_name(name)
         if decoded is None:

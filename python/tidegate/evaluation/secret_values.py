@@ -34,8 +34,8 @@ _ANCHORS = re.compile(
     + ")",
     re.IGNORECASE | re.ASCII,
 )
-"""The beginnings of secret values, at the beginning of a word. Those of schemes count in either case.
-To begin nowhere else also keeps the time for a text linear."""
+"""The beginnings of secret values, at the beginning of a word. Those of schemes count in either
+case. To begin nowhere else also keeps the time for a text linear."""
 _SEGMENT = re.compile(r"[A-Za-z0-9_\-]*")
 _TAIL = re.compile(r"[A-Za-z0-9_\-.=~]*")
 _BODY = re.compile(r"[A-Za-z0-9_\-.]*")

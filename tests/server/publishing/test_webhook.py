@@ -103,11 +103,11 @@ def test_a_batch_is_the_same_after_a_restart(tmp_path: Path) -> None:
         with deciding(tmp_path, **settings) as service:
             shop = service.tenant()
             made = [shop.decide("/")["decision_id"]]
-            wait_for(lambda: len(receiver.attempts) == 1)
+            wait_until(lambda: len(receiver.attempts) == 1)
             made += [shop.decide("/")["decision_id"] for _ in range(3)]
             os.kill(service.process.pid, signal.SIGKILL)
         with deciding(tmp_path, **settings):
-            wait_for(lambda: receiver.taken() == made)
+            wait_until(lambda: receiver.taken() == made)
         assert receiver.attempts[0] == receiver.attempts[1]
         assert len(receiver.batches[0]) < len(made)
 
