@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -158,3 +159,66 @@ def test_definitions_and_events_are_not_both_standard_input() -> None:
     done = run("decide", "-")
     assert done.exit_code == 2
     assert "cannot both be standard input" in done.stderr
+
+
+def test_a_block_shows_its_request(guessing: str, log: str) -> None:
+    """A block has address, method and path; --only prints decisions of that outcome alone."""
+    done = run("decide", guessing, log, "--only", "block")
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert all(line.endswith("198.51.100.9 POST /account/login") for line in lines)
+    assert run("decide", guessing, log, "--only", "block", "--summary").exit_code == 2
+
+
+def test_a_summary_names_the_busiest(guessing: str, log: str) -> None:
+    """The summary has the addresses and paths of each policy, and the span of time."""
+    summary = json.loads(run("decide", guessing, log, "--summary", "--json").stdout)
+    (policy,) = summary["policies"]
+    assert policy["addresses"] == [{"value": "198.51.100.9", "events": 3}]
+    assert policy["paths"] == [{"value": "/account/login", "events": 3}]
+    assert (summary["first_at"], summary["last_at"]) == (
+        "2026-03-02T10:00:00Z", "2026-03-02T10:00:06Z",
+    )  # fmt: skip
+    text = run("decide", guessing, log, "--summary").stdout
+    assert "from 2026-03-02T10:00:00Z to 2026-03-02T10:00:06Z" in text
+    assert "198.51.100.9" in text
+
+
+def test_a_log_that_goes_back_in_time_is_warned_about(guessing: str, tmp_path: Path) -> None:
+    """Windows count wrongly over such a log, and the command says so; files are merged."""
+    old, new = tmp_path / "access.log.1", tmp_path / "access.log"
+    old.write_text(LINE.format(second=1))
+    new.write_text(LINE.format(second=50))
+    joined = tmp_path / "joined.log"
+    joined.write_text(new.read_text() + old.read_text())
+    assert "the time goes back at 1 lines" in run("decide", guessing, str(joined)).stderr
+    assert run("decide", guessing, str(joined), "--sort").stderr == ""
+    assert run("decide", guessing, str(new), str(old)).stderr == ""
+
+
+def test_eval_is_quick(events: Callable[[bytes], str]) -> None:
+    """Events are read natively: 20,000 take at most a second of processor."""
+    file = events(
+        b'{"request":{"path":"/a","client_ip":"192.0.2.7"},"fields":{"n":"1"}}\n' * 20_000
+    )
+    started = time.process_time()
+    done = run("eval", 'request.path == "/a"', file)
+    assert time.process_time() - started < 1.0
+    assert done.stdout.count("true\n") == 20_000
+
+
+def test_a_mapping_is_guessed(guessing: str, tmp_path: Path) -> None:
+    """The names of a log in JSON or CSV suggest a mapping, which --mapping then takes."""
+    log = tmp_path / "app.log"
+    entry = {"when": "x", "ts": 1_772_445_600.5, "client": {"address": "192.0.2.7"}, "verb": "GET",
+             "url": "/account/login", "ua": "x", "http": {"status_code": 401}}  # fmt: skip
+    log.write_text((json.dumps(entry) + "\n") * 5)
+    done = run("mapping", "guess", str(log))
+    assert done.exit_code == 0, done.stderr
+    assert "request.client_ip: client.address\n" in done.stdout
+    assert "fields.status: http.status_code\n" in done.stdout
+    file = tmp_path / "mapping.yaml"
+    file.write_text(done.stdout)
+    decided = run("decide", guessing, str(log), "--mapping", str(file), "--summary", "--json")
+    assert json.loads(decided.stdout)["outcomes"]["block"] == 1
+    assert run("mapping", "guess", DEFINITIONS).exit_code == 1

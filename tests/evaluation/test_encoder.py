@@ -199,20 +199,76 @@ def test_user_agents_have_families() -> None:
     assert fields(request(user_agent=far), "derived.is_bot") == [False]
 
 
+AGENT_FORMS = (
+    "{}",
+    "{}/1.0",
+    "{}/1.1 (+https://maker.example/bot)",
+    "{}/1.1 (+https://maker.example/docs/crawler)",
+    "Mozilla/5.0 (compatible; {}/1.0; +https://maker.example/bot.html)",
+    "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; {}/1.0; +https://x.example)"
+    " Chrome/125.0.0.0 Safari/537.36",
+    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+    "Version/13.1.1 Safari/605.1.15 ({}/0.1; +https://maker.example/about)",
+    "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like "
+    "Gecko) Chrome/125.0.0.0 Mobile Safari/537.36 (compatible; {})",
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 16_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
+    "Gecko) Version/16.0 Mobile/15E148 Safari/604.1 (compatible; {}/2.1; a@maker.example)",
+)
+FAMILY_AND_ROBOT = ("derived.ua_family", "derived.is_bot")
+
+
 @pytest.mark.parametrize("known", KNOWN_AGENTS, ids=lambda known: known.family)
-def test_known_agents_are_robots_in_every_form(known: KnownAgent) -> None:
-    """Known agents are robots alone, among a browser's words, on a phone, and in any case of
-    letters."""
-    for form in (
-        "{}/1.0",
-        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) "
-        "Version/13.1.1 Safari/605.1.15 ({}/0.1; +https://maker.example/about)",
-        "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like "
-        "Gecko) Chrome/125.0.0.0 Mobile Safari/537.36 (compatible; {})",
-    ):
-        for family in (known.family, known.family.lower()):
-            event = request(user_agent=form.format(family))
-            assert fields(event, "derived.is_bot") == [True], form
+def test_known_agents_have_their_family_in_every_form(known: KnownAgent) -> None:
+    """Known agents are robots of their own family alone, with the page of their maker, among a
+    browser's words, on a phone, and in any case of letters."""
+    for form in AGENT_FORMS:
+        for name in (known.family, known.family.lower()):
+            event = request(user_agent=form.format(name))
+            assert fields(event, *FAMILY_AND_ROBOT) == [known.family, True], form
+
+
+ON_A_PHONE = (
+    "Mozilla/5.0 (Linux; Android 5.0) AppleWebKit/537.36 (KHTML, like Gecko) Mobile Safari/537.36 "
+)
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "family"),
+    [
+        (ON_A_PHONE + "(compatible; Bytespider; spider-feedback@bytedance.com)", "Bytespider"),
+        (ON_A_PHONE + "(compatible; YandexRenderBot/1.0; +http://yandex.com/bots)",
+         "YandexRenderBot"),
+        (ON_A_PHONE + "(compatible; SemrushBot/7; +http://www.semrush.com/bot.html)", "SemrushBot"),
+        (ON_A_PHONE + "(compatible; Barkrowler/0.9; +https://babbar.tech/about)", "Barkrowler"),
+        (ON_A_PHONE + "(compatible; CCBot)", "CCBot"),
+        (ON_A_PHONE + "TikTokSpider/1.0", "TikTokSpider"),
+        ("Barkrowler/0.9 (+https://babbar.tech/crawler)", "Barkrowler"),
+        ("Mozilla/5.0 (compatible; Newcomer/1.1; +https://x.example/bot.html)", "Newcomer"),
+        ("Newcomer/1.1 (crawler@x.example)", "Newcomer"),
+    ],
+)  # fmt: skip
+def test_robots_have_their_own_family(user_agent: str, family: str) -> None:
+    """A robot next to the name of a phone is a robot, and its family isn't the page behind it."""
+    assert fields(request(user_agent=user_agent), *FAMILY_AND_ROBOT) == [family, True]
+
+
+@pytest.mark.parametrize(
+    "user_agent",
+    [
+        "Mozilla/5.0 (Linux; Android 9; CUBOT_X19) AppleWebKit/537.36 (KHTML, like Gecko) "
+        "Chrome/80.0 Mobile Safari/537.36",
+        "Mozilla/5.0 (Linux; Android 9; CUBOT) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 "
+        "Chrome/80.0 Mobile Safari/537.36 Instagram 120.0 Android (28/9; 320dpi; CUBOT; CUBOT_P30)",
+        "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.1; Trident/6.0; http://bsalsa.com)",
+        "Mozilla/5.0 (iPhone; CPU iPhone OS 16_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
+        "Gecko) Mobile/15E148 WhatsApp/2.23",
+        "Mozilla/5.0 (compatible; Konqueror/3.5; Linux) KHTML/3.5 (like Gecko)",
+        ON_A_PHONE,
+    ],
+)
+def test_programs_of_people_are_not_robots(user_agent: str) -> None:
+    """A phone whose maker's name ends like a robot's, an application, an old browser."""
+    assert fields(request(user_agent=user_agent), "derived.is_bot") == [False]
 
 
 def test_a_word_that_only_begins_like_a_known_agent_is_none() -> None:

@@ -252,6 +252,21 @@ def test_known_agents_are_read_alike(known: KnownAgent) -> None:
             agreed(json.dumps({"request": {"user_agent": user_agent}}).encode(), MODEL)
 
 
+@given(
+    st.lists(
+        st.sampled_from(
+            ["Mozilla/5.0", " ", "(", ")", ";", ", ", "compatible", "Foo", "FooBot", "CUBOT",
+             "/1.0", "Linux", "Android 9", "Spider", "x@y.example", "+https://x.example/crawler", "MSIE",
+             "GPTBot", "Applebot-Extended", "Mobile Safari/537.36", "-", "é"]
+        ),
+        max_size=12,
+    )
+)  # fmt: skip
+def test_names_of_robots_are_read_alike(parts: list[str]) -> None:
+    """Both evaluators find the same robot in any order of names, comments and addresses."""
+    agreed(json.dumps({"request": {"user_agent": "".join(parts)}}).encode(), MODEL)
+
+
 class Text(str):
     """A string of another class."""
 

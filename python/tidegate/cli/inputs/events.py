@@ -243,7 +243,9 @@ def read_events(
     with _bar(progress and errors.is_terminal) as advance:
         files = [_lines(source, name, None if is_one else name, notes) for name in source.names]
         timed = [_timed(lines, in_order or source.sort) for lines in files]
-        merged = chain.from_iterable(timed) if not in_order else merge(*timed, key=_by_time)
+        merged: Iterator[_Timed] = (
+            merge(*timed, key=_by_time) if in_order else chain.from_iterable(timed)
+        )
         if source.sort:
             merged = iter(sorted(merged, key=_by_time))
         for number, (_, time, line) in enumerate(merged, 1):
