@@ -256,8 +256,8 @@ def test_known_agents_are_read_alike(known: KnownAgent) -> None:
     st.lists(
         st.sampled_from(
             ["Mozilla/5.0", " ", "(", ")", ";", ", ", "compatible", "Foo", "FooBot", "CUBOT",
-             "/1.0", "Linux", "Android 9", "Spider", "x@y.example", "+https://x.example/crawler", "MSIE",
-             "GPTBot", "Applebot-Extended", "Mobile Safari/537.36", "-", "é"]
+             "/1.0", "Linux", "Android 9", "Spider", "x@y.example", "+https://x.example/crawler",
+             "MSIE", "GPTBot", "Applebot-Extended", "Mobile Safari/537.36", "-", "é"]
         ),
         max_size=12,
     )
