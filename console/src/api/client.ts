@@ -12,6 +12,9 @@ export type Schemas = components["schemas"];
 /** Since when the service cannot be reached, or says that it cannot answer; null while it does. */
 export const lostSince = signal<number | null>(null);
 
+/** Whether a change was saved while the definitions of before still decide. */
+export const isPending = signal(false);
+
 const UNAVAILABLE = 503;
 
 const authorised: Middleware = {
@@ -22,7 +25,11 @@ const authorised: Middleware = {
   async onResponse({ request, response }) {
     if (response.status === UNAVAILABLE) lostSince.value ??= Date.now();
     else lostSince.value = null;
-    if (response.ok) return response;
+    if (response.ok) {
+      if (request.method !== "GET")
+        isPending.value = response.headers.get("definitions-active") === "false";
+      return response;
+    }
     const sent = request.headers.get("authorization");
     // A late 401 of an earlier token must not end the session of a newer one.
     if (response.status === 401 && sent === `Bearer ${token.value ?? ""}`) forgetToken();

@@ -1,15 +1,17 @@
 /** Newer answers: on demand, every half minute, and when the service is back. */
 
 import { useEffect, useState } from "preact/hooks";
-import { lostSince, queries } from "../api/client";
+import { api, body, isPending, lostSince, queries } from "../api/client";
 import { Moment } from "../parts/moment";
 import { text } from "../text/en";
 import { askAnew } from "./place";
 import { iso } from "./ranges";
+import { useTenant } from "./session";
 
 const words = text.frame;
 const FOLLOW_MS = 30_000;
 const LOOK_AGAIN_MS = 5_000;
+const STATUS_MS = 2_000;
 
 function refresh(): void {
   askAnew();
@@ -42,6 +44,28 @@ export function Refresh() {
       </label>
     </span>
   );
+}
+
+/** That a change is saved and not active yet, until the status says that it is. */
+export function Pending() {
+  const { tenant_id } = useTenant();
+  const pending = isPending.value;
+  useEffect(() => {
+    if (!pending) return;
+    const timer = setInterval(() => {
+      void lookAtStatus(tenant_id);
+    }, STATUS_MS);
+    return () => {
+      clearInterval(timer);
+    };
+  }, [pending, tenant_id]);
+  return <div role="status">{pending && <p class="lost">{words.pending}</p>}</div>;
+}
+
+async function lookAtStatus(tenant_id: string): Promise<void> {
+  const path = { tenant_id };
+  const status = await body(api.GET("/api/v1/tenants/{tenant_id}/status", { params: { path } }));
+  if (status.active_revision === status.revision) isPending.value = false;
 }
 
 /** Since when nothing was heard of the service; what is shown is from before. */

@@ -12,7 +12,7 @@ import { text } from "../text/en";
 import { overlay } from "./keys";
 import { Overlays } from "./palette";
 import { lastingAddress } from "./place";
-import { Lost, Refresh } from "./refresh";
+import { Lost, Pending, Refresh } from "./refresh";
 import { RangeSwitch } from "./range";
 import type { Me, Membership } from "./session";
 import { theme, type Theme } from "./theme";
@@ -45,6 +45,7 @@ export function Shell(props: { me: Me; tenant: Membership; children: ComponentCh
         <Pages tenant={tenant} />
       </header>
       <Lost />
+      <Pending />
       <main
         id="main"
         class={lostSince.value === null ? "" : "stale"}

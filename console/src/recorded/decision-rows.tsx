@@ -41,7 +41,12 @@ export function useDecisionColumns(): readonly Column<Row>[] {
     {
       name: words.path,
       kind: "text",
-      cell: (row) => <Foreign text={`${row.method ?? ""} ${row.path ?? ""}`} />,
+      cell: (row) => (
+        <>
+          <Foreign text={`${row.method ?? ""} ${row.path ?? ""}`} />
+          {row.damaged && ` (${words.damaged})`}
+        </>
+      ),
     },
     { name: words.address, cell: (row) => <Foreign text={row.client_ip ?? ""} /> },
     {

@@ -44,6 +44,8 @@ export const text = {
     noTenant: "You are no member of a tenant yet. Ask an Owner or Admin to add you.",
     offline: "The service cannot be reached since",
     old: "What is shown may be old.",
+    pending:
+      "Saved, not active yet. The previous definitions decide until the new ones are compiled.",
     follow: "every 30 s",
     link: "link",
     own: "from … to …",
@@ -81,6 +83,7 @@ export const text = {
       path: "Path",
       address: "Address",
       agent: "Agent",
+      damaged: "record damaged",
     },
     filters: {
       action: "Action",

@@ -3,6 +3,7 @@
 import { useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
 import { api, body, type Schemas } from "../../api/client";
+import { readExact } from "../../api/exact";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { Badge, type Answer } from "../../parts/badge";
@@ -21,8 +22,15 @@ export default function DecisionPage() {
   const path = { tenant_id, decision_id: id };
   const decision = useQuery({
     queryKey: ["decision", tenant_id, id],
-    queryFn: () =>
-      body(api.GET("/api/v1/tenants/{tenant_id}/decisions/{decision_id}", { params: { path } })),
+    queryFn: async () =>
+      readExact<Decision>(
+        await body(
+          api.GET("/api/v1/tenants/{tenant_id}/decisions/{decision_id}", {
+            params: { path },
+            parseAs: "text",
+          }),
+        ),
+      ),
     staleTime: Infinity,
   });
   return (
