@@ -29,6 +29,7 @@ _W3C: Mapping[str, tuple[str, ...]] = {
 }
 _DELIMITERS = ",;\t|"
 _FEW_COLUMNS = 3
+_LONG_HEADER = 4_096
 
 
 class W3c:
@@ -122,8 +123,11 @@ class Csv:
     def _start(self, text: str) -> None:
         delimiter = max(_DELIMITERS, key=text.count)
         columns = [name.strip() for name in _row(text, delimiter)]
-        mapping = self._mapping or guessed([dict.fromkeys(columns, "")])
-        if len(columns) < _FEW_COLUMNS or not {"request.client_ip"} <= set(mapping):
+        is_header = len(columns) >= _FEW_COLUMNS and len(text) <= _LONG_HEADER
+        mapping: Names = {}
+        if is_header:
+            mapping = self._mapping or guessed([dict.fromkeys(columns, "")])
+        if "request.client_ip" not in mapping:
             raise UnreadableLineError(
                 "the first line must name the columns, among them the client's address, such as"
                 " `time,client_ip,method,path,status`; name others by --mapping"
