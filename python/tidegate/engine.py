@@ -17,7 +17,7 @@ from tidegate.errors import TidegateError
 from tidegate.evaluation.envelope import Strictness
 from tidegate.evaluation.geography import AddressDatabases
 from tidegate.evaluation.redact import Redactor as ReferenceRedactor
-from tidegate.evaluation.secret_names import Names
+from tidegate.evaluation.secrets.names import Names
 from tidegate.policy.decide import LATEST
 from tidegate.policy.decision import EngineDecision
 from tidegate.policy.definitions.bundle import bundle

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 from tests.browser import browser
 from tests.shared_data import shared_lines
 
-from tidegate.challenge.return_url import MAX_URL, destination, origin_of, with_proof
+from tidegate.challenge.return_url import MAX_URL, OF_VISITOR, destination, origin_of, with_proof
 
 __all__ = ["browser"]
 
@@ -95,9 +95,18 @@ def test_a_browser_goes_where_the_rule_says(page: Page) -> None:
 def test_without_origins_only_the_template_names_one(
     template: str | None, url: str, goes: bool
 ) -> None:
-    """Nothing that a visitor sends chooses where a solved challenge leads."""
-    assert (destination(url, template, ()) == url) is goes
-    assert destination(url, template, ()) in (url if goes else None, template, None)
+    """The `Host` that a visitor sends to a proxy chooses nowhere where a challenge leads."""
+    found = destination(url + OF_VISITOR, template, ())
+    assert (found == url) is goes
+    assert found in (url if goes else None, template, None)
+
+
+def test_without_origins_the_customer_says_where_a_visitor_goes_back_to() -> None:
+    """The holder of an API key names any page; origins, once there are any, limit it."""
+    url = "https://shop.example.test:8443/a?b=1"
+    assert destination(url, None, ()) == url
+    assert destination(url, None, ORIGINS) is None
+    assert destination("javascript:alert(1)", None, ()) is None
 
 
 def test_the_template_stands_in() -> None:

@@ -26,7 +26,7 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
     ("words", "setting", "reason"),
     [
         (["--interface", "lo"], {"TIDEGATE_CAPTURE_ONE_SIDED": "true"}, "capture.one_sided"),
-        (["--source", "pcap", "--file", "x.pcap"], {}, "of a file"),
+        (["--source", "pcap", "--file", __file__], {}, "of a file"),
         (["--interface", "lo", "--filter", "tcp"], {}, "names none"),
         (["--interface", "lo", "--filter", "tcp src port 80"], {}, "names none"),
     ],

@@ -29,6 +29,7 @@ OTHER = (
     '{"time": "2026-03-02T10:00:00Z", "client": {"address": "192.0.2.7"}, "verb": "GET",'
     ' "uri": "/a?b=1", "agent": "curl/8", "http": {"status": 200}}\n'
 )
+TABLE = "time,client.address,verb,uri\n2026-03-02T10:00:00Z,192.0.2.7,GET,/a?b=1\n"
 
 
 @pytest.fixture
@@ -38,7 +39,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shop.yaml").write_bytes((samples / "definitions.yaml").read_bytes())
     (tmp_path / "events.jsonl.gz").write_bytes((samples / "traffic.jsonl.gz").read_bytes())
     (tmp_path / "access.log").write_text(ACCESS)
+    (tmp_path / "access.log.1").write_text(ACCESS)
     (tmp_path / "app.log").write_text(OTHER)
+    (tmp_path / "app.csv").write_text(TABLE)
     assert MAPPING is not None
     (tmp_path / "mapping.yaml").write_text(MAPPING[1])
     monkeypatch.chdir(tmp_path)
@@ -53,5 +56,8 @@ def test_the_pages_have_commands() -> None:
 @pytest.mark.parametrize(("page", "command"), COMMANDS, ids=[line for _, line in COMMANDS])
 def test_a_command_of_a_page_works(page: str, command: str) -> None:
     """A command of a page works as it is written there, with exit code 0."""
-    result = CliRunner().invoke(tidegate, shlex.split(command)[1:])
+    words, _, written = command.partition(" > ")
+    result = CliRunner().invoke(tidegate, shlex.split(words)[1:])
+    if written:
+        Path(written).write_text(result.stdout)
     assert result.exit_code == 0, f"{page}: {result.output}"

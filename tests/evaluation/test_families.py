@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.evaluation import families
-from tidegate.evaluation.secret_names import Kind, family
+from tidegate.evaluation.secrets import families
+from tidegate.evaluation.secrets.names import Kind, family
 
 RUST = Path(__file__).parents[2] / "rust/core/src/redact/families.txt"
 

@@ -13,6 +13,12 @@ from ada_url import URL
 PROOF_PARAMETER = "service_challenge_proof"
 MAX_URL = 2_048
 """Characters of a URL that a visitor is sent to."""
+OF_VISITOR = "#"
+"""Ends a return URL whose host is the word of the visitor alone: a proxy hands on its `Host`.
+
+No request has a fragment, so nothing that a visitor sends ends like this, and no URL of a page that
+a customer names needs to.
+"""
 _SCHEMES = ("http:", "https:")
 
 
@@ -21,19 +27,26 @@ def destination(
 ) -> str | None:
     """The URL to send a visitor to; None when there is none that may be.
 
-    Nothing that the visitor sent chooses the origin, the host of the request included.
+    What the holder of an API key gives is the customer's word; what the visitor's own `Host` says
+    is not, and chooses no origin.
 
     Args:
-        return_url: what the visitor asked for, as the edge sent it.
+        return_url: what the visitor asked for, as the edge sent it; see ``OF_VISITOR``.
         template: what the mitigation has for visitors without one.
-        origins: the tenant's; with none, only the origin of the template is named.
+        origins: the tenant's, which limit every URL; with none, a URL ``OF_VISITOR`` has to be of
+            the origin of the template.
     """
     stands_in = None if template is None else _read(template)
     if stands_in is not None and origins and not _is_of(stands_in, origins):
         stands_in = None
-    named = origins or ([] if stands_in is None else [stands_in.origin])
-    found = None if return_url is None else _read(return_url)
-    if found is not None and _is_of(found, named):
+    found = None if return_url is None else _read(return_url.removesuffix(OF_VISITOR))
+    is_of_visitor = return_url is not None and return_url.endswith(OF_VISITOR)
+    if origins or is_of_visitor:
+        named = origins or ([] if stands_in is None else [stands_in.origin])
+        is_named = found is not None and _is_of(found, named)
+    else:
+        is_named = found is not None
+    if found is not None and is_named:
         return found.href
     return None if stands_in is None else stands_in.href
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import structlog
 
-from tidegate.evaluation.secret_names import Names
-from tidegate.evaluation.secret_values import spans
+from tidegate.evaluation.secrets.names import Names
+from tidegate.evaluation.secrets.values import spans
 
 if TYPE_CHECKING:
     from tidegate.settings import LogSettings

@@ -70,7 +70,7 @@ def test_a_target_that_no_client_may_send_is_refused(fresh: Deciding, target: st
 
 
 def test_the_log_says_why_a_target_is_refused(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], process: None
 ) -> None:
     """The line of the refusal has the reason."""
     with deciding(tmp_path, log_level="info") as service:

@@ -96,7 +96,7 @@ def test_batches_are_signed_and_sent_again_until_they_are_taken(
         assert receiver.attempts[:4] == [receiver.attempts[0]] * 4
 
 
-def test_a_batch_is_the_same_after_a_restart(tmp_path: Path) -> None:
+def test_a_batch_is_the_same_after_a_restart(tmp_path: Path, process: None) -> None:
     """A batch that was not taken is sent again under its id, whatever was decided meanwhile."""
     with receiving(500, 500) as receiver:
         settings = {"publish_url": receiver.url, "publish_secret": SECRET}

@@ -10,7 +10,7 @@ from uuid import UUID
 import attrs
 
 from tidegate.errors import ExpressionError
-from tidegate.evaluation.secret_names import Names
+from tidegate.evaluation.secrets.names import Names
 from tidegate.functions.addresses import parse_range
 from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.language.check.lint import key_warnings

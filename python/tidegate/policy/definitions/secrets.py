@@ -19,7 +19,7 @@ from tidegate.language.tree.walk import children
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tidegate.evaluation.secret_names import Names
+    from tidegate.evaluation.secrets.names import Names
     from tidegate.policy.definitions.keys import Part
 
 _MAPS = frozenset(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tidegate.evaluation.encoder import AddressLookup
     from tidegate.evaluation.outcome import Outcome
-    from tidegate.evaluation.secret_names import Names
+    from tidegate.evaluation.secrets.names import Names
     from tidegate.language.check.checker import CheckedExpression
     from tidegate.language.tree.ast import Span
     from tidegate.policy.decide import Decided, TriedClause

@@ -23,7 +23,7 @@ from tidegate.wire_values import to_wire
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tidegate.evaluation.secret_names import Names
+    from tidegate.evaluation.secrets.names import Names
     from tidegate.evaluation.trace import Step
     from tidegate.policy.definitions.secrets import Redacts
 

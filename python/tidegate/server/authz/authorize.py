@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from uuid_utils import uuid7
 
+from tidegate.challenge.return_url import OF_VISITOR
 from tidegate.client.answer import Answer as Received
 from tidegate.client.results import read_decision
 from tidegate.edge.conventions import Boundary
@@ -80,7 +81,9 @@ async def _reply(
         if early is not None:
             return early
         name = None if given is None else given.value
-        return _decided(inquiry, await hot.decide(AUTHZ, key, orjson.dumps(inquiry.event()), name))
+        event = inquiry.event()
+        event["return_url"] += OF_VISITOR
+        return _decided(inquiry, await hot.decide(AUTHZ, key, orjson.dumps(event), name))
     except Exception as error:
         problem = problem_of(error)
         hot.failed(problem, error, AUTHZ, request_id)

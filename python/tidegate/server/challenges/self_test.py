@@ -101,11 +101,6 @@ def _bad_templates(using: list[Definition], origins: tuple[str, ...]) -> Iterato
         template = _challenge(each).default_return_url_template
         if template is not None and destination(None, template, origins) is None:
             yield f"the return URL of `{each.slug}` is of none of the tenant's origins"
-        if template is None and not origins:
-            yield (
-                f"visitors of `{each.slug}` are not sent back: name the site's origin in"
-                " `return_url_origins`, or give the mitigation a return URL"
-            )
 
 
 def _challenge(found: Definition) -> Challenge:

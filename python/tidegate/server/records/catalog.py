@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from tidegate.evaluation.secret_names import Names
+from tidegate.evaluation.secrets.names import Names
 from tidegate.language.printer import member_text
 from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.operators.permissions import Permission, may

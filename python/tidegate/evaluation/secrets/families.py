@@ -10,7 +10,7 @@ from __future__ import annotations
 
 TEXT = """\
 # Families of secret names and beginnings of secret values (docs/fields.md, "What is kept of an event").
-# python/tidegate/evaluation/families.py has the same text, and tests/evaluation/test_families.py
+# python/tidegate/evaluation/secrets/families.py has the same text, and tests/evaluation/test_families.py
 # compares them. A section begins with [name]; white space separates its entries.
 
 # Anywhere in a name, whatever its other letters are.

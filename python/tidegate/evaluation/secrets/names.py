@@ -8,7 +8,7 @@ import unicodedata
 from enum import Flag
 from typing import TYPE_CHECKING
 
-from tidegate.evaluation import families
+from tidegate.evaluation.secrets import families
 from tidegate.functions.text import lower, percent_decoded
 from tidegate.values import utf8_length
 

@@ -1,0 +1,1 @@
+"""What marks a secret in an event: names by families, and values that show themselves."""
