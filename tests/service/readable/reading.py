@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from tidegate.stores.decision_log.lines import event_in
 SENT_AT_ONCE = 100
 PAGE = 500
 JOB_SECONDS = 120.0
+ATTEMPTS = 5
 MOST = {"rate_limit_per_minute": 600_000}
 DEFINITIONS: Mapping[str, Any] = {
     "apiVersion": "tidegate/v1",
@@ -280,7 +282,11 @@ class Reading:
         headers = {"content-type": "application/json"}
         owner = self.shop.by("Owner")
         headers |= {"x-service-api-key": key} if key else {"authorization": f"Bearer {owner.token}"}
-        answer = owner.http.request(method, path, content=content, headers=headers)
+        for _ in range(ATTEMPTS):
+            answer = owner.http.request(method, path, content=content, headers=headers)
+            # A busy machine may end work before it is done, and says so.
+            if answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
+                break
         if answer.is_success:
             return answer
         kind = f"{method} {path.split('?')[0]}".replace(self.shop.tenant_id, "T")

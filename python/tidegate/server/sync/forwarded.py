@@ -27,6 +27,7 @@ from tidegate.stores.decision_log.decisions import DIFFERENCE_MS
 from tidegate.stores.decision_log.foreign_ids import ids_of_others
 from tidegate.stores.decision_log.lines import LogBlock, encode_index, encode_line, join_effects
 from tidegate.stores.objects import daemons
+from tidegate.values import INT_MIN, UINT_MAX
 
 if TYPE_CHECKING:
     from tidegate.server.engines.tenant import Tenant
@@ -402,6 +403,9 @@ def _sound(tenant: Tenant, item: Item) -> _Read:
         ValueError, OverflowError, EventError: it cannot be.
     """
     line, index = _LINE.decode(item.line), _INDEX.decode(item.index)
+    for part in (part for entity in line.record.entities for part in entity.key):
+        if isinstance(part, int) and not INT_MIN <= part <= UINT_MAX:
+            raise ValueError("a key has a number that no key can have")
     return _Read(
         number=item.number,
         line=line,
