@@ -6518,34 +6518,7 @@ export interface operations {
            *           "max_keys": 1000000,
            *           "on_budget_exceeded": "block",
            *           "proof_ttl_seconds": 1800,
-           *           "redact": [
-           *             "authorization",
-           *             "proxy-authorization",
-           *             "cookie",
-           *             "set-cookie",
-           *             "x-service-api-key",
-           *             "service_challenge",
-           *             "service_challenge_proof",
-           *             "*password*",
-           *             "*passwd*",
-           *             "*secret*",
-           *             "*passphrase*",
-           *             "*passcode*",
-           *             "*credential*",
-           *             "pass",
-           *             "*pwd",
-           *             "*api_key*",
-           *             "*access_key*",
-           *             "*private_key*",
-           *             "*auth_key*",
-           *             "*token",
-           *             "jwt",
-           *             "otp",
-           *             "session",
-           *             "sid",
-           *             "*session_id",
-           *             "*sess_id"
-           *           ],
+           *           "redact": [],
            *           "retention_days": 30,
            *           "return_url_origins": [],
            *           "trusted_proxies": []
@@ -6565,34 +6538,7 @@ export interface operations {
            *           "max_keys": 1000000,
            *           "on_budget_exceeded": "block",
            *           "proof_ttl_seconds": 1800,
-           *           "redact": [
-           *             "authorization",
-           *             "proxy-authorization",
-           *             "cookie",
-           *             "set-cookie",
-           *             "x-service-api-key",
-           *             "service_challenge",
-           *             "service_challenge_proof",
-           *             "*password*",
-           *             "*passwd*",
-           *             "*secret*",
-           *             "*passphrase*",
-           *             "*passcode*",
-           *             "*credential*",
-           *             "pass",
-           *             "*pwd",
-           *             "*api_key*",
-           *             "*access_key*",
-           *             "*private_key*",
-           *             "*auth_key*",
-           *             "*token",
-           *             "jwt",
-           *             "otp",
-           *             "session",
-           *             "sid",
-           *             "*session_id",
-           *             "*sess_id"
-           *           ],
+           *           "redact": [],
            *           "retention_days": 30,
            *           "return_url_origins": [],
            *           "trusted_proxies": []
@@ -6725,34 +6671,7 @@ export interface operations {
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
-           *         "redact": [
-           *           "authorization",
-           *           "proxy-authorization",
-           *           "cookie",
-           *           "set-cookie",
-           *           "x-service-api-key",
-           *           "service_challenge",
-           *           "service_challenge_proof",
-           *           "*password*",
-           *           "*passwd*",
-           *           "*secret*",
-           *           "*passphrase*",
-           *           "*passcode*",
-           *           "*credential*",
-           *           "pass",
-           *           "*pwd",
-           *           "*api_key*",
-           *           "*access_key*",
-           *           "*private_key*",
-           *           "*auth_key*",
-           *           "*token",
-           *           "jwt",
-           *           "otp",
-           *           "session",
-           *           "sid",
-           *           "*session_id",
-           *           "*sess_id"
-           *         ],
+           *         "redact": [],
            *         "retention_days": 30,
            *         "return_url_origins": [],
            *         "trusted_proxies": []
@@ -6902,34 +6821,7 @@ export interface operations {
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
-           *         "redact": [
-           *           "authorization",
-           *           "proxy-authorization",
-           *           "cookie",
-           *           "set-cookie",
-           *           "x-service-api-key",
-           *           "service_challenge",
-           *           "service_challenge_proof",
-           *           "*password*",
-           *           "*passwd*",
-           *           "*secret*",
-           *           "*passphrase*",
-           *           "*passcode*",
-           *           "*credential*",
-           *           "pass",
-           *           "*pwd",
-           *           "*api_key*",
-           *           "*access_key*",
-           *           "*private_key*",
-           *           "*auth_key*",
-           *           "*token",
-           *           "jwt",
-           *           "otp",
-           *           "session",
-           *           "sid",
-           *           "*session_id",
-           *           "*sess_id"
-           *         ],
+           *         "redact": [],
            *         "retention_days": 30,
            *         "return_url_origins": [],
            *         "trusted_proxies": []
@@ -7212,34 +7104,7 @@ export interface operations {
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
-           *         "redact": [
-           *           "authorization",
-           *           "proxy-authorization",
-           *           "cookie",
-           *           "set-cookie",
-           *           "x-service-api-key",
-           *           "service_challenge",
-           *           "service_challenge_proof",
-           *           "*password*",
-           *           "*passwd*",
-           *           "*secret*",
-           *           "*passphrase*",
-           *           "*passcode*",
-           *           "*credential*",
-           *           "pass",
-           *           "*pwd",
-           *           "*api_key*",
-           *           "*access_key*",
-           *           "*private_key*",
-           *           "*auth_key*",
-           *           "*token",
-           *           "jwt",
-           *           "otp",
-           *           "session",
-           *           "sid",
-           *           "*session_id",
-           *           "*sess_id"
-           *         ],
+           *         "redact": [],
            *         "retention_days": 30,
            *         "return_url_origins": [],
            *         "trusted_proxies": []
@@ -7869,7 +7734,7 @@ export interface operations {
            *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *         "can_sync": false,
            *         "expires_at": null,
-           *         "last_used_at": null,
+           *         "last_used_at": "2026-11-02T09:15:00.000Z",
            *         "name": "demo",
            *         "prefix": "0123456789abcdef",
            *         "previous_secret_expires_at": null,
@@ -16401,34 +16266,7 @@ export interface operations {
            *         "proof_ttl_seconds": 1800,
            *         "challenge_wait_seconds": 0,
            *         "retention_days": 30,
-           *         "redact": [
-           *           "authorization",
-           *           "proxy-authorization",
-           *           "cookie",
-           *           "set-cookie",
-           *           "x-service-api-key",
-           *           "service_challenge",
-           *           "service_challenge_proof",
-           *           "*password*",
-           *           "*passwd*",
-           *           "*secret*",
-           *           "*passphrase*",
-           *           "*passcode*",
-           *           "*credential*",
-           *           "pass",
-           *           "*pwd",
-           *           "*api_key*",
-           *           "*access_key*",
-           *           "*private_key*",
-           *           "*auth_key*",
-           *           "*token",
-           *           "jwt",
-           *           "otp",
-           *           "session",
-           *           "sid",
-           *           "*session_id",
-           *           "*sess_id"
-           *         ],
+           *         "redact": [],
            *         "fail_mode": "last-known",
            *         "trusted_proxies": [],
            *         "max_keys": 1000000,
@@ -16485,7 +16323,7 @@ export interface operations {
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002f",
+           *           "action_id": "019a4300-0000-7000-8000-000000000030",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16504,13 +16342,13 @@ export interface operations {
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000030",
+           *           "action_id": "019a4300-0000-7000-8000-000000000031",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000031",
+           *           "action_id": "019a4300-0000-7000-8000-000000000032",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -16544,7 +16382,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -16591,7 +16429,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000033",
+           *           "mitigation_id": "019a4300-0000-7000-8000-000000000034",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -16692,7 +16530,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -16715,7 +16553,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -16884,34 +16722,7 @@ export interface operations {
          *         "proof_ttl_seconds": 1800,
          *         "challenge_wait_seconds": 0,
          *         "retention_days": 30,
-         *         "redact": [
-         *           "authorization",
-         *           "proxy-authorization",
-         *           "cookie",
-         *           "set-cookie",
-         *           "x-service-api-key",
-         *           "service_challenge",
-         *           "service_challenge_proof",
-         *           "*password*",
-         *           "*passwd*",
-         *           "*secret*",
-         *           "*passphrase*",
-         *           "*passcode*",
-         *           "*credential*",
-         *           "pass",
-         *           "*pwd",
-         *           "*api_key*",
-         *           "*access_key*",
-         *           "*private_key*",
-         *           "*auth_key*",
-         *           "*token",
-         *           "jwt",
-         *           "otp",
-         *           "session",
-         *           "sid",
-         *           "*session_id",
-         *           "*sess_id"
-         *         ],
+         *         "redact": [],
          *         "fail_mode": "last-known",
          *         "trusted_proxies": [],
          *         "max_keys": 1000000,
@@ -16968,7 +16779,7 @@ export interface operations {
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002f",
+         *           "action_id": "019a4300-0000-7000-8000-000000000030",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16987,13 +16798,13 @@ export interface operations {
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000030",
+         *           "action_id": "019a4300-0000-7000-8000-000000000031",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000031",
+         *           "action_id": "019a4300-0000-7000-8000-000000000032",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -17027,7 +16838,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -17074,7 +16885,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-000000000033",
+         *           "mitigation_id": "019a4300-0000-7000-8000-000000000034",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -17175,7 +16986,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -17198,7 +17009,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -17252,13 +17063,15 @@ export interface operations {
         content: {
           /**
            * @example {
+           *       "active": false,
            *       "changes": [],
            *       "dry_run": true,
            *       "revision": 15,
+           *       "status": "/api/v1/tenants/019a4300-0000-7000-8000-000000000001/status",
            *       "warnings": [
            *         {
            *           "code": "needless-pattern",
-           *           "column": 2366,
+           *           "column": 2031,
            *           "detail": "the pattern only tests for the text `../../`",
            *           "hint": "use `contains` with a list",
            *           "line": 1,
@@ -17594,6 +17407,7 @@ export interface operations {
            *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
+           *         "damaged": false,
            *         "decision_id": "019a4300-0000-7000-8000-000000000021",
            *         "entity_ids": [
            *           "019a4300-0000-7000-8000-000000000022"
@@ -17619,6 +17433,7 @@ export interface operations {
            *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
+           *         "damaged": false,
            *         "decision_id": "019a4300-0000-7000-8000-000000000024",
            *         "entity_ids": [
            *           "019a4300-0000-7000-8000-000000000022"
@@ -19325,19 +19140,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Scanners",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000003",
-           *         "slug": "scanners",
+           *         "name": "Risky checkout",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000002e",
+           *         "slug": "risky-checkout",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "allow": 0,
-           *         "block": 42,
-           *         "by_others": 0,
-           *         "challenge": 0,
+           *         "block": 0,
+           *         "by_others": 2,
+           *         "challenge": 1,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:02:57.500Z",
+           *         "last_match_at": "2026-11-02T09:03:37.000Z",
            *         "monitor": 0,
-           *         "total": 42
+           *         "total": 3
            *       }
            *     ]
            */
@@ -19468,6 +19283,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-000000000036",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000037"
@@ -19493,6 +19309,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-000000000038",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000039"
@@ -19518,6 +19335,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000013"
@@ -19543,6 +19361,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000037"
@@ -19568,6 +19387,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000039"
@@ -19593,6 +19413,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-00000000003d",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000013"
@@ -19618,6 +19439,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-00000000003e",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000037"
@@ -19643,6 +19465,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-00000000003f",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000039"
@@ -19668,6 +19491,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-000000000040",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000013"
@@ -19693,6 +19517,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-000000000041",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000037"
@@ -23220,7 +23045,7 @@ export interface operations {
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-00000000002e",
+           *         "decision_id": "019a4300-0000-7000-8000-00000000002f",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -25070,6 +24895,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "203.0.113.9",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-000000000011",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000012"
@@ -25097,6 +24923,11 @@ export interface operations {
            *           "looked_at": 97,
            *           "matched": 0,
            *           "start": "2026-11-02T00:00:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
            *         },
            *         {
            *           "looked_at": 0,
@@ -25549,13 +25380,14 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "6X-_b-9ASC353Gv4kSbLVVsiMDFhMjE4OGQtOTU3YS03MGVmLWEzYTItMmQzYjQxNWFjNzU4Il0",
+           *       "cursor": "X8hz4ZrASLwK1I3lb_RDdFsiMDFhMjFmMzctNmZhZC03NzQ1LWIyYWItMTE3NGFjOTM5ZWEzIl0",
            *       "decisions": [
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": "repeated probes",
            *           "client_ip": "203.0.113.9",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-000000000011",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000012"
@@ -25581,6 +25413,7 @@ export interface operations {
            *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *           "clause": null,
            *           "client_ip": "203.0.113.9",
+           *           "damaged": false,
            *           "decision_id": "019a4300-0000-7000-8000-000000000042",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000012"
@@ -25774,6 +25607,13 @@ export interface operations {
            *           "challenge": 22,
            *           "start": "2026-11-02T00:00:00.000Z",
            *           "total": 297
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
            *         },
            *         {
            *           "allow": 0,
@@ -26216,7 +26056,7 @@ export interface operations {
            *       "beside": [
            *         {
            *           "definition": "account",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
            *           "median": 1,
            *           "p99": 1,
            *           "reverse_median": 1,
@@ -26300,7 +26140,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.003431411721179131,
+           *       "newcomers_an_hour": 0.0032578352671508363,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -28556,7 +28396,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.127463551,
+           *           "seconds_to_solve": 1.053461318,
            *           "solved": 1
            *         }
            *       ],
