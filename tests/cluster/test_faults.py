@@ -10,7 +10,7 @@ from tests.cluster.faults import run
 FAULTS = 30  # one of each kind, and then any
 
 
-@pytest.mark.usefixtures("postgresql")
+@pytest.mark.usefixtures("postgresql", "namespace")
 def test_nothing_acknowledged_is_lost_or_decided_twice(tmp_path: Path) -> None:
     """The log has each acknowledged decision once, after 30 faults of all kinds and a promotion."""
     report = run(tmp_path, FAULTS, seed=7)

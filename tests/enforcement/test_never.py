@@ -63,7 +63,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.usefixtures("host", "process")
+@pytest.mark.usefixtures("host", "namespace")
 @pytest.mark.parametrize(
     ("address", "why"),
     [
@@ -104,7 +104,7 @@ def test_what_this_machine_depends_on_is_never_dropped(address: str, why: str) -
     assert {"127.0.0.0/8", "192.0.2.1", "203.0.113.0/24"} <= never.listed().keys()
 
 
-@pytest.mark.usefixtures("process")
+@pytest.mark.usefixtures("namespace")
 def test_a_machine_that_cannot_be_read_enforces_nothing(
     host: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,7 +119,7 @@ def test_a_machine_that_cannot_be_read_enforces_nothing(
     assert never.reason(ip_address("192.0.2.1")) == "gateway"
 
 
-@pytest.mark.usefixtures("host", "process")
+@pytest.mark.usefixtures("host", "namespace")
 def test_a_session_that_begins_is_added() -> None:
     """And one that ends is taken out."""
     never = Never([], [], [80])

@@ -31,7 +31,7 @@ from tidegate.enforcement.never import Never
 from tidegate.settings import DaemonSettings, RemoteSettings, Settings
 
 TOKEN = "token-of-the-site"
-pytestmark = pytest.mark.usefixtures("process")
+pytestmark = pytest.mark.usefixtures("process", "namespace")
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
@@ -22,6 +23,15 @@ SOLVED_MS = 120_000
 def edge(request: pytest.FixtureRequest, edges: Edges) -> Edge:
     """One body, the integrations."""
     return edges.of(request.param)
+
+
+@pytest.fixture(autouse=True)
+def origin(edge: Edge, shop: Deciding) -> Iterator[None]:
+    """The tenant names the site: behind a proxy the visitor's own `Host` names none."""
+    owner = shop.by("Owner")
+    made(owner.patch(shop.path, {"settings": {"return_url_origins": [edge.base_url]}}))
+    yield
+    made(owner.patch(shop.path, {"settings": {"return_url_origins": []}}))
 
 
 def challenges(shop: Deciding, path: str) -> int:

@@ -11,6 +11,8 @@ from tests.integrations.asking import BROWSER, PROGRAM, ask
 from tests.integrations.edges import COMMANDS, Edge, running
 from tests.server.deciding import Deciding, deciding
 
+from tidegate.challenge.return_url import OF_VISITOR
+
 BAD_PROOF = "dGhpcyBpcyBubyBwcm9vZiBhdCBhbGw"
 PAGE = b"A small site"
 
@@ -121,7 +123,9 @@ def test_the_event_is_the_request_as_it_was_asked(edge: Edge, shop: Deciding) ->
     problem = ask(edge.base_url, target, headers, method="PUT", body=b"").json()
     decision = shop.get(f"decisions/{problem['redirect_url'].rpartition('/')[2]}")
     event, request = decision["event"], decision["event"]["request"]
-    assert event["return_url"] == edge.base_url + target
+    # A proxy's own word for the host is the visitor's.
+    mark = OF_VISITOR if edge.name in ("nginx", "caddy", "envoy") else ""
+    assert event["return_url"] == edge.base_url + target + mark
     assert (request["method"], request["path"]) == ("PUT", "/challenged/a%20b%2Fc")
     assert request["query_params"] == {"x": ["1", "2"], "y": "/../", "z": ""}
     assert request["headers"]["user-agent"] == PROGRAM["user-agent"]

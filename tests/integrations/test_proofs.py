@@ -72,7 +72,9 @@ def test_a_good_proof_passes(edge: Edge, mint: Mint) -> None:
     proof = mint.proof()
     seen = ask(edge.base_url, f"{GATE}/a%20b//?x=%2F&service_challenge_proof={proof}&y")
     assert seen.status == 307
-    assert seen.header("location") == f"{edge.base_url}{GATE}/a%20b//?x=%2F&y"
+    # Envoy merges slashes before it asks, as the site behind it sees the address.
+    slashes = "/" if edge.name == "envoy" else "//"
+    assert seen.header("location") == f"{edge.base_url}{GATE}/a%20b{slashes}?x=%2F&y"
     cookie = f"service_challenge={proof}; Path=/; Secure; HttpOnly; SameSite=Lax"
     assert seen.header("set-cookie") == cookie
     assert seen.header("referrer-policy") == "no-referrer"

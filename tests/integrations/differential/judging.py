@@ -12,6 +12,7 @@ import attrs
 from tests.integrations.differential.exchange import NO_NUMBER, Served
 
 import tidegate
+from tidegate.challenge.return_url import OF_VISITOR
 from tidegate.edge.visit import visible
 
 _SLASHES = re.compile("/+")
@@ -41,7 +42,7 @@ class Judged:
     @property
     def target(self) -> str:
         """Path and query as they were judged."""
-        url = str(self.event["return_url"])
+        url = str(self.event["return_url"]).removesuffix(OF_VISITOR)
         rest = url.partition("://")[2]
         return rest[len(self.event["request"]["host"]) :]
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tidegate.errors import EventError
-from tidegate.evaluation.secrets import families
 from tidegate.evaluation.json_text import read_json
+from tidegate.evaluation.secrets import families
 from tidegate.functions.text import lower
 
 if TYPE_CHECKING:

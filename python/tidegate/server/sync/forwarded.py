@@ -10,6 +10,7 @@ import asyncio
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -258,15 +259,15 @@ class Forwarding:
             new = new[: self._admit(key, len(new))]
             if not new:
                 return Taken(last, 0, [])
-            read, refused = await asyncio.to_thread(self._read, tenant, new)
-            place = daemons.Forwarded(batch.daemon_id, batch.spool_id, new[-1].number)
+            read, refused, reached = await asyncio.to_thread(self._read, tenant, new)
+            place = daemons.Forwarded(batch.daemon_id, batch.spool_id, reached)
             async with self._lanes.still(key.tenant_id):
                 done = self._append(key, read, place, refused)
             if done is None:
                 await asyncio.to_thread(self._note, key.tenant_id, place)
             else:
                 await asyncio.wait_for(done, _COMMIT_SECONDS)
-            count = len(new) - len(refused)
+            count = len(read)
             self.recorded += count
             return Taken(place.number, count, refused)
 
@@ -281,24 +282,29 @@ class Forwarding:
             raise over
         return room
 
-    def _read(self, tenant: Tenant, items: Sequence[Item]) -> tuple[list[_Read], list[Refused]]:
-        """The decisions that may be recorded under their ids, and refusals of the others."""
+    def _read(
+        self, tenant: Tenant, items: Sequence[Item]
+    ) -> tuple[list[_Read], list[Refused], int]:
+        """The decisions that may be recorded under their ids, refusals, and how far both reach.
+
+        They reach up to the first decision whose id is of another time, so that a row of the log
+        holds no long time; the daemon sends what follows again.
+        """
         read, refused = _read(tenant, items)
-        kept: list[_Read] = []
-        ids = {item.number: item.line.decision_id.bytes for item in read}
-        near = {number: name for number, name in ids.items() if _is_near(name, ids[read[0].number])}
+        first = read[0].line.decision_id.bytes if read else b""
+        near = list(takewhile(lambda item: _is_near(item.line.decision_id.bytes, first), read))
+        reached = items[-1].number if len(near) == len(read) else read[len(near)].number - 1
+        ids = [item.line.decision_id.bytes for item in near]
         with self._store.read() as connection:
-            others = ids_of_others(connection, tenant.tenant_id, near.values())
-        for item in read:
-            if item.number not in near:
-                detail = "its id is of another time than the first of its batch"
-            elif near[item.number] in others:
-                detail = "its id is not free"
-            else:
-                kept.append(item)
-                continue
-            refused.append(Refused(item.number, detail))
-        return kept, refused
+            others = ids_of_others(connection, tenant.tenant_id, ids)
+        kept = [item for item in near if item.line.decision_id.bytes not in others]
+        refused = [each for each in refused if each.number <= reached]
+        refused += [
+            Refused(item.number, "its id is not free")
+            for item in near
+            if item.line.decision_id.bytes in others
+        ]
+        return kept, refused, reached
 
     def _last(self, tenant_id: UUID, daemon_id: UUID, spool_id: UUID) -> int:
         with self._store.read() as connection:
