@@ -267,7 +267,7 @@ class Forwarding:
                 await asyncio.to_thread(self._note, key.tenant_id, place)
             else:
                 await asyncio.wait_for(done, _COMMIT_SECONDS)
-            count = len(read)
+            count = sum(item.number <= reached for item in new) - len(refused)
             self.recorded += count
             return Taken(place.number, count, refused)
 
