@@ -136,6 +136,7 @@ def test_a_host_that_the_visitor_made_up_leads_nowhere(service: Service) -> None
         "x-service-api-key": gate.tenant.key,
         "x-original-method": "GET",
         "x-original-url": "https://evil.example/secret",
+        "accept": "text/html",
         "x-forwarded-for": "192.0.2.66",
     }
     url = gate.http.get("/authz", headers=headers).headers[LOCATION]
