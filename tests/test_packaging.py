@@ -111,7 +111,7 @@ def test_the_source_archive_holds_docs_and_tests(tmp_path: Path, process: None) 
         "THIRD_PARTY_NOTICES.txt",
         "README.md",
         "docs/embedding.md",
-        "tests/test_docs.py",
+        "tests/docs/test_docs.py",
         "tests/corpus/text.toml",
         "tools/notices.py",
         "python/tidegate/py.typed",
