@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from shared_data import shared_lines
 from tidegate.errors import EventError
-from tidegate.evaluation import families, native, redact
+from tidegate.evaluation import native, redact
+from tidegate.evaluation.secrets import families
 from tidegate.testing.strategies import event_bytes
 
 KEY = b"k" * 32
