@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,11 @@ def describe() -> None:
     command += [str(REQUIREMENTS), "--pyproject", "pyproject.toml", "--mc-type", "application"]
     command += ["--output-reproducible", "--of", "JSON", "--output-file", str(SBOM)]
     subprocess.run(command, cwd=ROOT, check=True)
+    described = json.loads(SBOM.read_text())
+    for component in described["components"]:
+        # Where this machine took them from is not part of what they are.
+        component.pop("externalReferences", None)
+    SBOM.write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n")
 
 
 def main() -> int:
