@@ -91,7 +91,10 @@ def count(events: Path, policies: Sequence[dict[str, Any]]) -> tuple[dict[str, C
     summary = summarise(definitions, events)
     if refused != sum(summary["refused"].values()):
         raise RuntimeError(f"the service refused {refused}, the command {summary['refused']}")
-    summarised = {each.pop("policy"): Counter(each) for each in summary["policies"]}
+    summarised = {
+        each["policy"]: Counter({name: each[name] for name in NUMBERS})
+        for each in summary["policies"]
+    }
     summarised[ALL] = Counter({name: summary["outcomes"][name] for name in OUTCOMES})
     return places, summarised
 

@@ -28,9 +28,15 @@ def pair(
 
 
 def level(origin: Service, site: Daemon, revision: int) -> None:
-    """Return when the site decides by a revision at least."""
-    del origin
-    wait_for(lambda: site.status()["revision"] >= revision)
+    """Return when the site decides by a revision at least, and has on disk what the service sent:
+    a kill before would leave it with what it had."""
+    sent = origin.sync("GET", "/snapshot").json()["sequence"]
+
+    def is_level() -> bool:
+        status = site.status()
+        return bool(status["revision"] >= revision and status["sequence"] >= sent)
+
+    wait_for(is_level)
 
 
 def newest(origin: Service) -> int:
@@ -117,11 +123,13 @@ def test_a_site_starts_and_decides_without_its_service(
     level(origin, site, newest(origin))
     answers = [site.decide("/alone", "198.51.100.5") for _ in range(2)]
     link.cut()
-    site.stop(signal.SIGKILL)
-    site.start()
-    answers.append(site.decide("/alone", "198.51.100.5"))
+    try:
+        site.stop(signal.SIGKILL)
+        site.start()
+        answers.append(site.decide("/alone", "198.51.100.5"))
+    finally:
+        link.heal()
     assert answers[-1]["action"]["type"] == "block"
-    link.heal()
     wait_for(lambda: not site.status()["spooled"])
     recorded = [each["decision_id"] for each in origin.decisions("/alone")]
     assert sorted(recorded) == sorted(each["decision_id"] for each in answers)

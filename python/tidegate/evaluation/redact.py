@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 MAX_HASHES = 64
 """Hashes in one text; a text with more secrets is one secret as a whole."""
 _SHOWN = 32
-_REDACTED = re.compile("hmac:[0-9a-f]{32}")
+_HASH = "hmac:"
+_REDACTED = re.compile(_HASH + "[0-9a-f]{32}")
 _KNOWN = {
     "event": {*EVENT_TEXTS, "observed_at", "request", "fields"},
     "request": {*REQUEST_TEXTS, *REQUEST_MAPS},
@@ -104,7 +105,7 @@ class Redactor:
         decoded = decoded_name(name)
         named = lower(name if decoded is None else decoded).encode()
         message = f"{len(named)}:".encode() + named + text.encode()
-        return "hmac:" + hmac.new(self._key, message, hashlib.sha256).hexdigest()[:_SHOWN]
+        return _HASH + hmac.new(self._key, message, hashlib.sha256).hexdigest()[:_SHOWN]
 
     def _value(self, name: str, node: Node, place: str, rounds: int) -> Node:
         """The value of a member without its secrets.
@@ -163,6 +164,8 @@ class Redactor:
         return node.kind == "string" and self._is_name(node.content)
 
     def _is_name(self, text: str) -> bool:
+        if _HASH in text:
+            return False
         is_short = utf8_length(text) <= _LONGEST_LABEL and text.count(" ") <= 2
         return is_short and self._names.kind_of_word(text) is Kind.ALL
 
@@ -332,7 +335,7 @@ class Redactor:
                 continue
             if character in " \t":
                 space = at + 1
-            if not word or (character == ":" and lower(word) == "hmac"):
+            if not word or _REDACTED.match(piece, at + 1 - len(_HASH)):
                 continue
             value = piece[at + 1 :].strip(_SPACE + "\"'`")
             is_queried = character == "="

@@ -6,8 +6,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use foldhash::fast::RandomState;
 use regex::Regex;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 use super::names::{PatternsError, decoded};
@@ -20,6 +21,42 @@ const LONGEST_WORD: usize = 32;
 const LONGEST_VALUE: usize = 1024;
 /// Characters of the shortest value that looks generated.
 const SHORTEST_GENERATED: usize = 16;
+
+/// Names that most events have. Their kinds are looked up, so that a name costs no search.
+const COMMON: [&str; 32] = [
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "account_id",
+    "asn",
+    "cache-control",
+    "connection",
+    "content-length",
+    "content-type",
+    "content_length",
+    "country",
+    "fields",
+    "host",
+    "if-none-match",
+    "ja4",
+    "label",
+    "origin",
+    "q",
+    "risk_score",
+    "sec-ch-ua",
+    "sec-ch-ua-mobile",
+    "sec-ch-ua-platform",
+    "sec-fetch-dest",
+    "sec-fetch-mode",
+    "sec-fetch-site",
+    "sec-fetch-user",
+    "status",
+    "tls",
+    "upgrade-insecure-requests",
+    "user-agent",
+    "v",
+    "x-forwarded-for",
+];
 
 /// The values of a name that are secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,8 +143,8 @@ fn is_one_word(value: &str) -> bool {
     decoded(value).is_none_or(|value| !value.is_empty() && !value.bytes().any(is_other))
 }
 
-type Words = HashSet<&'static str>;
-type Led = HashMap<&'static str, Words>;
+type Words = HashSet<&'static str, RandomState>;
+type Led = HashMap<&'static str, Words, RandomState>;
 
 /// The tables of `families.txt`, and what is made of them.
 pub(super) struct Families {
@@ -115,7 +152,7 @@ pub(super) struct Families {
     triggers: AhoCorasick,
     stems: AhoCorasick,
     benign: AhoCorasick,
-    words: HashSet<String>,
+    words: HashSet<String, RandomState>,
     endings: Vec<&'static str>,
     guarded: Led,
     queried: Words,
@@ -125,9 +162,9 @@ pub(super) struct Families {
     unled: Led,
     about: Words,
     asking: Words,
-    dictionary: HashSet<String>,
-    /// The kinds of names that are one word of the tables.
-    simple: HashMap<String, Kind>,
+    dictionary: HashSet<String, RandomState>,
+    /// The kinds of the words of the tables and of common names.
+    simple: HashMap<String, Kind, RandomState>,
     pub(super) values: Values,
     /// Names in XML and HTML: of elements, in attributes, between tags.
     pub(super) in_markup: Regex,
@@ -152,7 +189,7 @@ impl Families {
         let texts = |name| entries(name).map(|entry| small(&folded(entry)).into_owned());
         let stems: Vec<String> = texts("stems").collect();
         let benign: Vec<String> = texts("benign").collect();
-        let words: HashSet<String> = texts("words").collect();
+        let words: HashSet<String, RandomState> = texts("words").collect();
         let endings: Vec<&'static str> = entries("endings").collect();
         let (guarded, led, unled) = (named("guarded"), named("led"), named("unled"));
         let set = |name| entries(name).collect::<Words>();
@@ -194,7 +231,7 @@ impl Families {
             about,
             asking,
             dictionary,
-            simple: HashMap::new(),
+            simple: HashMap::default(),
             values: Values::new()?,
             in_markup: regex(concat!(
                 r#"<[/?!]?([^ \t\n\r<>/?!"'=]{1,64})"#,
@@ -203,8 +240,8 @@ impl Families {
             ))?,
             variable: regex(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*:[ \t]*\$([A-Za-z_][A-Za-z0-9_]*)")?,
         };
-        let names = made.dictionary.iter().map(|word| (word.clone(), made.kind(word)));
-        made.simple = names.collect();
+        let words = made.dictionary.iter().map(String::as_str).chain(COMMON);
+        made.simple = words.map(|word| (word.to_owned(), made.kind(word))).collect();
         Ok(made)
     }
 
@@ -213,11 +250,15 @@ impl Families {
         if !text.is_ascii() {
             return true;
         }
-        let joined: SmallVec<[u8; 128]> = text
-            .bytes()
-            .filter(u8::is_ascii_alphanumeric)
-            .map(|byte| byte.to_ascii_lowercase())
-            .collect();
+        let mut joined: SmallVec<[u8; 256]> = smallvec![0; text.len()];
+        let mut size = 0_usize;
+        for byte in text.bytes() {
+            if let Some(place) = joined.get_mut(size) {
+                *place = byte.to_ascii_lowercase();
+            }
+            size = size.wrapping_add(usize::from(byte.is_ascii_alphanumeric()));
+        }
+        joined.truncate(size);
         self.triggers.is_match(&*joined)
     }
 

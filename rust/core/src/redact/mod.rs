@@ -133,6 +133,7 @@ impl Redactor {
     /// Whether a text is the name of a secret, and no more than a name.
     fn is_label(&self, text: &str) -> bool {
         text.len() <= LONGEST_LABEL
+            && !text.contains(HASH)
             && memchr::memchr_iter(b' ', text.as_bytes()).count() <= 2
             && self.names.kind_of_word(text) == families::Kind::ALL
     }
@@ -365,7 +366,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
                 self.put("null");
             }
             Kind::Array => self.array(reader, name, place)?,
-            Kind::Object => self.object(reader, place, &HashSet::new())?,
+            Kind::Object => self.object(reader, place, None)?,
         }
         Ok(())
     }
@@ -435,7 +436,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         &mut self,
         reader: &mut Reader<'a>,
         place: Place,
-        secret: &HashSet<String>,
+        secret: Option<&HashSet<String>>,
     ) -> Result<()> {
         let start = reader.clone();
         let mut is_named = None;
@@ -453,7 +454,9 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
             }
             let mut names_value =
                 || *is_named.get_or_insert_with(|| self.redactor.has_label(&start));
-            if secret.contains(name) || (holds_value(name) && names_value()) {
+            if secret.is_some_and(|secret| secret.contains(name))
+                || (holds_value(name) && names_value())
+            {
                 return self.secret(reader, name);
             }
             if let Some(place) = place.of_known(name) {
@@ -464,7 +467,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
             }
             if name == "variables" && reader.kind()? == Kind::Object {
                 let arguments = self.redactor.secret_arguments(&start);
-                return self.object(reader, Place::Inner, &arguments);
+                return self.object(reader, Place::Inner, Some(&arguments));
             }
             self.value(reader, name, place.of_other(name))
         })?;

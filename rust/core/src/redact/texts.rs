@@ -4,8 +4,8 @@ use bumpalo::Bump;
 
 use super::families::{Kind as NameKind, may_be_held};
 use super::names::again;
-use super::values::{Marks, Scan};
-use super::{Place, Redactor, Writer, is_redacted};
+use super::values::Scan;
+use super::{DIGITS, HASH, Place, Redactor, Writer, is_redacted};
 use crate::json::{Kind as JsonKind, Reader};
 
 /// Hashes in one text; a text with more secrets is one secret as a whole.
@@ -74,7 +74,11 @@ impl<'r, 'a> Texts<'r, 'a> {
         if (is_queried || may_be_held(text)) && names.kind(name).holds(text, is_queried) {
             return Some(self.redactor.secret(name, text));
         }
-        match self.searched(name, text, kind, rounds) {
+        let scan = self.scan(text);
+        if scan.is_quiet() {
+            return None;
+        }
+        match self.searched(name, text, kind, rounds, scan) {
             Found::Nothing => None,
             Found::Parts(redacted) if redacted.len() <= self.redactor.limits.event_string_bytes => {
                 Some(redacted)
@@ -83,18 +87,21 @@ impl<'r, 'a> Texts<'r, 'a> {
         }
     }
 
-    fn searched(self, name: &str, text: &str, kind: Kind, rounds: u8) -> Found {
+    fn scan(self, text: &str) -> Scan {
+        self.redactor.names.families.values.scan(text)
+    }
+
+    fn searched(self, name: &str, text: &str, kind: Kind, rounds: u8, scan: Scan) -> Found {
         let start = text.trim_start_matches(SPACE_OR_MARK);
         if begins_as_json(start, kind) {
             return self.json(text, rounds);
         }
         let is_document = kind == Kind::Body && (start.starts_with('<') || start.starts_with("--"));
-        let scan = self.redactor.names.families.values.scan(text);
         let marks = scan.marks;
         if is_document
-            || (marks.has(Marks::COLON) && has_parts(text))
-            || (marks.has(Marks::TAG) && self.is_markup(text))
-            || (marks.has(Marks::LINE) && self.is_table(text))
+            || (marks.has_colon && has_parts(text))
+            || (marks.has_tag && self.is_markup(text))
+            || (marks.has_line && self.is_table(text))
         {
             return Found::Whole;
         }
@@ -152,11 +159,10 @@ impl<'r, 'a> Texts<'r, 'a> {
         let seen = valued.as_deref().unwrap_or(text);
         let marks = scan.marks;
         let may_pair = || {
-            let is_pairing = marks.has(Marks::PAIRING) || has_flag_or_quote(seen);
-            let has_pieces = kind != Kind::Link || marks.has(Marks::DELIMITER);
-            is_pairing && has_pieces && self.redactor.names.may_be_in(seen)
+            let has_pieces = kind != Kind::Link || marks.has_delimiter;
+            marks.has_pair && has_pieces && self.redactor.names.may_be_in(seen)
         };
-        if !marks.has(Marks::HIDING) && !may_pair() {
+        if !marks.has_hiding && !may_pair() {
             return if count > MAX_HASHES {
                 Found::Whole
             } else {
@@ -290,7 +296,10 @@ impl<'r, 'a> Texts<'r, 'a> {
             if is_space {
                 space = after;
             }
-            let is_hash = byte == b':' && word.eq_ignore_ascii_case("hmac");
+            let is_hash = after
+                .checked_sub(HASH.len())
+                .and_then(|start| piece.get(start..)?.get(..HASH.len().saturating_add(DIGITS)))
+                .is_some_and(is_redacted);
             if word.is_empty() || is_hash {
                 continue;
             }
@@ -315,16 +324,10 @@ impl<'r, 'a> Texts<'r, 'a> {
             return !self.json(value, rounds).is_nothing();
         }
         let Some(decoded) = again(value) else { return false };
-        rounds
-            .checked_sub(1)
-            .is_none_or(|rounds| !self.searched("", &decoded, kind, rounds).is_nothing())
+        rounds.checked_sub(1).is_none_or(|rounds| {
+            !self.searched("", &decoded, kind, rounds, self.scan(&decoded)).is_nothing()
+        })
     }
-}
-
-/// Whether a text has a `--`, or a quote after a space: a name may be before them.
-fn has_flag_or_quote(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.windows(2).any(|pair| matches!(pair, b"--" | b" \"" | b" '" | b"\t\"" | b"\t'"))
 }
 
 /// Whether a text, after space, begins as a JSON object or array. A bracket alone also begins

@@ -1,14 +1,17 @@
 //! Values that show themselves to be secrets, whatever their names are (docs/fields.md, "What is kept
 //! of an event").
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use bumpalo::Bump;
+use foldhash::fast::RandomState;
 use memchr::memmem;
 use smallvec::SmallVec;
+use wide::u8x16;
 
 use super::families::{entries, numbered};
 use super::names::PatternsError;
@@ -31,8 +34,16 @@ const LONGEST_LABEL: usize = 64;
 /// Labels of what everybody may see.
 const PUBLIC: [&str; 5] =
     ["CERTIFICATE", "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST", "PUBLIC KEY", "X509 CRL"];
-/// Words of 64 bits for all pairs of bytes.
-const STARTS: usize = 1024;
+/// Words of 64 bits of the table of starts.
+const STARTS: usize = 64;
+/// Bytes that a pass looks at together.
+const CHUNK: usize = 16;
+/// Digits of the shortest number of a card.
+const FEWEST_DIGITS: u32 = 13;
+/// Groups of digits of a card, at most.
+const MOST_GROUPS: usize = 5;
+/// Digits of the first of several groups.
+const SHORTEST_GROUP: usize = 4;
 const SHORTEST_CARD: usize = 13;
 const LONGEST_CARD: usize = 19;
 /// Characters of the shortest credentials after a scheme.
@@ -63,58 +74,70 @@ struct Issuer {
 }
 
 /// Bytes that secrets come with, which a text has.
-#[derive(Clone, Copy)]
-pub(super) struct Marks(u8);
-
-impl Marks {
-    pub(super) const COLON: Self = Self(1);
-    pub(super) const TAG: Self = Self(2);
-    pub(super) const LINE: Self = Self(4);
-    /// `=` and `:`, which names are before.
-    pub(super) const PAIRING: Self = Self(8);
+#[derive(Clone, Copy, Default)]
+pub(super) struct Marks {
+    pub(super) has_colon: bool,
+    /// `=` and `:`, which names are before; a `--` and a quote after a space.
+    pub(super) has_pair: bool,
+    pub(super) has_tag: bool,
+    pub(super) has_line: bool,
     /// Percent-encoding, userinfo, JSON.
-    pub(super) const HIDING: Self = Self(16);
-    pub(super) const DELIMITER: Self = Self(32);
-    const DIGIT: u8 = 64;
-    const WORD: u8 = 128;
-
-    /// The marks of a byte.
-    fn of(byte: u8) -> u8 {
-        match byte {
-            b':' => 1 | 8,
-            b'<' => 2,
-            b'\n' => 4,
-            b'=' => 8,
-            b'%' | b'@' | b'{' | b'[' => 16,
-            b'?' | b'#' | b'&' | b';' => 32,
-            b'0'..=b'9' => Self::DIGIT | Self::WORD,
-            _ if goes_on(byte) => Self::WORD,
-            _ => 0,
-        }
-    }
-
-    pub(super) fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
+    pub(super) has_hiding: bool,
+    pub(super) has_delimiter: bool,
 }
 
 /// What one pass over a text shows.
 #[derive(Clone, Copy)]
 pub(super) struct Scan {
     pub(super) marks: Marks,
-    /// Whether a word begins with two letters that an anchor begins with.
+    /// Whether a word begins with letters that an anchor begins with.
     has_start: bool,
-    digits: usize,
+    digits: u32,
+}
+
+impl Scan {
+    /// Whether nothing in the text comes with a secret.
+    pub(super) fn is_quiet(&self) -> bool {
+        let marks = &self.marks;
+        !(marks.has_pair
+            | marks.has_tag
+            | marks.has_line
+            | marks.has_hiding
+            | self.has_start
+            | (self.digits >= FEWEST_DIGITS))
+    }
+}
+
+/// What a pass has seen so far: the bytes of each kind, and the end of the bytes before.
+#[derive(Default)]
+struct Pass {
+    colons: u8x16,
+    equals: u8x16,
+    tags: u8x16,
+    lines: u8x16,
+    hiding: u8x16,
+    delimiters: u8x16,
+    flags: u32,
+    ends: Ends,
+    has_start: bool,
+    digits: u32,
+}
+
+/// Whether the last byte before is of a word, a `-`, a space.
+#[derive(Default)]
+struct Ends {
+    word: u32,
+    dash: u32,
+    space: u32,
 }
 
 /// Searches texts for values that show themselves.
 pub(super) struct Values {
-    /// The anchors, the longest first.
-    anchors: Vec<(&'static str, Anchor)>,
+    /// The anchors by their first letters, the longest first.
+    anchors: HashMap<u32, Vec<(&'static str, Anchor)>, RandomState>,
     issuers: Vec<Issuer>,
-    marks: [u8; 256],
-    /// A bit for each two bytes, in either case, that an anchor begins with.
-    starts: Vec<u64>,
+    /// A bit for the hash of the first letters of each anchor.
+    starts: [u64; STARTS],
 }
 
 impl Values {
@@ -133,16 +156,14 @@ impl Values {
             (scheme, if scheme == "basic" { Anchor::Basic } else { Anchor::Scheme })
         }));
         anchors.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
-        let mut starts = vec![0; STARTS];
-        for (text, _) in &anchors {
-            let [first, second, ..] = text.as_bytes() else { continue };
-            for one in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
-                for two in [second.to_ascii_lowercase(), second.to_ascii_uppercase()] {
-                    let (word, bit) = start_of(one, two);
-                    if let Some(bits) = starts.get_mut(word) {
-                        *bits |= bit;
-                    }
-                }
+        let mut by_start: HashMap<u32, Vec<_>, RandomState> = HashMap::default();
+        let mut starts = [0; STARTS];
+        for (text, anchor) in anchors {
+            let Some(start) = start_of(text.as_bytes(), 0) else { continue };
+            by_start.entry(start).or_default().push((text, anchor));
+            let (word, bit) = bit_of(start);
+            if let Some(bits) = starts.get_mut(word) {
+                *bits |= bit;
             }
         }
         let mut issuers = Vec::new();
@@ -158,25 +179,75 @@ impl Values {
                 lengths: length(shortest)?..=length(longest)?,
             });
         }
-        let marks = std::array::from_fn(|byte| u8::try_from(byte).map_or(0, Marks::of));
-        Ok(Self { anchors, issuers, marks, starts })
+        Ok(Self { anchors: by_start, issuers, starts })
     }
 
     /// One pass over a text.
+    #[inline]
     pub(super) fn scan(&self, text: &str) -> Scan {
-        let mut bytes = text.bytes().peekable();
-        let (mut marks, mut before, mut digits) = (0, 0, 0_usize);
-        let mut has_start = false;
-        while let Some(byte) = bytes.next() {
-            let mark = self.marks.get(usize::from(byte)).copied().unwrap_or_default();
-            let (word, bit) = start_of(byte, bytes.peek().copied().unwrap_or_default());
-            let is_start = self.starts.get(word).is_some_and(|bits| bits & bit != 0);
-            has_start |= is_start & (before & Marks::WORD == 0);
-            digits = digits.wrapping_add(usize::from(mark & Marks::DIGIT != 0));
-            marks |= mark;
-            before = mark;
+        let bytes = text.as_bytes();
+        let mut pass = Pass::default();
+        let (chunks, rest) = bytes.as_chunks::<CHUNK>();
+        let mut base = 0_usize;
+        for chunk in chunks {
+            self.pass_over(bytes, base, u8x16::new(*chunk), &mut pass);
+            base = base.wrapping_add(CHUNK);
         }
-        Scan { marks: Marks(marks), has_start, digits }
+        if !rest.is_empty() {
+            let mut last = [b' '; CHUNK];
+            for (place, byte) in last.iter_mut().zip(rest) {
+                *place = *byte;
+            }
+            self.pass_over(bytes, base, u8x16::new(last), &mut pass);
+        }
+        let any = |found: u8x16| found.to_bitmask() != 0;
+        let has_colon = any(pass.colons);
+        let marks = Marks {
+            has_colon,
+            has_pair: has_colon | any(pass.equals) | (pass.flags != 0),
+            has_tag: any(pass.tags),
+            has_line: any(pass.lines),
+            has_hiding: any(pass.hiding),
+            has_delimiter: any(pass.delimiters),
+        };
+        Scan { marks, has_start: pass.has_start, digits: pass.digits }
+    }
+
+    #[inline]
+    fn pass_over(&self, bytes: &[u8], base: usize, chunk: u8x16, pass: &mut Pass) {
+        let is = |byte: u8| chunk.simd_eq(u8x16::splat(byte));
+        let within = |bytes: u8x16, first: u8, last: u8| {
+            bytes.max(u8x16::splat(first)).min(u8x16::splat(last)).simd_eq(bytes)
+        };
+        pass.colons |= is(b':');
+        pass.equals |= is(b'=');
+        pass.tags |= is(b'<');
+        pass.lines |= is(b'\n');
+        pass.hiding |= is(b'%') | is(b'@') | is(b'{') | is(b'[');
+        pass.delimiters |= is(b'?') | is(b'#') | is(b'&') | is(b';');
+        let digits = within(chunk, b'0', b'9');
+        pass.digits = pass.digits.wrapping_add(mask(digits).count_ones());
+        let dashes = is(b'-');
+        let letters = within(chunk | u8x16::splat(b' '), b'a', b'z');
+        let words = mask(letters | digits | dashes | is(b'_') | is(b'+') | is(b'~'));
+        let (dash, space) = (mask(dashes), mask(is(b' ') | is(b'\t')));
+        let quote = mask(is(b'"') | is(b'\''));
+        pass.flags |=
+            (dash & after(dash, pass.ends.dash)) | (quote & after(space, pass.ends.space));
+        let mut starts = words & !after(words, pass.ends.word);
+        while starts != 0 && !pass.has_start {
+            let at = base.wrapping_add(starts.trailing_zeros() as usize);
+            starts &= starts.wrapping_sub(1);
+            pass.has_start = start_of(bytes, at).is_some_and(|start| self.may_start(start));
+        }
+        pass.ends = Ends { word: last(words), dash: last(dash), space: last(space) };
+    }
+
+    /// Whether an anchor may begin with these letters.
+    #[inline]
+    fn may_start(&self, start: u32) -> bool {
+        let (word, bit) = bit_of(start);
+        self.starts.get(word).is_some_and(|bits| bits & bit != 0)
     }
 
     /// The places of secret values in a text.
@@ -185,7 +256,7 @@ impl Values {
         if scan.has_start {
             self.credentials(text, &mut found);
         }
-        if scan.digits >= SHORTEST_CARD {
+        if scan.digits >= FEWEST_DIGITS {
             self.cards(text, &mut found);
             found.sort_unstable_by_key(|span| (span.start, span.end));
             let mut end = 0;
@@ -217,11 +288,8 @@ impl Values {
         let bytes = text.as_bytes();
         let (mut at, mut is_word) = (0, false);
         while let Some(byte) = bytes.get(at) {
-            let (word, bit) =
-                start_of(*byte, bytes.get(at.saturating_add(1)).copied().unwrap_or_default());
-            let may_start = !is_word && self.starts.get(word).is_some_and(|bits| bits & bit != 0);
+            let anchor = if is_word { None } else { self.anchor_at(text, at) };
             is_word = goes_on(*byte);
-            let anchor = if may_start { self.anchor_at(text, at) } else { None };
             let Some((spelled, kind)) = anchor else {
                 at = at.saturating_add(1);
                 continue;
@@ -236,33 +304,37 @@ impl Values {
 
     /// The longest anchor at a place, in either case.
     fn anchor_at(&self, text: &str, at: usize) -> Option<(&'static str, Anchor)> {
+        let start = start_of(text.as_bytes(), at).filter(|start| self.may_start(*start))?;
         let rest = text.as_bytes().get(at..)?;
         let is_here = |(anchor, _): &&(&'static str, Anchor)| {
             let here = rest.get(..anchor.len());
             here.is_some_and(|here| here.eq_ignore_ascii_case(anchor.as_bytes()))
         };
-        self.anchors.iter().find(is_here).copied()
+        self.anchors.get(&start)?.iter().find(is_here).copied()
     }
 
     fn cards(&self, text: &str, found: &mut Spans) {
         let mut at = 0;
-        let mut groups: Vec<Range<usize>> = Vec::new();
-        while let Some(place) =
-            text.as_bytes().get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit))
-        {
-            let start = at.saturating_add(place);
-            at = run(text, start, |byte| byte.is_ascii_digit());
-            groups.push(start..at);
-        }
-        let mut rest = &*groups;
-        while let Some((first, after)) = rest.split_first() {
-            let size = self.card_at(text, rest);
-            match size.checked_sub(1).and_then(|last| rest.get(last)) {
-                Some(last) => {
-                    found.push(first.start..last.end);
-                    rest = rest.get(size..).unwrap_or_default();
-                }
-                None => rest = after,
+        while let Some(first) = digits_after(text, at) {
+            at = first.end;
+            if first.len() != SHORTEST_GROUP && first.len() < SHORTEST_CARD {
+                continue;
+            }
+            let mut groups: SmallVec<[Range<usize>; MOST_GROUPS]> = SmallVec::new();
+            groups.push(first);
+            while groups.len() < MOST_GROUPS
+                && let Some(before) = groups.last()
+                && let Some(next) = digits_after(text, before.end)
+                && next.start == before.end.saturating_add(1)
+            {
+                groups.push(next);
+            }
+            let size = self.card_at(text, &groups);
+            if let (Some(first), Some(last)) =
+                (groups.first(), size.checked_sub(1).and_then(|last| groups.get(last)))
+            {
+                found.push(first.start..last.end);
+                at = last.end;
             }
         }
     }
@@ -331,10 +403,42 @@ fn value_at(text: &str, place: Range<usize>, spelled: &str, kind: Anchor) -> Opt
     }
 }
 
-/// The word of the table of starts for two bytes, and the bit in it.
-fn start_of(one: u8, two: u8) -> (usize, u64) {
-    let at = (usize::from(one) << 8) | usize::from(two);
-    (at >> 6, 1 << (at & 63))
+/// The first letters of a word, without case.
+#[inline]
+fn start_of(bytes: &[u8], at: usize) -> Option<u32> {
+    let [one, two, three] = *bytes.get(at..)?.first_chunk()?;
+    Some(u32::from_le_bytes([one, two, three, 0]) | 0x0020_2020)
+}
+
+/// The word of the table of starts for first letters, and the bit in it.
+#[inline]
+fn bit_of(start: u32) -> (usize, u64) {
+    let hash = start.wrapping_mul(0x9e37_79b1) >> 20;
+    ((hash >> 6) as usize, 1 << (hash & 63))
+}
+
+#[inline]
+fn mask(bytes: u8x16) -> u32 {
+    bytes.to_bitmask()
+}
+
+/// The places after those of a mask; `before` is the end of the bytes before.
+#[inline]
+fn after(mask: u32, before: u32) -> u32 {
+    (mask << 1) | before
+}
+
+/// Whether a mask has the last place.
+#[inline]
+fn last(mask: u32) -> u32 {
+    (mask >> (CHUNK - 1)) & 1
+}
+
+/// The first run of digits at or after a place.
+fn digits_after(text: &str, at: usize) -> Option<Range<usize>> {
+    let rest = text.as_bytes().get(at..)?;
+    let start = at.saturating_add(rest.iter().position(u8::is_ascii_digit)?);
+    Some(start..run(text, start, |byte| byte.is_ascii_digit()))
 }
 
 fn has_check_digit(digits: &str) -> bool {
