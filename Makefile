@@ -58,6 +58,10 @@ kill-test: .venv/built     ## 200 kills of a server under load; nothing acknowle
 
 attack: .venv/built        ## what a hostile tenant or a stranger can do to the others; 1 where a bound does not hold
 	$(BIN)/python -m tests.attack
+	$(BIN)/python -m tests.hybrid.enforcement --hostile 600
+	$(BIN)/python -m tests.integrations.differential
+	$(BIN)/python -m tests.service.readable --events 10000
+	$(BIN)/python -m pytest -q tests/evaluation/test_secret_places.py tests/service/hostile/test_marked_places.py
 
 counts-test: .venv/built   ## all traffic through a server; each place that counts has the same numbers
 	$(BIN)/python -m benchmarks.counts

@@ -8,7 +8,7 @@ from tests.attack.expectations import GROWTH_MIB
 from tests.attack.kinds import KINDS, TOGETHER, Attacked, attack
 from tests.attack.runs import Measured, Pace
 
-PACE = Pace(attack=1.0, quiet=0.5, settle=0.5, rest=1.0, idle=0.5)
+PACE = Pace(attack=0.6, quiet=0.3, settle=0.3, rest=0.5, idle=0.3)
 NAMES = [kind.name for kind in KINDS]
 
 

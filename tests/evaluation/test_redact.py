@@ -517,7 +517,7 @@ AROUND = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=300)
 @given(
     AROUND,
     st.sampled_from(

@@ -6,7 +6,7 @@ import pytest
 from tests.simulation.planted import FAULTS
 from tests.simulation.schedule import run
 
-SEEDS, A_TEST = 2_000, 250
+SEEDS, A_TEST = 1_000, 250
 """In all, and in one test."""
 
 
