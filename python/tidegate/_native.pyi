@@ -440,6 +440,10 @@ class Block:
         """Decisions whose budget ended before all was decided."""
 
     @property
+    def client_problems(self) -> list[tuple[str, int]]:
+        """Why clients that events name have no address, and how many decisions."""
+
+    @property
     def most_work(self) -> int:
         """Units of work that the dearest decision took."""
 

@@ -9,6 +9,9 @@ import pytest
 from tidegate.engine import Engine
 from tidegate.errors import EventError
 from tidegate.evaluation.envelope import admit, envelope
+from tidegate.evaluation.rules import Evaluator
+from tidegate.language.tree.schema import Schema
+from tidegate.program import compile
 
 
 def outcome(body: bytes) -> tuple[object, ...]:
@@ -65,15 +68,57 @@ def test_what_a_decision_would_refuse_is_refused(text: bytes, pointer: str) -> N
 @pytest.mark.parametrize(
     ("event", "unknown"),
     [
-        (b'{"reqest":{},"z":1}', "reqest"),
-        ({"request": {"other": 1}, "z": 1}, "z"),
-        ({"request": {"path": "/"}, 5: 1}, "5"),
+        (b'{"reqest":{},"z":1}', ("reqest",)),
+        ({"request": {"other": 1}, "z": 1}, ("request", "other")),
+        (b'{"request":{"path":"/","paht":"/"}}', ("request", "paht")),
+        ({"request": {"path": "/"}, 5: 1}, ("5",)),
+        (b'{"request":{"headers":{"z":"1"},"cookies":{"z":"1"}}}', None),
         (b'{"source":"a","fields":{"z":1},"tenant_id":"t"}', None),
     ],
 )
-def test_the_first_unknown_member_is_named(event: object, unknown: str | None) -> None:
-    """At the top of an event unknown members are named; ``request`` and ``fields`` may have any."""
+def test_the_first_unknown_member_is_named(event: object, unknown: tuple[str, ...] | None) -> None:
+    """An event and its ``request`` have known members; ``fields`` and the maps may have any."""
     assert envelope(event).unknown == unknown  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("paht", "path"),
+        ("clientip", "client_ip"),
+        ("clientIp", "client_ip"),
+        ("User-Agent", "user_agent"),
+        ("query_param", "query_params"),
+        ("metod", "method"),
+        ("ip", None),
+        ("tls", None),
+    ],
+)
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+def test_a_misspelt_member_of_a_request_is_refused(
+    evaluator: Evaluator, name: str, meant: str | None
+) -> None:
+    """An unknown member of ``request`` is refused under ``strict``, with the one that was meant."""
+    engine = Engine({"apiVersion": "tidegate/v1"}, evaluator)
+    lenient = Engine({"apiVersion": "tidegate/v1"}, evaluator, events="lenient")
+    event = {"request": {"method": "GET", name: "x"}}
+    hint = f"did you mean `{meant}`?" if meant else "its members are `method`, "
+    for form in (event, json.dumps(event).encode()):
+        with pytest.raises(EventError) as refused:
+            engine.decide(form)
+        assert refused.value.pointer == f"/request/{name}"
+        assert f"`request` has no such member; {hint}" in refused.value.message
+        lenient.decide(form)
+
+
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+def test_a_declared_member_of_a_request_is_known(evaluator: Evaluator) -> None:
+    """A variable that is declared below ``request`` is a member of it."""
+    schema = Schema.default().with_variables({"request.tls.version": "string"})
+    program = compile('request.tls.version == "1.3"', schema=schema, evaluator=evaluator)
+    event = {"request": {"tls": {"version": "1.3"}}}
+    for form in (event, json.dumps(event).encode()):
+        assert program.evaluate(program.prepare(form, events="strict")) is True
 
 
 def test_an_strictness_refuses_what_it_says() -> None:

@@ -8,7 +8,7 @@ from tidegate.client.async_client import AsyncClient
 from tidegate.client.batcher import Batching
 from tidegate.client.client import Client
 from tidegate.client.errors import ClientError, ErrorDetail
-from tidegate.client.events import EncodedEvent, Event, RequestContext
+from tidegate.client.events import EncodedEvent
 from tidegate.client.results import (
     BeaconResponse,
     DeliveryCounts,
@@ -18,6 +18,7 @@ from tidegate.client.results import (
 )
 from tidegate.client.retries import Backoff
 from tidegate.client.world import World
+from tidegate.event_form import Event, RequestContext
 
 __all__ = [
     "AsyncClient",

@@ -12,14 +12,7 @@ import orjson
 
 from tidegate.client.batcher import GATHERED, Batcher, Batching, OnDelivered, OnError
 from tidegate.client.errors import ClientClosedError, ClientError, TimedOutError
-from tidegate.client.events import (
-    EncodedEvent,
-    Event,
-    RequestContext,
-    encode_event,
-    known_members,
-    stamp,
-)
+from tidegate.client.events import EncodedEvent, encode_event, known_members, stamp
 from tidegate.client.results import (
     BeaconResponse,
     DeliveryCounts,
@@ -38,6 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tidegate.client.answer import Answer
+    from tidegate.event_form import Event, RequestContext
 
 log = logging.getLogger("tidegate.client")
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import ssl
     from datetime import datetime
 
-    from tidegate.client.events import Event, RequestContext
     from tidegate.client.results import BeaconResponse, FailMode, RuntimeDecision
+    from tidegate.event_form import Event, RequestContext
 
 
 @attrs.frozen

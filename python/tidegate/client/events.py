@@ -3,60 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import orjson
 
 from tidegate.client.errors import PayloadTooLargeError
 from tidegate.errors import EventError
+from tidegate.event_form import no_such_member, unknown_member
 
 if TYPE_CHECKING:
     from tidegate.client.world import World
 
 MAX_EVENT_BYTES = 64 * 1024
 """The service takes no larger one."""
-
-
-MEMBERS = (
-    "request",
-    "fields",
-    "source",
-    "observed_at",
-    "return_url",
-    "idempotency_key",
-    "tenant_id",
-)
-"""The members of an event."""
-
-
-class RequestContext(TypedDict, total=False):
-    """The request of a visitor, as the source describes it to the service."""
-
-    method: str
-    scheme: str
-    host: str
-    path: str
-    client_ip: str
-    user_agent: str
-    referer: str
-    content_type: str
-    headers: Mapping[str, str]
-    query_params: Mapping[str, str]
-    cookies: Mapping[str, str]
-    route_params: Mapping[str, str]
-
-
-class Event(TypedDict, total=False):
-    """One event for ``send`` and ``send_now``."""
-
-    tenant_id: str
-    source: str
-    observed_at: datetime | str
-    idempotency_key: str
-    request: RequestContext
-    fields: Mapping[str, Any]
 
 
 @attrs.frozen
@@ -106,14 +66,11 @@ def known_members(event: Mapping[str, Any]) -> dict[str, Any]:
     """The members of an event that is to be decided on.
 
     Raises:
-        EventError: it has one that means nothing, such as a misspelt one.
+        EventError: it has one that means nothing, such as a misspelt one, or its ``request`` has.
     """
-    for name in event:
-        if name not in MEMBERS:
-            raise EventError(
-                "an event has no such member; its members are " + ", ".join(map(repr, MEMBERS)),
-                f"/{name}",
-            )
+    unknown = unknown_member(event)
+    if unknown is not None:
+        raise no_such_member(unknown)
     return dict(event)
 
 

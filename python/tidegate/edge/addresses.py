@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import TypeAlias
 
 import attrs
+
+from tidegate.functions.addresses import sent_address
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
 UNIX = "unix"
 """Stands for the other end of a Unix socket, which has no address."""
-_PORT = re.compile(r"(?:\[(?P<long>[^\]]*)\]|(?P<short>[0-9.]+))(?::[0-9]{1,5})?")
-"""An address with a port, as some proxies write it; an IPv6 address has brackets then."""
 _PAIR = re.compile(
     r"[ \t]*+(?:(?P<name>[A-Za-z]++)="
     r"(?:\"(?P<quoted>(?:[^\"\\]|\\.)*+)\"|(?P<token>[^ \t\",;=]*+))[ \t]*+)?"
@@ -49,7 +49,7 @@ class TrustedProxies:
         """Whether the other end of a connection is one of them; it is empty for a Unix socket."""
         if not peer:
             return self.unix
-        address = read_address(peer)
+        address = sent_address(peer)
         return address is not None and self._has(address)
 
     def client(self, peer: str, forwarded_for: Sequence[str], forwarded: Sequence[str] = ()) -> str:
@@ -65,10 +65,13 @@ class TrustedProxies:
             forwarded: the values of ``forwarded``, in order.
         """
         if not self.trust(peer):
-            return peer
+            address = sent_address(peer)
+            return peer if address is None else str(address)
         chains = []
         if forwarded_for:
-            chains.append([each.strip(" \t") for each in ",".join(forwarded_for).split(",")])
+            entries = ",".join(forwarded_for).split(",")
+            # A trailing comma names nobody; an empty header is a client that isn't known.
+            chains.append([each for each in entries if each.strip()] or [""])
         if forwarded:
             chains.append(_forwarded_for(",".join(forwarded)))
         found = {self._nearest(peer, chain) for chain in chains}
@@ -76,7 +79,7 @@ class TrustedProxies:
 
     def _nearest(self, peer: str, chain: Sequence[str]) -> str:
         for entry in reversed(chain):
-            address = _entry_address(entry)
+            address = sent_address(entry)
             if address is None:
                 # The client may have made up whatever is left of it.
                 return ""
@@ -99,16 +102,10 @@ def caller_of(address: str) -> str:
     Returns:
         The IPv4 address or the IPv6 network's; the text itself where it isn't an address.
     """
-    found = read_address(address.partition("%")[0])
+    found = sent_address(address)
     if isinstance(found, IPv6Address):
         found = IPv6Address(int(found) >> 64 << 64)
     return address if found is None else str(found)
-
-
-def _entry_address(text: str) -> Address | None:
-    """The address of an entry, with or without a port."""
-    found = _PORT.fullmatch(text)
-    return read_address(text if found is None else found["long"] or found["short"] or "")
 
 
 def _forwarded_for(text: str) -> list[str]:
@@ -130,12 +127,3 @@ def _forwarded_for(text: str) -> list[str]:
             current = ""
         place = found.end() + (not found["end"])
     return entries
-
-
-def read_address(text: str) -> Address | None:
-    """The address in a text; an IPv4-mapped one is IPv4."""
-    try:
-        found = ip_address(text)
-    except ValueError:
-        return None
-    return getattr(found, "ipv4_mapped", None) or found

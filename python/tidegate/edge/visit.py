@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote_plus
 
 import attrs
 
-from tidegate.edge.addresses import read_address
+from tidegate.functions.addresses import parse_address
 
 PARAMETER = "service_challenge_proof"
 """The query parameter with the proof that a challenge has just given."""
@@ -58,7 +58,9 @@ def _is_host(text: str) -> bool:
     if found is None or int(found["port"] or 0) > _MAX_PORT:
         return False
     address = found["address"]
-    return address is None or (":" in address and read_address(address) is not None)
+    return address is None or (
+        ":" in address and parse_address(address, dotted_ipv6=True) is not None
+    )
 
 
 @attrs.frozen(kw_only=True)

@@ -7,11 +7,11 @@ import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tidegate.errors import EventError
+from tidegate.evaluation.clients import Client, client_of
 from tidegate.evaluation.event import RawEvent, read_event
 from tidegate.evaluation.json_text import json_value, read_json
 from tidegate.evaluation.user_agents import ROBOT_DEVICE, Families, families
 from tidegate.evaluation.variables import variable
-from tidegate.functions.addresses import contains, parse_address
 from tidegate.functions.text import lower, percent_decoded, segments, upper
 from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.limits import DEFAULT, Limits
@@ -27,6 +27,8 @@ _DECIDED = ("actions.", "entity.")
 """Names that the decision sets; no event has them."""
 
 _SUBNET_BITS = {4: 24, 6: 48}
+_CLIENT_BITS = {4: 32, 6: 64}
+"""Of the network that one client commonly has to itself."""
 
 
 class AddressLookup(Protocol):
@@ -60,7 +62,7 @@ def encode(
     Raises:
         EventError: the event is refused.
     """
-    own = {name: declared for name, declared in variables.items() if _is_variable(name, declared)}
+    own = {name: declared for name, declared in variables.items() if is_variable(name, declared)}
     raw = read_event(event, frozenset(own), limits)
     request = _Request(raw, trusted_proxies, addresses, limits)
     record: dict[str, Any] = {}
@@ -75,7 +77,8 @@ def encode(
     return record
 
 
-def _is_variable(name: str, declared: Type) -> bool:
+def is_variable(name: str, declared: Type) -> bool:
+    """Whether a declared name is taken from the event as it is, and not computed."""
     if name.startswith(_DECIDED):
         return False
     return name not in FIELD_MODEL or str(FIELD_MODEL[name]) != str(declared)
@@ -116,18 +119,12 @@ class _Request:
     def path(self) -> str:
         return canonical_path(self.text("path"))
 
+    def client(self) -> Client:
+        chain = self.headers().get("x-forwarded-for")
+        return client_of(self.raw.texts.get("client_ip"), chain, self._trusted_proxies)
+
     def client_address(self) -> Address | None:
-        own = self.raw.texts.get("client_ip")
-        if own is not None:
-            return parse_address(own, dotted_ipv6=True)
-        for entry in reversed(self.headers().get("x-forwarded-for", "").split(",")):
-            address = parse_address(entry.strip(" \t"), dotted_ipv6=True)
-            # Entries to the left of one that is not an address may be forged by the client.
-            if address is None:
-                return None
-            if not any(contains(network, address) for network in self._trusted_proxies):
-                return address
-        return None
+        return self.client().address
 
     def families(self) -> Families:
         user_agent = self.text_or_header("user_agent", "user-agent")
@@ -169,11 +166,11 @@ def _host(request: _Request) -> str:
     return (name if is_port and is_whole else host).removesuffix(".")
 
 
-def _subnet(request: _Request) -> str:
+def _network(request: _Request, bits: Mapping[int, int]) -> str:
     address = request.client_address()
     if address is None:
         return ""
-    interface = ipaddress.ip_interface((address, _SUBNET_BITS[address.version]))
+    interface = ipaddress.ip_interface((address, bits[address.version]))
     return interface.network.with_prefixlen
 
 
@@ -222,7 +219,9 @@ _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "observed_at": lambda r: () if r.raw.observed_at is None else (r.raw.observed_at,),
     "fields": lambda r: (r.map("fields"),),
     "derived.ip_version": lambda r: (_version(r),),
-    "derived.ip_subnet": lambda r: (_subnet(r),),
+    "derived.ip_subnet": lambda r: (_network(r, _SUBNET_BITS),),
+    "derived.client_network": lambda r: (_network(r, _CLIENT_BITS),),
+    "derived.client_ip_problem": lambda r: (r.client().problem or "",),
     "derived.path_segments": lambda r: (segments(r.path()),),
     "derived.path_extension": lambda r: (_extension(r.path()),),
     "derived.ua_family": lambda r: (r.families().browser,),

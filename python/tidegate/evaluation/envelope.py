@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal, TypeAlias
 
 import attrs
 
 from tidegate.errors import EventError
-from tidegate.evaluation.event import EVENT_TEXTS, read_event
-from tidegate.evaluation.json_text import pointer
+from tidegate.evaluation.event import read_event
+from tidegate.evaluation.json_text import Node, pointer
+from tidegate.event_form import no_such_member, unknown_member
 
 Strictness: TypeAlias = Literal["strict", "lenient", "any"]
 """The events that are decided on.
 
-``strict``: those with something in ``request`` or ``fields`` and without unknown members at their
-top; ``lenient``: unknown members are kept out quietly; ``any``: all, as a service recorded them.
+``strict``: those with something in ``request`` or ``fields`` and without unknown members of their
+own or of ``request``; ``lenient``: unknown members are kept out quietly; ``any``: all, as a service
+recorded them.
 """
 
 RETURN_URL = r"^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7f\\/?#]+([\\/?#][\s\S]*)?)?$"
 """An absolute http or https URL; the empty text stands for none.  What follows the host is what a
 visitor asked for, and an attack is to be decided, not refused: so it may hold anything."""
 _RETURN_URL = re.compile(RETURN_URL.removesuffix("$"))
-MEMBERS = frozenset((*EVENT_TEXTS, "observed_at", "request", "fields"))
-"""The members of an event."""
 
 
 @attrs.frozen
@@ -32,7 +32,8 @@ class Envelope:
     """The members of an event that are about it; None for one that is absent.
 
     ``empty`` tells that neither ``request`` nor ``fields`` has a member that is not null.
-    ``unknown`` is the first member of the event that means nothing, None when there is none.
+    ``unknown`` is the path of the first member of the event or of its ``request`` that means
+    nothing, None when there is none.
     """
 
     idempotency_key: str | None
@@ -40,19 +41,17 @@ class Envelope:
     source: str | None
     return_url: str | None
     empty: bool
-    unknown: str | None
+    unknown: tuple[str, ...] | None
 
 
-def envelope(event: Mapping[str, Any] | bytes) -> Envelope:
+def envelope(event: Mapping[str, Any] | bytes, variables: Collection[str] = ()) -> Envelope:
     """Read an event as a decision would.
 
     Raises:
         EventError: the event is refused.
     """
-    read = read_event(event, frozenset())
+    read = read_event(event, frozenset(variables))
     parts = [read.members[name] for name in ("request", "fields") if name in read.members]
-    # Of a dict, only what means something is read.
-    names = event if isinstance(event, Mapping) else read.members
     return Envelope(
         idempotency_key=read.texts.get("idempotency_key"),
         tenant_id=read.texts.get("tenant_id"),
@@ -61,11 +60,15 @@ def envelope(event: Mapping[str, Any] | bytes) -> Envelope:
         empty=not any(
             member.kind != "null" for part in parts for member in (part.content or {}).values()
         ),
-        unknown=next((str(name) for name in names if name not in MEMBERS), None),
+        unknown=unknown_member(
+            event if isinstance(event, Mapping) else _names(read.members), variables
+        ),
     )
 
 
-def admit(event: Mapping[str, Any] | bytes, strictness: Strictness) -> None:
+def admit(
+    event: Mapping[str, Any] | bytes, strictness: Strictness, variables: Collection[str] = ()
+) -> None:
     """Refuse an event that is not to be decided on.
 
     Raises:
@@ -73,14 +76,15 @@ def admit(event: Mapping[str, Any] | bytes, strictness: Strictness) -> None:
     """
     if strictness == "any":
         return
-    found = envelope(event)
+    found = envelope(event, variables)
     if strictness == "strict" and found.unknown is not None:
-        message = (
-            "an event has no such member; its members are `request`, `fields`, `source`, "
-            "`observed_at`, `return_url`, `idempotency_key` and `tenant_id`"
-        )
-        raise EventError(message, pointer([found.unknown]))
+        raise no_such_member(found.unknown)
     if found.empty:
         raise EventError("`request` or `fields` must hold something")
     if not _RETURN_URL.fullmatch(found.return_url or ""):
         raise EventError("must be an absolute http or https URL", pointer(["return_url"]))
+
+
+def _names(members: Mapping[str, Node]) -> Mapping[str, Any]:
+    """The members of an event by name, and those of ``request`` too."""
+    return {name: node.content if node.kind == "object" else None for name, node in members.items()}

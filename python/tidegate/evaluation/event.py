@@ -10,27 +10,13 @@ import attrs
 
 from tidegate.errors import EvaluationError, EventError
 from tidegate.evaluation.json_text import Node, pointer, read_json
+from tidegate.event_form import REQUEST_MAPS, REQUEST_TEXTS
 from tidegate.functions.time import parse_timestamp
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import Timestamp, from_python, utf8_length
 
-REQUEST_TEXTS = (
-    "method",
-    "scheme",
-    "host",
-    "path",
-    "client_ip",
-    "user_agent",
-    "referer",
-    "content_type",
-)
-"""Members of ``request`` that are text."""
-
 EVENT_TEXTS = ("source", "return_url", "idempotency_key", "tenant_id")
 """Members of the event that are text."""
-
-REQUEST_MAPS = ("headers", "query_params", "cookies", "route_params")
-"""Members of ``request`` that are objects of texts."""
 
 PROOF_COOKIE = "service_challenge"
 """The cookie that carries the proof of a challenge."""

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tidegate.errors import EventError
-from tidegate.evaluation.event import EVENT_TEXTS, REQUEST_MAPS, REQUEST_TEXTS
+from tidegate.evaluation.event import EVENT_TEXTS
 from tidegate.evaluation.json_text import Node, read_json
 from tidegate.evaluation.secrets.names import ROUNDS, Kind, Names, decoded_name, is_secret_of
 from tidegate.evaluation.secrets.values import is_card, spans
+from tidegate.event_form import REQUEST_MAPS, REQUEST_TEXTS
 from tidegate.functions.text import lower, percent_decoded
 from tidegate.limits import DEFAULT
 from tidegate.values import utf8_length

@@ -15,7 +15,7 @@ import orjson
 from tidegate.errors import CanonicalFormError, EvaluationError, EventError, ExpressionError
 from tidegate.evaluation import reference
 from tidegate.evaluation.document import Compiled, Document, Programs
-from tidegate.evaluation.encoder import encode
+from tidegate.evaluation.encoder import encode, is_variable
 from tidegate.evaluation.envelope import Strictness, admit
 from tidegate.evaluation.matches import Matches
 from tidegate.language import canonical
@@ -171,6 +171,9 @@ class ReferenceRules:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise CanonicalFormError(f"no fields, lists and limits: {error!r}") from error
         self._variables, self._lists, self._limits = schema.fields, schema.lists, limits
+        self._own_variables = {
+            name for name, kind in schema.fields.items() if is_variable(name, kind)
+        }
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -185,7 +188,7 @@ class ReferenceRules:
     def prepare(
         self, context: Mapping[str, Any] | bytes, events: Strictness = "any"
     ) -> PreparedContext:
-        admit(context, events)
+        admit(context, events, self._own_variables)
         return _Encoded(encode(context, self._read, variables=self._variables))
 
     def outcome(self, index: int, context: Context) -> Outcome:

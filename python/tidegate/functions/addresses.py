@@ -17,12 +17,45 @@ from tidegate.values import Address, Network, unmapped, unmapped_network
 _MAX_LENGTH = 45
 _LETTERS = re.compile(r"[0-9A-Fa-f:.]+")
 _PREFIX_LENGTH = re.compile(r"0|[1-9][0-9]{0,2}")
+_AROUND = " \t\n\r\v\f\"'"
+_ZONE = re.compile(r"%(?:25)?[A-Za-z0-9._~:@-]+")
+_PORT = re.compile(r"[0-9]{1,5}")
+_MAX_PORT = 65_535
 
 
 def parse_address(text: str, *, dotted_ipv6: bool = False) -> Address | None:
     """The address that a text spells, or None; ``dotted_ipv6`` is the reading of events."""
     address = _parse(text, dotted_ipv6)
     return None if address is None else unmapped(address)
+
+
+def sent_address(text: str) -> Address | None:
+    """The address in a text as sources write it, or None where it isn't certain which is meant.
+
+    Blanks and quotes around it, a port, brackets, a zone, the length of the whole address
+    (``192.0.2.7/32``) and the slash that Java writes before it are left out.
+    """
+    found = parse_address(text, dotted_ipv6=True)
+    if found is not None:
+        return found
+    text = text.strip(_AROUND).removeprefix("/")
+    if text.startswith("["):
+        inner, bracket, after = text[1:].partition("]")
+        is_whole = not after or (after[0] == ":" and _is_port(after[1:]))
+        return _without_zone(inner) if bracket and is_whole else None
+    if "/" in text:
+        network = parse_network(text, dotted_ipv6=True)
+        is_whole = network is not None and network.network.prefixlen == network.max_prefixlen
+        return network.ip if network is not None and is_whole else None
+    found = _without_zone(text)
+    if found is not None:
+        return found
+    address, colon, port = text.rpartition(":")
+    # Without brackets, the last part of a shortened IPv6 address may be its own or a port.
+    is_certain = "." in address or "::" not in address
+    if not colon or not is_certain or not _is_port(port):
+        return None
+    return parse_address(address, dotted_ipv6=True)
 
 
 def parse_network(text: str, *, dotted_ipv6: bool = False) -> Network | None:
@@ -54,6 +87,17 @@ def contains(network: Network, address: Address) -> bool:
     Families never contain one another.
     """
     return address.version == network.version and address in network.network
+
+
+def _without_zone(text: str) -> Address | None:
+    address, sign, zone = text.partition("%")
+    if sign and not (":" in address and _ZONE.fullmatch(sign + zone)):
+        return None
+    return parse_address(address, dotted_ipv6=True)
+
+
+def _is_port(text: str) -> bool:
+    return _PORT.fullmatch(text) is not None and int(text) <= _MAX_PORT
 
 
 def _parse(text: str, dotted_ipv6: bool) -> Address | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from tidegate import decider
+from tidegate.evaluation.clients import noted
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.evaluation.reference import evaluate
@@ -42,6 +43,7 @@ LATEST = 2**63 - 1
 MISSING = frozenset({"no_such_key", "no_such_field"})
 RETURN_URL = "return_url"
 PATH = "request.raw_path"
+CLIENT_PROBLEM = "derived.client_ip_problem"
 
 Record: TypeAlias = Mapping[str, Any]
 Evaluate: TypeAlias = Callable[[str, "CheckedExpression", Record], Outcome]
@@ -138,7 +140,7 @@ def decide(
     names = {name for name in compiled.names_read if not name.startswith(("actions.", "entity."))}
     record = encode(
         event,
-        names | FIELDS | {"observed_at", RETURN_URL, PATH},
+        names | FIELDS | {"observed_at", RETURN_URL, PATH, CLIENT_PROBLEM},
         variables={RETURN_URL: STRING},
         trusted_proxies=compiled.trusted_proxies,
         addresses=addresses,
@@ -416,6 +418,7 @@ class _Walk:
             fired=tuple(_fired_clause(each) for each in fired),
             errors=self._errors,
             budget_ended_at=ended_at,
+            client_ip_problem=noted(self._record[CLIENT_PROBLEM]),
             proof=proof,
         )
 

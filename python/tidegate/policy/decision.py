@@ -62,6 +62,8 @@ class EngineDecision(Decision):
         errors: place of an expression to the code of its error.
         budget_ended_at: where the budget of the decision ended, empty when it did not: the place
             of an expression among actions and policies, one among entities, or both.
+        client_ip_problem: why the client that the event names has no address; None when it has one,
+            or when the event names none.
         proof: the proof of a challenge that the event shows, as it was found; None without one.
     """
 
@@ -73,6 +75,7 @@ class EngineDecision(Decision):
     fired: tuple[FiredClause, ...]
     errors: Mapping[str, str]
     budget_ended_at: tuple[str, ...] = ()
+    client_ip_problem: str | None = None
     proof: ShownProof | None = None
     _record: bytes | str | Mapping[str, Any] = attrs.field(
         default=b"", init=False, eq=False, repr=False
@@ -122,6 +125,7 @@ class EngineDecision(Decision):
         shown += [(name, getattr(self, name)) for name in ("policy", "clause", "mitigation")]
         shown += [(each.definition, ", ".join(map(str, each.key))) for each in self.entities]
         shown.append(("actions", ", ".join(self.matched_actions)))
+        shown.append(("client address", self.client_ip_problem))
         shown += [(f"error in {place}", code) for place, code in self.errors.items()]
         return [(name, value) for name, value in shown if value]
 
@@ -133,6 +137,7 @@ class EngineDecision(Decision):
     def to_record(self) -> dict[str, Any]:
         """Everything, as JSON data."""
         ended = {"budget_ended_at": list(self.budget_ended_at)} if self.budget_ended_at else {}
+        problem = self.client_ip_problem
         return {
             "action": action_to_dict(self.action),
             "reason": self.reason,
@@ -144,6 +149,7 @@ class EngineDecision(Decision):
             "fired": [attrs.asdict(each) for each in self.fired],
             "errors": dict(self.errors),
             **ended,
+            **({"client_ip_problem": problem} if problem else {}),
             **({"proof": self.proof.to_record()} if self.proof else {}),
         }
 
@@ -210,6 +216,7 @@ _READ: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "fired": lambda record: tuple(_fired(each) for each in record["fired"]),
     "errors": lambda record: dict(record["errors"]),
     "budget_ended_at": lambda record: tuple(record.get("budget_ended_at", ())),
+    "client_ip_problem": lambda record: record.get("client_ip_problem"),
     "proof": lambda record: ShownProof.of(record["proof"]) if "proof" in record else None,
 }
 """Member of a decision to how it is read of a record."""

@@ -45,7 +45,7 @@ const DEFINITION: Resource<Definition, Members> = {
     description: "",
     enabled: true,
     priority: 100,
-    key_fields: ["request.client_ip"],
+    key_fields: ["derived.client_network"],
     match_expression: null,
     on_missing_key: "skip",
   }),

@@ -14,8 +14,8 @@ from tidegate.server.logging import log
 
 if TYPE_CHECKING:
     from tidegate.client import FailedEvent
-    from tidegate.client.events import Event
     from tidegate.daemon.home import Home
+    from tidegate.event_form import Event
     from tidegate.settings import Settings
 
 AWAY_SECONDS = 30.0

@@ -6,21 +6,16 @@ import re
 from typing import Any
 
 from tidegate.cli.inputs.event import UnreadableClientError
-from tidegate.functions.addresses import parse_address
+from tidegate.functions.addresses import sent_address
 
 _FORWARDED = "x-forwarded-for"
-_WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5}")
 _AROUND = " \t\"'()<>,"
 
 
 def address_of(text: str) -> str | None:
     """An address without its port, brackets, zone and quotes; None when it isn't an address."""
-    text = text.strip(_AROUND)
-    match = _WITH_PORT.fullmatch(text)
-    if match is not None:
-        text = match[1] or match[2]
-    text = text.partition("%")[0]
-    return None if parse_address(text, dotted_ipv6=True) is None else text
+    address = sent_address(text.strip(_AROUND))
+    return None if address is None else str(address)
 
 
 def with_client(request: dict[str, Any]) -> dict[str, Any]:

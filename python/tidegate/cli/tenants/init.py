@@ -32,9 +32,9 @@ from tidegate.settings import RemoteSettings, Settings
 F = TypeVar("F", bound=Callable[..., Any])
 ENTITY = {
     "name": "Client address",
-    "description": "Everybody by client address alone.",
+    "description": "Everybody by client address alone, and of IPv6 by its /64.",
     "priority": 90,
-    "key_fields": ["request.client_ip"],
+    "key_fields": ["derived.client_network"],
 }
 POLICY: dict[str, Any] = {
     "name": "Many requests of one address",

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from tidegate.functions.addresses import parse_address, parse_network
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 State: TypeAlias = tuple[object, ...]
 Pattern: TypeAlias = "Sequence[str | None]"
 """Texts that follow each other; None stands for any text, the empty one too."""
 _HEX = "0123456789abcdef"
 _SUBNET_BITS = {4: 24, 6: 48}
+_CLIENT_BITS = {4: 32, 6: 64}
 
 
 class Form:
@@ -180,15 +181,22 @@ class AddressForm(Form):
         return not text or str(parse_address(text)) == text
 
 
-class Subnet(AddressForm):
-    """The network of an address, of 24 or 48 bits."""
+class NetworkForm(AddressForm):
+    """The network of an address.
+
+    Args:
+        bits: of the network, by the version of the address.
+    """
+
+    def __init__(self, bits: Mapping[int, int]) -> None:
+        self._bits = bits
 
     def step(self, state: State, character: str) -> tuple[State, ...]:
         if state and state[0] == "/":
             bits, rest = state[1], str(state[2])
             return (("/", bits, rest[1:]),) if rest.startswith(character) else ()
         if character == "/" and state and _is_whole(state):
-            return (("/", state[0], str(_SUBNET_BITS[4 if state[0] == 4 else 6])),)
+            return (("/", state[0], str(self._bits[4 if state[0] == 4 else 6])),)
         return super().step(state, character)
 
     def accepts(self, state: State) -> bool:
@@ -198,7 +206,7 @@ class Subnet(AddressForm):
         network = parse_network(text)
         if network is None:
             return not text
-        bits = _SUBNET_BITS[network.version]
+        bits = self._bits[network.version]
         return ipaddress.ip_network((network.ip, bits), strict=False).with_prefixlen == text
 
 
@@ -257,7 +265,8 @@ FORMS: dict[str, Form] = {
     "request.path": Path(),
     "request.host": Host(),
     "request.client_ip": AddressForm(),
-    "derived.ip_subnet": Subnet(),
+    "derived.ip_subnet": NetworkForm(_SUBNET_BITS),
+    "derived.client_network": NetworkForm(_CLIENT_BITS),
     "derived.path_extension": Extension(),
     "derived.country": Country(),
 }

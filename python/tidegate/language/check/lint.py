@@ -351,6 +351,7 @@ def key_warnings(parts: Sequence[tuple[Checked, Type]]) -> list[list[Diagnostic]
             *timestamp_key(root),
             *per_request_key(root),
             *often_blank_key(root),
+            *single_address_key(root),
             *(broad_key(root, kind) if alone else ()),
         ]
         for root, kind in parts
@@ -383,15 +384,41 @@ def often_blank_key(root: Checked) -> Iterator[Diagnostic]:
             yield _warn("often-blank-key", message, node.span, hint)
 
 
+def single_address_key(root: Checked) -> Iterator[Diagnostic]:
+    """A key made of a whole address, of which one IPv6 client has a network full."""
+    for node in _giving(root):
+        if type(node) is Field and node.name == "request.client_ip":
+            message = "an IPv6 client can take another address of its /64 for each request"
+            hint = "write `derived.client_network`, which is the /64, and of IPv4 the address"
+            yield _warn("single-address-key", message, node.span, hint)
+
+
+def _giving(node: Checked) -> Iterator[Checked]:
+    """A node and those of its parts of which its value is made, but for masked addresses."""
+    yield node
+    if type(node) is Conditional:
+        parts: Sequence[Checked] = (node.then, node.otherwise)
+    elif type(node) is Call and node.function in _KEEPING:
+        parts = node.arguments
+    else:
+        parts = ()
+    for part in parts:
+        yield from _giving(part)
+
+
+_KEEPING = frozenset(("+", "ip", "string", "lower", "lowerAscii", "upper", "upperAscii", "trim"))
+"""Functions whose value tells apart what their arguments do."""
+
+
 def broad_key(root: Checked, kind: Type) -> Iterator[Diagnostic]:
     """A key that most events share."""
     if type(root) is Field and root.name in _PATHS:
         message = "a path alone puts everybody who asks for it into one entity"
-        yield _warn("broad-key", message, root.span, "add a part such as `request.client_ip`")
+        yield _warn("broad-key", message, root.span, "add a part such as `derived.client_network`")
     is_broad = type(root) is Literal or (type(root) is Field and root.name in _BROAD)
     if is_broad or kind is BOOL:
         message = "as the only part of a key this puts most events into one entity"
-        yield _warn("broad-key", message, root.span, "add a part such as `request.client_ip`")
+        yield _warn("broad-key", message, root.span, "add a part such as `derived.client_network`")
 
 
 def _header_name(node: Checked) -> str | None:

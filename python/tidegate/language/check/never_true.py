@@ -37,6 +37,9 @@ _HINTS = {
         "a subnet is the /24 or /48 of the address, such as `192.0.2.0/24`; other networks are"
         " tested by `inIpRange(request.client_ip, [...])`"
     ),
+    "derived.client_network": (
+        "a client's network is its address with /32, or the /64 of IPv6, such as `192.0.2.7/32`"
+    ),
     "derived.path_extension": "an extension has no dot, such as `php`",
     "derived.country": "a country has two capital letters, such as `NL`",
     _SEGMENTS: "a segment is what is between two slashes, never `.` or `..`",

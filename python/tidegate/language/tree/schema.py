@@ -47,6 +47,8 @@ FIELD_MODEL: Mapping[str, Type] = {
     "fields": _TEXTS,
     "derived.ip_version": INT,
     "derived.ip_subnet": STRING,
+    "derived.client_network": STRING,
+    "derived.client_ip_problem": STRING,
     "derived.path_segments": ListType(STRING),
     "derived.path_extension": STRING,
     "derived.ua_family": STRING,

@@ -80,6 +80,8 @@ _DECLARED: Mapping[str, Size] = {
     "source": Size(256),
     "fields": Size(0, MAX_MEMBERS, 2 * MAX_TEXT),
     "derived.ip_subnet": Size(64),
+    "derived.client_network": Size(64),
+    "derived.client_ip_problem": Size(24),
     "derived.path_segments": Size(0, MAX_PARTS, MAX_TEXT),
     "derived.path_extension": Size(256),
     "derived.ua_family": Size(64),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tidegate.evaluation.clients import PROBLEMS
 from tidegate.policy.explain.shown import clipped, show
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield f"  by policy {decision.policy}, clause {decision.clause!r}: {decision.mitigation}"
     if decision.budget_ended_at:
         yield f"  the budget of the decision ended at {' and '.join(decision.budget_ended_at)}"
+    if decision.client_ip_problem is not None:
+        why = PROBLEMS.get(decision.client_ip_problem, decision.client_ip_problem)
+        yield f"  no address of the client: {why} ({decision.client_ip_problem})"
     if decision.proof is not None:
         yield f"  {_proof(decision.proof)}"
     yield ""

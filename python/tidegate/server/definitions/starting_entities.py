@@ -27,9 +27,9 @@ def starting_entities(tenant_id: UUID) -> tuple[EntityDefinition, ...]:
             entity_definition_id=identifier("ip-user-agent"),
             name="ip-user-agent",
             slug="ip-user-agent",
-            description="By client address and user agent; without a user agent too.",
+            description="By client address (IPv6: /64) and user agent; without a user agent too.",
             priority=100,
-            key_fields=("request.client_ip", "request.user_agent"),
+            key_fields=("derived.client_network", "request.user_agent"),
             # Whoever could leave the user agent out would escape every window.
             match_expression='request.client_ip != ""',
             on_missing_key="blank",
@@ -38,8 +38,8 @@ def starting_entities(tenant_id: UUID) -> tuple[EntityDefinition, ...]:
             entity_definition_id=identifier("ip"),
             name="ip",
             slug="ip",
-            description="By client address alone, whatever the user agent says.",
+            description="By client address alone (IPv6: /64), whatever the user agent says.",
             priority=200,
-            key_fields=("request.client_ip",),
+            key_fields=("derived.client_network",),
         ),
     )

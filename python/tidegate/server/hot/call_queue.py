@@ -22,6 +22,7 @@ import attrs
 from uuid_utils import uuid7
 
 from tidegate.errors import EventError
+from tidegate.evaluation.clients import PROBLEMS
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.limits import MAX_BODY_BYTES, MAX_IDEMPOTENCY_KEY
 from tidegate.server.http.problems import ErrorDetail, Problem, problem_of
@@ -30,6 +31,8 @@ from tidegate.server.turns.call import answer, deliver, refuse
 from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from tidegate.evaluation.native import Block, Calls
     from tidegate.server.engines.engines import Runtimes
     from tidegate.server.engines.tenant import Tenant
@@ -73,6 +76,10 @@ BESIDE_AT_ONCE = 16
 TURN_NS = 2_000_000
 """How long steps are made before the loop looks at its connections again."""
 MOST_RETRY_SECONDS = 60
+WARN_AGAIN_NS = 600 * 1_000_000_000
+"""How long the log is silent about a tenant's unreadable addresses after a warning."""
+MOST_WARNED = 1_000
+"""Tenants, with a problem each, of which the last warning is remembered."""
 _SOON = {"retry-after": "1"}
 _NO_OBJECT = "the event must be an object"
 """The encoder's refusal of JSON that is not an object; every other refusal without a pointer is
@@ -109,6 +116,8 @@ class CallQueue:
     """Takes the calls of tenants that another process decides for."""
     _arrived: list[HotCall] = attrs.field(factory=list, init=False)
     _is_scheduled: bool = attrs.field(default=False, init=False)
+    _warned: dict[tuple[UUID, str], int] = attrs.field(factory=dict, init=False)
+    """Tenants and problems of the clients of their events, with the time of the last warning."""
     _tasks: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
     """Look-ups and steps beside the loop: the loop itself keeps no task alive."""
 
@@ -333,7 +342,8 @@ class CallQueue:
             answers = zip(calls, bodies, strict=True)
             decided = [(call, body) for call, body in answers if body is not None]
             counts = (block.actions, block.outcomes, block.rule_errors, block.over_budget)
-            settled = _Decided(self, decided, keyed.running, kept, *counts)
+            problems = block.client_problems
+            settled = _Decided(self, decided, keyed.running, kept, *counts, tenant, problems)
             self.recorder.submit(logged, settled)
         else:
             self._end(keyed.running, kept)
@@ -345,6 +355,23 @@ class CallQueue:
         if running is not None:
             self._end(running, [None] * len(running.keys))
         refuse(calls, error)
+
+    def warn_of_client(self, tenant: Tenant, problem: str, count: int) -> None:
+        """Say in the log that a tenant's events name clients without an address."""
+        now, at = time.monotonic_ns(), (tenant.tenant_id, problem)
+        before = self._warned.get(at)
+        if before is not None and now - before < WARN_AGAIN_NS:
+            return
+        if len(self._warned) >= MOST_WARNED:
+            self._warned.clear()
+        self._warned[at] = now
+        log.warning(
+            "events name clients without an address: no policy about addresses applies to them",
+            tenant=tenant.id_text,
+            problem=problem,
+            reason=PROBLEMS[problem],
+            events=count,
+        )
 
     def _end(self, running: Running | None, kept: Sequence[bytes | None]) -> None:
         if running is not None:
@@ -365,6 +392,8 @@ class _Decided:
     outcomes: Sequence[tuple[str, str, str, int]]
     rule_errors: int
     over_budget: int
+    tenant: Tenant
+    client_problems: Sequence[tuple[str, int]]
 
     def __call__(self, problem: Problem | None) -> None:
         """The decisions are durable; or not, and then they count as not made."""
@@ -376,6 +405,9 @@ class _Decided:
         metrics = queue.metrics
         metrics.rule_errors += self.rule_errors
         metrics.over_budget += self.over_budget
+        for code, count in self.client_problems:
+            metrics.client_problems[code] = metrics.client_problems.get(code, 0) + count
+            queue.warn_of_client(self.tenant, code, count)
         started = [call.started for call, _ in self.calls]
         metrics.answered(self.outcomes)
         metrics.decided(self.actions, started, time.perf_counter_ns())

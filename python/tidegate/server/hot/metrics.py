@@ -94,6 +94,8 @@ class HotMetrics:
         """Single hot calls that came from a gateway."""
         self.rule_errors = 0
         self.over_budget = 0
+        self.client_problems: dict[str, int] = {}
+        """Decisions whose event names a client without an address, by the reason."""
         self._latency = [0] * (len(_BOUNDS) + 1)
         self._latency_sum = 0
 
@@ -178,6 +180,14 @@ class HotMetrics:
             "Decisions whose budget ended before all was decided.",
             value=self.over_budget,
         )
+        problems = CounterMetricFamily(
+            "tidegate_unreadable_client_addresses",
+            "Decisions whose event names a client, and no address could be read.",
+            labels=("problem",),
+        )
+        for code, count in list(self.client_problems.items()):
+            problems.add_metric((code,), count)
+        yield problems
         buckets, total = [], 0
         for bound, count in zip((*map(str, BOUNDS_SECONDS), "+Inf"), self._latency, strict=True):
             total += count

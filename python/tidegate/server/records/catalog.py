@@ -45,6 +45,8 @@ DESCRIPTIONS: Mapping[str, str] = {
     "fields": "free fields by name",
     "derived.ip_version": "4, 6, or 0 without an address",
     "derived.ip_subnet": "the /24 or /48 network of the client address",
+    "derived.client_network": "the network that one client commonly has: /32, or /64 of IPv6",
+    "derived.client_ip_problem": "why the client has no address, else empty",
     "derived.path_segments": "segments of the canonical path",
     "derived.path_extension": "extension of the last segment, in lower case",
     "derived.ua_family": "browser family of the user agent",

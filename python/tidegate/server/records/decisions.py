@@ -151,6 +151,7 @@ def _answer(
             wire.ExpressionError(place=place, code=code) for place, code in record["errors"].items()
         ),
         budget_ended_at=tuple(record.get("budget_ended_at", ())),
+        client_ip_problem=record.get("client_ip_problem"),
         proof=_proof(record.get("proof")),
         duration_us=logged.duration_us,
         daemon=None if logged.daemon is None else wire.DecidedBy(*logged.daemon),

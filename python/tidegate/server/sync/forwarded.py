@@ -128,6 +128,7 @@ class _Record(_Strict):
     fired: list[_Fired]
     errors: dict[Text, Text]
     budget_ended_at: list[Text] | UnsetType = UNSET
+    client_ip_problem: Text | UnsetType = UNSET
     proof: _Proof | UnsetType = UNSET
 
 

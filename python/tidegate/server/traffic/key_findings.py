@@ -19,7 +19,7 @@ MOST_ACCOUNTS = 5
 LEAST_EVENTS = 100
 """Fewer events say nothing about the spread of keys."""
 _GIVEN = re.compile(
-    r"\b(?:request\.client_ip|derived\.(?:ip_\w+|country|asn|as_org)|fields|source"
+    r"\b(?:request\.client_ip|derived\.(?:ip_\w+|client_network|country|asn|as_org)|fields|source"
     r"|request\.route_params)\b"
 )
 """Fields that the client cannot choose freely: its address, and facts from the application."""

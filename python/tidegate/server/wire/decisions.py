@@ -167,6 +167,13 @@ class Decision:
         tuple[str, ...],
         Meta(description="places at which the budget of the decision ended; mostly none"),
     ]
+    client_ip_problem: Annotated[
+        str | None,
+        Meta(
+            description="why the client that the event names has no address: `empty`,"
+            " `not-an-address`, `several-addresses` or `only-proxies`"
+        ),
+    ]
     proof: Annotated[
         ShownProof | None, Meta(description="null when the event showed no proof of a challenge")
     ]

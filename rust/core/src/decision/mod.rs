@@ -23,6 +23,7 @@ use crate::decision::walk::Walk;
 use crate::definitions::document::Mode;
 use crate::definitions::window_rule::Family;
 use crate::definitions::{Clause, Definitions, Fallback, Mitigation, Policy, Response};
+use crate::event::client::{Client, Problem};
 use crate::proofs::{Shown, Status};
 use crate::state::lock::StateGuard;
 use crate::state::passes::{PassChange, PassDoes, Passes};
@@ -129,6 +130,8 @@ pub struct Decision<'a> {
     pub ends: Ends,
     /// The work it took.
     pub spent: Spent,
+    /// The reason why the client that the event names has no address.
+    pub client_problem: Option<Problem>,
     /// The proof of a challenge that the event shows, as it was found.
     pub proof: Option<Shown>,
     /// The changes of its pass.
@@ -300,6 +303,7 @@ pub fn decide<'a>(
     let mut entities = ArenaVec::with_capacity_in(known.len(), arena);
     let seen = candidates.entities.drain(..).zip(known);
     entities.extend(seen.map(|(entity, known)| applied(entity, known, state, time)));
+    let client = conditions.record().client();
     let decision = Decision {
         time,
         matched_actions: ArenaVec::new_in(arena),
@@ -308,6 +312,7 @@ pub fn decide<'a>(
         errors: std::mem::take(&mut candidates.errors),
         ends: Ends::default(),
         spent: Spent::default(),
+        client_problem: client.and_then(Client::problem).filter(|it| it.is_noted()),
         proof: None,
         pass_changes: SmallVec::new(),
         on_budget_exceeded: &definitions.on_budget_exceeded,

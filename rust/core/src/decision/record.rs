@@ -75,6 +75,9 @@ pub(crate) fn write_record(
     list(out, decision.fired.iter(), |out, fired| write_fired(out, fired, ids));
     write_errors(out, decision);
     write_ends(out, definitions, decision);
+    if let Some(problem) = decision.client_problem {
+        member(out, "client_ip_problem", Some(problem.as_str()));
+    }
     if let Some(proof) = &decision.proof {
         out.push_str(",\"proof\":");
         proof.write(out);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use bumpalo::collections::{String as ArenaString, Vec as ArenaVec};
 
+use crate::event::client::{Client, Problem};
 use crate::event::field::{Field, Member, Section};
 use crate::event::geo::AddressDatabases;
 use crate::event::headers::header;
@@ -27,6 +28,9 @@ use crate::value::{List, Text, TotalMap, Value};
 /// Bits of the network that stands for an address, by family.
 const SUBNET_BITS_V4: u8 = 24;
 const SUBNET_BITS_V6: u8 = 48;
+/// Bits of the network that one client commonly has to itself, by family.
+const CLIENT_BITS_V4: u8 = 32;
+const CLIENT_BITS_V6: u8 = 64;
 
 /// Data that the encoder has beside the event.
 #[derive(Clone, Copy)]
@@ -63,7 +67,7 @@ pub fn encode<'a>(
         }
         keys
     });
-    Ok(Record::new(layout, values, keys, encoder.known_client_address()))
+    Ok(Record::new(layout, values, keys, encoder.known_client()))
 }
 
 /// One event that is being encoded, with the parts that several fields need.
@@ -72,7 +76,7 @@ struct Encoder<'e, 'a> {
     arena: &'a Bump,
     settings: Settings<'e>,
     headers: OnceCell<Entries<'a>>,
-    client_address: OnceCell<Option<Address>>,
+    client: OnceCell<Client>,
     path: OnceCell<&'a str>,
     families: OnceCell<Arc<Families>>,
 }
@@ -84,7 +88,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
             arena,
             settings,
             headers: OnceCell::new(),
-            client_address: OnceCell::new(),
+            client: OnceCell::new(),
             path: OnceCell::new(),
             families: OnceCell::new(),
         }
@@ -102,7 +106,9 @@ impl<'e, 'a> Encoder<'e, 'a> {
             Field::ContentType => self.member_or_header(Member::ContentType, "content-type"),
             Field::ClientIp => self.client_ip(),
             Field::Source => self.member(Member::Source),
-            Field::IpSubnet => self.subnet(),
+            Field::IpSubnet => self.network(SUBNET_BITS_V4, SUBNET_BITS_V6),
+            Field::ClientNetwork => self.network(CLIENT_BITS_V4, CLIENT_BITS_V6),
+            Field::ClientIpProblem => self.client().problem().map_or("", Problem::as_str),
             Field::PathExtension => lower(path::extension(self.path()), self.arena),
             Field::UaFamily => self.family(|families| &families.browser),
             Field::UaOs => self.family(|families| &families.system),
@@ -181,32 +187,39 @@ impl<'e, 'a> Encoder<'e, 'a> {
         Value::List(List::Borrowed(segments.into_bump_slice()))
     }
 
-    fn client_address(&self) -> Option<Address> {
-        *self.client_address.get_or_init(|| match self.event.member(Member::ClientIp) {
-            Some(text) => Address::parse_received(text),
-            None => header(self.headers(), "x-forwarded-for")
-                .and_then(|chain| headers::client_address(chain, self.settings.trusted_proxies)),
+    fn client(&self) -> Client {
+        *self.client.get_or_init(|| {
+            let member = self.event.member(Member::ClientIp);
+            let chain = match member {
+                Some(_) => None,
+                None => header(self.headers(), "x-forwarded-for"),
+            };
+            Client::of(member, chain, self.settings.trusted_proxies)
         })
     }
 
-    /// The client address if some field needed it.
-    fn known_client_address(&self) -> Option<Address> {
-        self.client_address.get().copied().flatten()
+    fn client_address(&self) -> Option<Address> {
+        self.client().address()
+    }
+
+    /// The client if some field needed its address.
+    fn known_client(&self) -> Option<Client> {
+        self.client.get().copied()
     }
 
     fn client_ip(&self) -> &'a str {
         match (self.client_address(), self.event.member(Member::ClientIp)) {
             // IPv4 text without leading zeros has one form only.
-            (Some(Address::V4(_)), Some(text)) if !text.contains(':') => text,
+            (Some(Address::V4(_)), Some(text)) if is_plain_v4(text) => text,
             (Some(address), _) => self.display(address),
             (None, _) => "",
         }
     }
 
-    fn subnet(&self) -> &'a str {
+    /// The network of the client address of so many bits, by family.
+    fn network(&self, v4_bits: u8, v6_bits: u8) -> &'a str {
         let network = self.client_address().and_then(|address| {
-            let bits = if address.family() == 4 { SUBNET_BITS_V4 } else { SUBNET_BITS_V6 };
-            address.network(bits)
+            address.network(if address.family() == 4 { v4_bits } else { v6_bits })
         });
         network.map_or("", |network| self.display(network))
     }
@@ -254,6 +267,10 @@ impl<'e, 'a> Encoder<'e, 'a> {
             RawBody::Text(text) => read_body(text, self.arena, self.settings.limits),
         }
     }
+}
+
+fn is_plain_v4(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
 /// The value of a body that is JSON text; None for other text.

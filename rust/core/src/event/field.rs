@@ -91,6 +91,8 @@ pub enum Field {
     ObservedAt,
     IpVersion,
     IpSubnet,
+    ClientNetwork,
+    ClientIpProblem,
     PathSegments,
     PathExtension,
     UaFamily,
@@ -125,6 +127,8 @@ impl Field {
             "observed_at" => Self::ObservedAt,
             "derived.ip_version" => Self::IpVersion,
             "derived.ip_subnet" => Self::IpSubnet,
+            "derived.client_network" => Self::ClientNetwork,
+            "derived.client_ip_problem" => Self::ClientIpProblem,
             "derived.path_segments" => Self::PathSegments,
             "derived.path_extension" => Self::PathExtension,
             "derived.ua_family" => Self::UaFamily,
@@ -153,6 +157,8 @@ impl Field {
             Self::ClientIp
             | Self::IpVersion
             | Self::IpSubnet
+            | Self::ClientNetwork
+            | Self::ClientIpProblem
             | Self::Country
             | Self::Asn
             | Self::AsOrganization => Member::ClientIp,
@@ -177,6 +183,8 @@ impl Field {
             | Self::ClientIp
             | Self::IpVersion
             | Self::IpSubnet
+            | Self::ClientNetwork
+            | Self::ClientIpProblem
             | Self::UaFamily
             | Self::UaOs
             | Self::UaDevice

@@ -8,7 +8,6 @@ use foldhash::fast::RandomState;
 
 use crate::event::Entries;
 use crate::text::ascii_case::has_upper;
-use crate::value::address::{Address, NetworkSet};
 
 /// The headers with names in ASCII lower case; values whose names become equal
 /// are joined by `", "`, at the place of the first.
@@ -57,19 +56,6 @@ fn without_port(host: &str) -> &str {
         }
         _ => host,
     }
-}
-
-/// The client of a chain of proxies (`x-forwarded-for`): the rightmost address that is not a
-/// trusted proxy. An entry that is not an address ends the search: the client may have made up the
-/// rest.
-pub fn client_address(chain: &str, trusted_proxies: &NetworkSet) -> Option<Address> {
-    for entry in chain.rsplit(',') {
-        let address = Address::parse_received(entry.trim_matches([' ', '\t']))?;
-        if !trusted_proxies.contains(address) {
-            return Some(address);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -289,6 +289,18 @@ impl Layout {
             && matches!(self.declared.get(member), Some(Source::Variable(_)))
     }
 
+    /// Whether a member of `request` is a declared variable or leads to one, read or not.
+    #[cold]
+    pub fn declares_of_request(&self, member: &str) -> bool {
+        let of_request = |name: &String| {
+            let rest = name.strip_prefix("request.")?.strip_prefix(member)?;
+            Some(rest.is_empty() || rest.starts_with('.'))
+        };
+        self.declared.iter().any(|(name, source)| {
+            matches!(source, Source::Variable(_)) && of_request(name).unwrap_or_default()
+        })
+    }
+
     /// The declared variables that some program reads.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &VariableType)> {
         self.slots.iter().filter_map(|(name, source)| match source {

@@ -1,6 +1,7 @@
 //! An event as it was received, before any field is computed.
 
 pub mod arena;
+pub mod client;
 pub mod encode;
 pub mod field;
 pub mod geo;
@@ -52,6 +53,8 @@ pub struct RawVariable<'a> {
 /// A member of the event that has no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownMember<'a> {
+    /// Whether it is a member of `request`.
+    pub is_of_request: bool,
     pub name: &'a str,
     /// The offset of its value in the text, if the event is text.
     pub offset: Option<usize>,
@@ -69,7 +72,8 @@ pub struct RawEvent<'a> {
     pub tenant_id: Option<&'a str>,
     /// Whether `request` or `fields` has a member that is not null.
     pub has_content: bool,
-    /// The first member that is neither in docs/fields.md nor a declared variable.
+    /// The first member of the event or of `request` that is neither in docs/fields.md nor a declared
+    /// variable.
     pub unknown: Option<UnknownMember<'a>>,
     pub body: Option<RawBody<'a>>,
     /// The values of the declared variables that some program reads, not yet
@@ -207,7 +211,7 @@ impl<'a> Reading<'_, 'a> {
             "observed_at" => self.event.observed_at = read_observed_at(reader, text)?,
             "request" => return self.request(reader, text),
             "fields" => return self.section(reader, Section::Fields, text),
-            _ => return self.unknown(reader, name, text),
+            _ => return self.unknown(reader, name, text, false),
         }
         Ok(())
     }
@@ -218,7 +222,11 @@ impl<'a> Reading<'_, 'a> {
         reader: &mut Reader<'a>,
         name: &'a str,
         text: Option<&'a str>,
+        is_of_request: bool,
     ) -> Result<()> {
+        if is_of_request && self.layout.declares_of_request(name) {
+            return pass(reader, text);
+        }
         let offset = match text {
             Some(text) => reader.offset().saturating_sub(text.len().saturating_add(2)),
             None => {
@@ -226,7 +234,7 @@ impl<'a> Reading<'_, 'a> {
                 reader.offset()
             }
         };
-        let found = UnknownMember { name, offset: Some(offset) };
+        let found = UnknownMember { is_of_request, name, offset: Some(offset) };
         self.event.unknown.get_or_insert(found);
         pass(reader, text)
     }
@@ -258,7 +266,7 @@ impl<'a> Reading<'_, 'a> {
             "query_params" => return self.section(reader, Section::QueryParams, text),
             "cookies" => return self.section(reader, Section::Cookies, text),
             "route_params" => return self.section(reader, Section::RouteParams, text),
-            _ => return pass(reader, text),
+            _ => return self.unknown(reader, name, text, true),
         };
         let text = optional_text(reader, text)?;
         self.event.set_member(member, text);

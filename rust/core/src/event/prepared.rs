@@ -38,7 +38,7 @@ impl PreparedRecord {
             for (slot, value) in &stored.values {
                 record.set(*slot, Some(value.borrow()));
             }
-            record.set_client_address(original.client_address());
+            record.set_client(original.client());
             record
         }))
     }

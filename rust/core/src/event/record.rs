@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use crate::event::client::Client;
 use crate::event::layout::{KeySlot, Layout, LoweredSlot, Slot, TextSlot};
 use crate::text::ascii_case::has_upper;
 use crate::value::Value;
@@ -14,7 +15,7 @@ pub struct Record<'a> {
     values: Vec<Option<Value<'a>>>,
     keys: Texts<'a>,
     lowered: Lowered,
-    client_address: Option<Address>,
+    client: Option<Client>,
 }
 
 /// Texts by number: of an event in its arena, of a record that is kept in a box.
@@ -66,15 +67,15 @@ impl<'a> Record<'a> {
     }
 
     /// A record of the values of fields and those under literal keys, in the order of their
-    /// slots, with the address that `request.client_ip` writes.
+    /// slots, with the client whose address `request.client_ip` writes.
     pub(crate) fn new(
         layout: &Layout,
         values: Vec<Option<Value<'a>>>,
         keys: &'a [Option<&'a str>],
-        client_address: Option<Address>,
+        client: Option<Client>,
     ) -> Self {
         let lowered = Lowered::new(layout.lowered_count());
-        Self { values, keys: Texts::Borrowed(keys), lowered, client_address }
+        Self { values, keys: Texts::Borrowed(keys), lowered, client }
     }
 
     /// The same record with values under literal keys, in the order of their slots, which it keeps.
@@ -139,11 +140,16 @@ impl<'a> Record<'a> {
     /// `""` or no program reads it.
     #[inline]
     pub fn client_address(&self) -> Option<Address> {
-        self.client_address
+        self.client.and_then(Client::address)
     }
 
-    pub fn set_client_address(&mut self, address: Option<Address>) {
-        self.client_address = address;
+    /// The client; `None` when no program reads its address.
+    pub fn client(&self) -> Option<Client> {
+        self.client
+    }
+
+    pub fn set_client(&mut self, client: Option<Client>) {
+        self.client = client;
     }
 }
 

@@ -1,8 +1,17 @@
 //! The strictness of an engine beyond an event's form: docs/fields.md, "What is refused".
 
+use crate::event::field::{Member, Section};
 use crate::event::{RawEvent, UnknownMember};
 use crate::json::pointer_step;
 use crate::value::error::EventError;
+
+/// The members of an event.
+const MEMBERS: [&str; 7] =
+    ["request", "fields", "source", "observed_at", "return_url", "idempotency_key", "tenant_id"];
+/// Letters between a misspelt name and the one that was meant, at most.
+const MOST_AWAY: usize = 2;
+/// Letters of a name that are compared.
+const LONGEST: usize = 64;
 
 /// The events that an engine accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,7 +21,7 @@ pub enum Strictness {
     Any,
     /// Events with something in `request` or `fields`; unknown members are left out.
     WithContent,
-    /// The same, without unknown members at the top.
+    /// The same, without unknown members of the event and of `request`.
     Strict,
 }
 
@@ -64,10 +73,63 @@ fn no_return_url() -> EventError {
 }
 
 #[cold]
-fn no_such_member(UnknownMember { name, offset }: UnknownMember<'_>) -> EventError {
-    let message = "an event has no such member; its members are `request`, `fields`, `source`, \
-        `observed_at`, `return_url`, `idempotency_key` and `tenant_id`";
-    EventError { message: message.to_owned(), pointer: pointer_step(name), offset }
+fn no_such_member(unknown: UnknownMember<'_>) -> EventError {
+    let UnknownMember { is_of_request, name, offset } = unknown;
+    let pointer = if is_of_request { "/request".to_owned() } else { String::new() };
+    let (whole, known) = if is_of_request {
+        let texts = Member::OF_REQUEST.iter().map(|(_, name)| *name);
+        let maps = Section::OF_REQUEST.iter().map(|section| section.member());
+        ("`request`", texts.chain(maps).collect())
+    } else {
+        ("an event", MEMBERS.to_vec())
+    };
+    let hint = match nearest(name, &known) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("its members are {}", listed(&known)),
+    };
+    EventError {
+        message: format!("{whole} has no such member; {hint}"),
+        pointer: pointer + &pointer_step(name),
+        offset,
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] => format!("`{}` and `{last}`", first.join("`, `")),
+        [] => String::new(),
+    }
+}
+
+/// The known name that a misspelt one most likely stands for: at most two letters away, whatever
+/// its case and its signs between words.
+fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
+    let folded = folded(name);
+    let near = known.iter().map(|each| (distance(&folded, &self::folded(each)), *each));
+    let (away, nearest) = near.min_by_key(|(away, _)| *away)?;
+    (away <= MOST_AWAY && away < folded.len()).then_some(nearest)
+}
+
+fn folded(name: &str) -> Vec<u8> {
+    let signs = |byte: &u8| !matches!(byte, b'_' | b'-');
+    name.bytes().take(LONGEST).filter(signs).map(|byte| byte.to_ascii_lowercase()).collect()
+}
+
+/// The letters to insert, leave out or replace on the way from one text to another.
+fn distance(from: &[u8], to: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (number, letter) in from.iter().enumerate() {
+        let (mut diagonal, mut left) = (number, number.saturating_add(1));
+        let mut next = vec![left];
+        for (other, above) in to.iter().zip(row.iter().skip(1)) {
+            let replaced = diagonal.saturating_add(usize::from(letter != other));
+            left = replaced.min(above.min(&left).saturating_add(1));
+            diagonal = *above;
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
 }
 
 #[cold]

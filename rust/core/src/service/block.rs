@@ -15,6 +15,7 @@ use crate::decision::{Decision, Place, Reason, effects};
 use crate::definitions::Definitions;
 use crate::definitions::document::Mode;
 use crate::engine::Engine;
+use crate::event::client::Problem;
 use crate::event::field::Member;
 use crate::json::write::{
     list, member, optional, push_hash, push_id, push_int, write_id, write_string,
@@ -69,6 +70,8 @@ pub struct Answered {
     pub has_errors: bool,
     /// Whether the budget ended before all was decided.
     pub is_over_budget: bool,
+    /// The reason why the client that the event names has no address.
+    pub client_problem: Option<Problem>,
     /// Units of work of the decision.
     pub work: u64,
     /// The range of the answer's body in [`Block::lines`].
@@ -150,6 +153,7 @@ impl Block {
                 action: outcome.action,
                 has_errors: !decision.errors.is_empty(),
                 is_over_budget: decision.ends.are_any(),
+                client_problem: decision.client_problem,
                 work: decision.spent.total(),
                 answer,
             }

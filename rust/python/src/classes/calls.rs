@@ -9,6 +9,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
 use self_cell::self_cell;
 use tidegate_core::EventError;
+use tidegate_core::event::client::Problem;
 use tidegate_core::service::block::{Action, Answered, Block, BlockContext, Caller, Workspace};
 use tidegate_core::service::call::{Call, Endpoint, KeyHasher, Refusal};
 use uuid::Uuid;
@@ -160,6 +161,7 @@ pub(crate) struct PyBlock {
     outcomes: Vec<(String, &'static str, &'static str, usize)>,
     rule_errors: usize,
     over_budget: usize,
+    client_problems: Vec<(&'static str, usize)>,
     most_work: u64,
 }
 
@@ -191,6 +193,15 @@ impl PyBlock {
             }
         }
         actions.retain(|(.., number)| *number > 0);
+        let problems = [
+            Problem::Empty,
+            Problem::NotAnAddress,
+            Problem::SeveralAddresses,
+            Problem::OnlyProxies,
+        ];
+        let found = problems.map(|problem| {
+            (problem.as_str(), count(&|_, answered| answered.client_problem == Some(problem)))
+        });
         let outcomes = block.outcomes.iter();
         Ok(Self {
             outcomes: outcomes
@@ -199,6 +210,7 @@ impl PyBlock {
             count: made.len(),
             rule_errors: count(&|_, answered| answered.has_errors),
             over_budget: count(&|_, answered| answered.is_over_budget),
+            client_problems: found.into_iter().filter(|(_, number)| *number > 0).collect(),
             most_work: made.iter().map(|(_, answered)| answered.work).max().unwrap_or_default(),
             first_id: ids.iter().min().copied().unwrap_or_default(),
             last_id: ids.iter().max().copied().unwrap_or_default(),

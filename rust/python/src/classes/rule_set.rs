@@ -20,7 +20,7 @@ use crate::background_drop::drop_aside;
 use crate::convert::error::{
     Error, ImportedClass, Result, event_error_object, too_many_parts, value_error,
 };
-use crate::convert::event::{read_event, user_agents};
+use crate::convert::event::{read_event, read_whole_event, user_agents};
 use crate::convert::value::to_python;
 
 /// Fewer rules than this take less time than releasing the interpreter lock.
@@ -153,7 +153,7 @@ impl PyRuleSet {
         let strictness = Strictness::named(events)
             .ok_or_else(|| value_error(format!("there is no strictness `{events}`")))?;
         with_arena(|arena: &Bump| {
-            let event = read_event(context, self.rules.layout(), arena, self.rules.limits())?;
+            let event = read_whole_event(context, self.rules.layout(), arena, self.rules.limits())?;
             if let Some(error) = strictness.refusal(&event) {
                 return Err(error.into());
             }

@@ -127,16 +127,37 @@ impl<'a> DictReader<'_, 'a> {
             let name = name.cast::<PyString>().ok().and_then(|name| name.to_str().ok());
             match name.unwrap_or_default() {
                 name if self.layout.declares_variable(name) => {}
-                "request" | "fields" => raw.has_content |= has_content(&value)?,
+                "fields" => raw.has_content |= has_content(&value)?,
+                "request" => {
+                    raw.has_content |= has_content(&value)?;
+                    if let Some(request) = as_dict(&value)? {
+                        self.read_names_of_request(&request, raw);
+                    }
+                }
                 "source" | "return_url" | "idempotency_key" | "tenant_id" | "observed_at" => {}
                 _ if raw.unknown.is_some() => {}
                 name => {
                     let name = self.arena.alloc_str(name);
-                    raw.unknown = Some(UnknownMember { name, offset: None });
+                    let is_of_request = false;
+                    raw.unknown = Some(UnknownMember { is_of_request, name, offset: None });
                 }
             }
         }
         Ok(())
+    }
+
+    fn read_names_of_request(&self, request: &Bound<'_, PyDict>, raw: &mut RawEvent<'a>) {
+        for name in request.keys() {
+            let name = name.cast::<PyString>().ok().and_then(|name| name.to_str().ok());
+            let name = name.unwrap_or_default();
+            let is_known = Member::OF_REQUEST.iter().any(|(_, known)| *known == name)
+                || Section::OF_REQUEST.iter().any(|section| section.member() == name)
+                || self.layout.declares_of_request(name);
+            if !is_known && raw.unknown.is_none() {
+                let name = self.arena.alloc_str(name);
+                raw.unknown = Some(UnknownMember { is_of_request: true, name, offset: None });
+            }
+        }
     }
 
     fn read_request(&self, request: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<()> {

@@ -30,7 +30,7 @@ fn a_return_url_leads_to_a_page() {
 
 #[test]
 fn each_strictness_asks_for_what_it_says() {
-    let unknown = Some(UnknownMember { name: "a/b", offset: Some(7) });
+    let unknown = Some(UnknownMember { is_of_request: false, name: "a/b", offset: Some(7) });
     let event = |unknown, has_content| {
         let mut event = RawEvent::default();
         (event.unknown, event.has_content) = (unknown, has_content);
@@ -50,4 +50,22 @@ fn each_strictness_asks_for_what_it_says() {
     let refused = Strictness::Strict.refusal(&event(unknown, false)).unwrap();
     assert_eq!((&*refused.pointer, refused.offset), ("/a~1b", Some(7)));
     assert_eq!(Strictness::named("other"), None);
+}
+
+#[test]
+fn a_misspelt_member_is_told_the_one_that_was_meant() {
+    for (is_of_request, name, meant) in [
+        (true, "paht", "path"),
+        (true, "clientip", "client_ip"),
+        (true, "clientIp", "client_ip"),
+        (true, "User-Agent", "user_agent"),
+        (false, "observedat", "observed_at"),
+        (false, "feilds", "fields"),
+    ] {
+        let refused = no_such_member(UnknownMember { is_of_request, name, offset: None });
+        assert!(refused.message.ends_with(&format!("did you mean `{meant}`?")), "{name}");
+        assert_eq!(refused.pointer.starts_with("/request/"), is_of_request);
+    }
+    let refused = no_such_member(UnknownMember { is_of_request: true, name: "ip", offset: None });
+    assert!(refused.message.contains("its members are `method`, "), "{}", refused.message);
 }

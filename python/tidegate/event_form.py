@@ -1,0 +1,142 @@
+"""The members of an event, for type checkers and for refusals: docs/fields.md, "The event"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from tidegate.errors import EventError
+
+if TYPE_CHECKING:
+    from tidegate.values import Timestamp
+
+MEMBERS = (
+    "request",
+    "fields",
+    "source",
+    "observed_at",
+    "return_url",
+    "idempotency_key",
+    "tenant_id",
+)
+"""The members of an event."""
+REQUEST_TEXTS = (
+    "method",
+    "scheme",
+    "host",
+    "path",
+    "client_ip",
+    "user_agent",
+    "referer",
+    "content_type",
+)
+"""Members of ``request`` that are text."""
+REQUEST_MAPS = ("headers", "query_params", "cookies", "route_params")
+"""Members of ``request`` that are objects of texts."""
+MEMBERS_OF_REQUEST = (*REQUEST_TEXTS, *REQUEST_MAPS)
+"""The members of ``request``."""
+MOST_AWAY = 2
+"""Letters between a misspelt name and the one that was meant, at most."""
+_LONGEST = 64
+"""Letters of a name that are compared."""
+
+
+class RequestContext(TypedDict, total=False):
+    """The request of a visitor, as a source describes it."""
+
+    method: str | None
+    scheme: str | None
+    host: str | None
+    path: str | None
+    client_ip: str | None
+    user_agent: str | None
+    referer: str | None
+    content_type: str | None
+    headers: Mapping[str, Any] | None
+    query_params: Mapping[str, Any] | None
+    cookies: Mapping[str, Any] | None
+    route_params: Mapping[str, Any] | None
+
+
+class Event(TypedDict, total=False):
+    """One event: a request, and what the application knows of it."""
+
+    request: RequestContext | None
+    fields: Mapping[str, Any] | None
+    source: str | None
+    observed_at: datetime | Timestamp | str | None
+    return_url: str | None
+    idempotency_key: str | None
+    tenant_id: str | None
+
+
+def no_such_member(path: Sequence[str]) -> EventError:
+    """The refusal of a member that means nothing.
+
+    Args:
+        path: to it; of a member of ``request`` it has two names.
+    """
+    whole, known = ("an event", MEMBERS) if len(path) == 1 else ("`request`", MEMBERS_OF_REQUEST)
+    meant = _nearest(path[-1], known)
+    if meant is not None:
+        hint = f"did you mean `{meant}`?"
+    else:
+        hint = f"its members are `{'`, `'.join(known[:-1])}` and `{known[-1]}`"
+    pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
+    return EventError(f"{whole} has no such member; {hint}", pointer)
+
+
+def unknown_member(
+    event: Mapping[str, Any], declared: Collection[str] = ()
+) -> tuple[str, ...] | None:
+    """The path of the first member of an event, or of its ``request``, that means nothing.
+
+    Args:
+        event: its members.
+        declared: names of variables, which are members too.
+    """
+    for name, value in event.items():
+        if name in declared:
+            continue
+        if name not in MEMBERS:
+            return (str(name),)
+        for each in value if name == "request" and isinstance(value, Mapping) else ():
+            if each not in MEMBERS_OF_REQUEST and not _is_declared(f"request.{each}", declared):
+                return ("request", str(each))
+    return None
+
+
+def _is_declared(name: str, declared: Collection[str]) -> bool:
+    return any(each == name or each.startswith(f"{name}.") for each in declared)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str | None:
+    """The known name that a misspelt one most likely stands for.
+
+    It is at most two letters away, whatever its case and its signs between words.
+    """
+    folded = _folded(name)
+    away, nearest = min(((_distance(folded, _folded(each)), each) for each in known), key=_away)
+    return nearest if away <= MOST_AWAY and away < len(folded) else None
+
+
+def _away(pair: tuple[int, str]) -> int:
+    return pair[0]
+
+
+def _folded(name: str) -> bytes:
+    return re.sub(rb"[_-]", b"", name.encode(errors="replace")[:_LONGEST]).lower()
+
+
+def _distance(one: bytes, other: bytes) -> int:
+    """The letters to insert, leave out or replace on the way from one text to another."""
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one):
+        following = [number + 1]
+        for place, each in enumerate(other):
+            replaced = row[place] + (letter != each)
+            following.append(min(replaced, row[place + 1] + 1, following[-1] + 1))
+        row = following
+    return row[-1]
