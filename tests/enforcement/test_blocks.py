@@ -12,6 +12,7 @@ SECOND = 1_000_000_000
 DOCUMENT: dict[str, Any] = {
     "entities": [
         {"slug": "address", "key_fields": ["request.client_ip"]},
+        {"slug": "network", "key_fields": ["derived.client_network"]},
         {"slug": "both", "key_fields": ["request.client_ip", "request.user_agent"]},
     ],
     "mitigations": [{"slug": "refuse", "mode": "Block"}, {"slug": "prove", "mode": "Challenge"}],
@@ -44,6 +45,19 @@ def test_only_a_block_of_an_address_alone_blocks_it() -> None:
     assert changes(blocks, mitigate("192.0.2.8", "check", SECOND)) == []
     assert changes(blocks, mitigate("192.0.2.8", "out", SECOND, "both")) == []
     assert blocks.other == 2
+
+
+def test_a_block_of_the_network_of_a_client_blocks_it() -> None:
+    """Of IPv4 the network is one address; another network than that of one client is left alone."""
+    blocks = Blocks(DOCUMENT)
+    for network, blocked in [
+        ("192.0.2.7/32", "192.0.2.7"),
+        ("2001:db8:1:2::/64", "2001:db8:1:2::/64"),
+    ]:
+        effect = mitigate(network, "out", SECOND, "network")
+        assert changes(blocks, effect) == [(blocked, SECOND)]
+    for other in ("192.0.2.0/24", "2001:db8::/48", "0.0.0.0/0", ""):
+        assert changes(blocks, mitigate(other, "out", SECOND, "network")) == []
 
 
 def test_an_address_is_blocked_until_the_last_of_its_mitigations_ends() -> None:

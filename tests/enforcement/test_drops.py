@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from ipaddress import IPv6Network, ip_address, ip_network
 
 from tidegate.enforcement.blocks import Change
 from tidegate.enforcement.drops import Drops, Limits
@@ -47,6 +47,21 @@ def test_an_address_that_never_visited_is_not_dropped() -> None:
     visit(guard, "192.0.2.7")
     assert said(drops.due(0, 0.0)) == {"192.0.2.7": 600 * SECOND}
     assert drops.due(0, 1.0) == []
+
+
+def test_each_address_of_a_blocked_network_is_dropped_once_it_visits() -> None:
+    """A client that takes another address of its /64 is dropped again; a lift lets all of them in."""
+    drops, guard = made()
+    network = ip_network("2001:db8:1:2::/64")
+    assert isinstance(network, IPv6Network)
+    drops.block([Change(network, HOUR)])
+    visit(guard, "2001:db8:1:2::7", "2001:db8:1:3::7", "192.0.2.7")
+    assert said(drops.due(0, 0.0)) == {"2001:db8:1:2::7": 600 * SECOND}
+    visit(guard, "2001:db8:1:2::8")
+    assert said(drops.due(0, 1.0)) == {"2001:db8:1:2::8": 600 * SECOND}
+    assert len(drops.dropped()) == 2
+    drops.block([Change(network, None)])
+    assert said(drops.due(0, 2.0)) == {"2001:db8:1:2::7": None, "2001:db8:1:2::8": None}
 
 
 def test_an_address_that_is_never_dropped_is_spared() -> None:

@@ -1,28 +1,32 @@
 """The addresses that active mitigations block, and the ends of the blocks.
 
-Only an entity definition whose key is the client address alone names an address; only a mitigation
-of the mode Block blocks it.  Challenge and Monitor are for whoever answers the request.
+Only an entity definition whose key is the client address or network alone names addresses; only a
+mitigation of the mode Block blocks them.  Challenge and Monitor are for whoever answers the request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
 from typing import Any, TypeAlias
 
 import attrs
 import orjson
 
 Address: TypeAlias = "IPv4Address | IPv6Address"
-BY_ADDRESS = ["request.client_ip"]
-"""The key fields of the entity definitions that name an address."""
+Subject: TypeAlias = "Address | IPv6Network"
+"""An address, or the network of IPv6 that one client has."""
+BY_ADDRESS = (["request.client_ip"], ["derived.client_network"])
+"""The key fields of the entity definitions that name addresses."""
+CLIENT_BITS = 64
+"""Of a network of IPv6 that one client has."""
 
 
 @attrs.frozen
 class Change:
     """A change for an address: blocked until a time, or no longer blocked if that is None."""
 
-    address: Address
+    address: Subject
     until: int | None
 
 
@@ -34,7 +38,7 @@ class Blocks:
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self._by_clause: dict[Address, dict[tuple[str, str, str], int]] = {}
+        self._by_clause: dict[Subject, dict[tuple[str, str, str], int]] = {}
         self.other = 0
         """Mitigations that do not block an address, since the start."""
         self.define(document)
@@ -44,7 +48,7 @@ class Blocks:
         self._entities = {
             each["slug"]
             for each in document.get("entities", [])
-            if each.get("key_fields") == BY_ADDRESS
+            if each.get("key_fields") in BY_ADDRESS
         }
         blocking = {
             each["slug"]
@@ -81,12 +85,9 @@ class Blocks:
             text = str(key[0])
             if "%" in text:
                 continue  # A zone: no packet's address has one.
-            try:
-                address = ip_address(text)
-            except ValueError:
+            address = _subject(text)
+            if address is None:
                 continue
-            if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-                address = address.ipv4_mapped  # As its packets have it.
             yield from self._change(address, definition, kind == "lift", rest[-1], now)
 
     def active(self, now: int) -> Iterator[Change]:
@@ -98,7 +99,7 @@ class Blocks:
 
     def _change(
         self,
-        address: Address,
+        address: Subject,
         definition: str,
         is_lift: bool,
         clauses: Iterable[list[str]],
@@ -118,7 +119,7 @@ class Blocks:
         if after != before:
             yield Change(address, after)
 
-    def _until(self, address: Address, now: int) -> int | None:
+    def _until(self, address: Subject, now: int) -> int | None:
         known = self._by_clause.get(address, {})
         for place in [place for place, until in known.items() if until <= now]:
             del known[place]
@@ -126,3 +127,18 @@ class Blocks:
             self._by_clause.pop(address, None)
             return None
         return max(known.values())
+
+
+def _subject(text: str) -> Subject | None:
+    """The address or client's network of a key, None for another one."""
+    try:
+        network = ip_network(text)
+    except ValueError:
+        return None
+    address = network.network_address
+    if network.prefixlen == address.max_prefixlen:
+        mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+        return mapped or address  # As its packets have it.
+    if isinstance(network, IPv6Network) and network.prefixlen == CLIENT_BITS:
+        return network
+    return None

@@ -1,6 +1,6 @@
 """The blocked addresses that are dropped, and until when; without IO.
 
-An address is dropped when all of this holds: a Block is on it, it visited this machine lately, it's
+An address is dropped when all of this holds: a Block is on it or on its network, it visited this machine lately, it's
 not on the list of those that never are, and it's not shared by many.  There are bounds on how many
 are dropped, on how many join them in a minute, and on how long one is dropped for one Block.  When
 more than a share of the recent visitors would be dropped, nobody is: then the policy is more likely
@@ -10,12 +10,13 @@ wrong than all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING
 
 import attrs
 
-from tidegate.enforcement.blocks import Change
+from tidegate.enforcement.blocks import CLIENT_BITS, Change
 
 if TYPE_CHECKING:
     from tidegate.enforcement.guard import Guard
@@ -118,9 +119,9 @@ class Drops:
     def dropped(self) -> list[Change]:
         """Every address that is dropped, and the end of that."""
         return [
-            attrs.evolve(self._blocked[name], until=each.end)
+            Change(ip_address(name), each.end)
             for name, each in self._dropped.items()
-            if name in self._blocked
+            if self._until(name) is not None
         ]
 
     def _forget(self, now: int, monotonic: float) -> None:
@@ -135,22 +136,29 @@ class Drops:
         self._spent = {
             name: until
             for name, until in self._spent.items()
-            if name in self._blocked and self._blocked[name].until == until
+            if self._until(name) == until
         }
-        self.spared = {name: why for name, why in self.spared.items() if name in self._blocked}
+        self.spared = {
+            name: why for name, why in self.spared.items() if self._until(name) is not None
+        }
 
     def _ended(self, now: int) -> list[Change]:
         """Dropped addresses that are let in, or whose Block got another end."""
         changes = []
         for name, drop in list(self._dropped.items()):
-            block = self._blocked.get(name)
-            if block is None:
+            until = self._until(name)
+            if until is None:
                 changes.append(self._let_in(name))
-            elif block.until is not None and block.until != drop.until:
-                end = min(block.until, drop.since + self._limits.seconds * _SECOND)
-                self._dropped[name] = attrs.evolve(drop, until=block.until, end=end)
-                changes.append(attrs.evolve(block, until=max(end, now)))
+            elif until != drop.until:
+                end = min(until, drop.since + self._limits.seconds * _SECOND)
+                self._dropped[name] = attrs.evolve(drop, until=until, end=end)
+                changes.append(Change(ip_address(name), max(end, now)))
         return changes
+
+    def _until(self, name: str) -> int | None:
+        """The end of the Block on an address or on its network, None without one."""
+        blocks = [self._blocked.get(each) for each in (name, _network_of(name))]
+        return max((each.until for each in blocks if each and each.until is not None), default=None)
 
     def spare(self) -> list[Change]:
         """Let in who is never dropped by now: to be called when that list has changed."""
@@ -167,20 +175,23 @@ class Drops:
         return Change(ip_address(name), None)
 
     def _candidates(self, now: int, monotonic: float) -> list[Change]:
-        waiting = self._blocked.keys() - self._dropped.keys() - self._spent.keys()
-        if not waiting:
+        if not self._blocked:
             return []
         found = []
-        for name in waiting & self._guard.visitors(monotonic):
-            block = self._blocked[name]
-            if (block.until or 0) <= now:
+        visitors = self._guard.visitors(monotonic)
+        of_networks = {name for name in visitors if _network_of(name) in self._blocked}
+        blocked = (self._blocked.keys() & visitors) | of_networks
+        for name in blocked - self._dropped.keys() - self._spent.keys():
+            until = self._until(name)
+            if until is None or until <= now:
                 continue
-            reason = self._never(block.address) or self._guard.reason(name, monotonic)
+            address = ip_address(name)
+            reason = self._never(address) or self._guard.reason(name, monotonic)
             if reason:
                 self.spared[name] = reason
             else:
                 self.spared.pop(name, None)
-                found.append(block)
+                found.append(Change(address, until))
         return found
 
     def _is_too_much(self, candidates: list[Change], monotonic: float) -> bool:
@@ -212,3 +223,12 @@ class Drops:
         end = min(block.until, now + self._limits.seconds * _SECOND)
         self._dropped[str(block.address)] = _Drop(block.until, now, end)
         return attrs.evolve(block, until=end)
+
+
+@lru_cache(maxsize=65_536)
+def _network_of(name: str) -> str:
+    """The network of IPv6 that a client with an address has; empty for IPv4."""
+    try:
+        return str(IPv6Network((name, CLIENT_BITS), strict=False)) if ":" in name else ""
+    except ValueError:
+        return ""

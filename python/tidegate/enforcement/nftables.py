@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.errors import TidegateError
 
 if TYPE_CHECKING:
-    from tidegate.enforcement.blocks import Address, Change
+    from tidegate.enforcement.blocks import Change, Subject
 
 FAMILY, TABLE = "inet", "tidegate"
 SETS = {4: "blocked4", 6: "blocked6"}
@@ -185,7 +185,7 @@ class Firewall:
         return done.stdout
 
 
-def _blocked(untils: Mapping[Address, int | None], now: int) -> list[tuple[Address, int]]:
+def _blocked(untils: Mapping[Subject, int | None], now: int) -> list[tuple[Subject, int]]:
     """Addresses that are blocked after ``now``, and for how many seconds."""
     return [
         (address, max(1, (until - now + _SECOND - 1) // _SECOND))
@@ -213,7 +213,7 @@ def _drop(version: int, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def _elements(verb: str, addresses: list[tuple[Address, int]]) -> str:
+def _elements(verb: str, addresses: list[tuple[Subject, int]]) -> str:
     """Commands in nft's own language, which it reads in half the time of JSON."""
     made = ""
     for version, name in SETS.items():
@@ -227,6 +227,6 @@ def _elements(verb: str, addresses: list[tuple[Address, int]]) -> str:
     return made
 
 
-def _plain(address: Address) -> str:
+def _plain(address: Subject) -> str:
     """An address without a zone, whose text is anybody's."""
     return str(address).partition("%")[0]
