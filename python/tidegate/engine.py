@@ -25,6 +25,7 @@ from tidegate.policy.definitions.key_forms import KeyForms
 from tidegate.policy.definitions.model import Definitions
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.explain.explain import Explanation, explain
+from tidegate.policy.explain.left_out import LeftOut
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.policy.state.snapshot import restore
 from tidegate.policy.state.standing import read_active, read_state
@@ -365,6 +366,10 @@ class Engine(_Deciding):
     def definitions(self) -> Definitions:
         """The definitions it decides by."""
         return self._compiled.source
+
+    def left_out(self) -> LeftOut:
+        """An empty count of the events that its entity definitions apply to, and do not."""
+        return LeftOut(self._compiled, self._addresses)
 
     def with_definitions(
         self, definitions: Definitions | Source, *, sample: Sequence[bytes] = ()

@@ -222,3 +222,98 @@ def test_a_mapping_is_guessed(guessing: str, tmp_path: Path) -> None:
     decided = run("decide", guessing, str(log), "--mapping", str(file), "--summary", "--json")
     assert json.loads(decided.stdout)["outcomes"]["block"] == 1
     assert run("mapping", "guess", DEFINITIONS).exit_code == 1
+
+
+USE = """\
+apiVersion: tidegate/v1
+actions:
+  - {name: Never, expression: request.path == "/never"}
+entities:
+  - {name: Address, key_fields: [derived.client_network]}
+  - {name: Account, key_fields: ['fields["account"]']}
+  - {name: Bots, match_expression: derived.is_bot, key_fields: [request.user_agent]}
+mitigations:
+  - {name: Refuse, mode: Block}
+policies:
+  - {name: Accounts, clauses: [{entity: account, mitigation: refuse}]}
+  - {name: Nothing, clauses: [{actions: [never], mitigation: refuse}]}
+  - {name: Draft, status: draft, clauses: [{entity: address, mitigation: refuse}]}
+  - {name: Bots, clauses: [{entity: bots, mitigation: refuse}]}
+  - {name: Others, clauses: [{entity: address, expression: request.path == "/b"}]}
+"""
+
+
+def requests(*members: dict[str, object]) -> bytes:
+    return b"".join(json.dumps({"request": each}).encode() + b"\n" for each in members)
+
+
+def test_the_summary_says_to_how_many_events_a_definition_did_not_apply(
+    events: Callable[[bytes], str], tmp_path: Path
+) -> None:
+    """Each entity definition has its events and why it was left out, and policies that stopped."""
+    path = tmp_path / "use.yaml"
+    path.write_text(USE)
+    lines = requests(
+        {"path": "/a", "client_ip": "192.0.2.7:443", "user_agent": "Googlebot/2.1"},
+        {"path": "/a", "client_ip": "unknown", "user_agent": "x"},
+        {"path": "/a", "user_agent": "x"},
+    )
+    done = CliRunner().invoke(tidegate, ["decide", str(path), events(lines), "--summary", "--json"])
+    made = json.loads(done.stdout)
+    of_address, of_account, of_bots = made["entities"]
+    assert (of_address["applied"], of_address["not_applied"]) == (1, 2)
+    assert {each["reason"]: each["events"] for each in of_address["why"]} == {
+        "`derived.client_network` is empty (not-an-address)": 1,
+        "`derived.client_network` is empty (absent)": 1,
+    }
+    assert of_account["why"] == [{"reason": '`fields["account"]` is empty', "events": 3}]
+    assert of_bots["why"] == [{"reason": "the match expression is false", "events": 2}]
+    assert made["could_not_fire"] == [
+        {"policy": "draft", "because": "its status is `draft`"},
+        {"policy": "accounts", "because": "entity `account` applied to no event"},
+        {"policy": "nothing", "because": "action `never` matched no event"},
+    ]
+    assert made["client_ip_problems"] == {"not-an-address": 1}
+    assert "events without an address of the client: 1;" in done.stderr
+    assert "not-an-address; the first event is line 2" in " ".join(done.stderr.split())
+    shown = CliRunner().invoke(tidegate, ["decide", str(path), events(lines), "--summary"]).stdout
+    assert "policy accounts could not fire: entity `account` applied to no event" in shown
+
+
+BEHIND = (
+    '{peer} - - [02/Mar/2026:10:00:00 +0000] "GET {path} HTTP/1.1" 404 1 "-" "curl" "{visitor}"\n'
+)
+
+
+@pytest.mark.parametrize("trusted", [[], ["10.0.0.1"]])
+def test_a_visitor_behind_a_balancer_does_not_block_the_balancer(
+    events: Callable[[bytes], str], tmp_path: Path, trusted: list[str]
+) -> None:
+    """Trusted proxies apply to logs; where none are named, the last address is said to count."""
+    document = {
+        "apiVersion": "tidegate/v1",
+        "settings": {"trusted_proxies": trusted},
+        "entities": [{"name": "Address", "key_fields": ["derived.client_network"]}],
+        "mitigations": [{"name": "Refuse", "mode": "Block", "ttl_seconds": 900}],
+        "policies": [
+            {
+                "name": "Probes",
+                "clauses": [
+                    {
+                        "entity": "address",
+                        "mitigation": "refuse",
+                        "expression": 'request.path == "/.env"',
+                    }
+                ],
+            }
+        ],
+    }
+    path = tmp_path / "probes.yaml"
+    path.write_text(json.dumps(document))
+    lines = [("192.0.2.7", "/.env"), ("192.0.2.7", "/"), ("192.0.2.8", "/")]
+    text = "".join(BEHIND.format(peer="10.0.0.1", path=at, visitor=who) for who, at in lines)
+    done = CliRunner().invoke(tidegate, ["decide", str(path), events(text.encode()), "--json"])
+    answers = [json.loads(line)["action"]["type"] for line in done.stdout.splitlines()]
+    assert answers == ["block", "block", "allow" if trusted else "block"]
+    said = " ".join(done.stderr.split())
+    assert ("the last one counts as the client's, 10.0.0.1 in 3 of them" in said) is (not trusted)

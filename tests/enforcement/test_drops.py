@@ -50,7 +50,7 @@ def test_an_address_that_never_visited_is_not_dropped() -> None:
 
 
 def test_each_address_of_a_blocked_network_is_dropped_once_it_visits() -> None:
-    """A client that takes another address of its /64 is dropped again; a lift lets all of them in."""
+    """A client with another address of its /64 is dropped again; a lift lets all of them in."""
     drops, guard = made()
     network = ip_network("2001:db8:1:2::/64")
     assert isinstance(network, IPv6Network)

@@ -358,6 +358,13 @@ export const text = {
     notReproduced: "The explanation does not reproduce the replayed decision",
     close: "Close",
     nothing: "none",
+    entities: "Entity definitions of the draft",
+    entity: "Entity definition",
+    applied: "Events it applied to",
+    notApplied: "Events it did not apply to",
+    because: "Because",
+    ofLookedAt: (events: number, looked: number) => `${events} of ${looked} looked at`,
+    couldNotFire: "Policies that could not fire",
   },
   action: {
     create: "New action",

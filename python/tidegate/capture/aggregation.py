@@ -6,6 +6,8 @@ from typing import Any
 
 import orjson
 
+from tidegate.capture.streams import FORWARDED
+
 MAX_KINDS = 10_000
 """Kinds of events that are counted together; events of further kinds are dropped and counted."""
 MAX_BYTES = 16 * 1024 * 1024
@@ -28,7 +30,7 @@ class Aggregation:
         self._many = max(1, per_minute - self._single)
         self._minute = 0.0
         self._passed = self._flushed = 0
-        self._kinds: dict[tuple[str, str, str, str], tuple[bytes, int]] = {}
+        self._kinds: dict[tuple[str, ...], tuple[bytes, int]] = {}
         self._bytes = 0
         self.folded = 0
         """Events that became part of another, since the start."""
@@ -48,7 +50,8 @@ class Aggregation:
             return event
         request = event["request"]
         names = ("method", "path", "client_ip", "user_agent")
-        kind: Any = tuple(str(request.get(name, "")) for name in names)
+        forwarded = request.get("headers", {}).get(FORWARDED, "")
+        kind = (*(str(request.get(name, "")) for name in names), str(forwarded))
         found = self._kinds.get(kind)
         if found is None:
             first = orjson.dumps(event)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -37,8 +37,9 @@ class Capture:
         settings: of the capture.
         sends: where events go; None forwards nothing.
         saw: called with each request's address and user agent.
-        parse: reads a line of an access log.
+        parse: reads a line of an access log; raises ValueError for one that it can't.
         is_over: asked now and then.
+        missing: called with the reason when an access log cannot be opened.
     """
 
     settings: CaptureSettings
@@ -46,6 +47,7 @@ class Capture:
     saw: Callable[[str, str, float], None]
     parse: Callable[[str], bytes]
     is_over: Callable[[], bool]
+    missing: Callable[[str], None] = lambda _: None
     seen: int = 0
     unreadable: int = 0
     forwarded: int = 0
@@ -84,15 +86,15 @@ class Capture:
     def stats(self) -> dict[str, Any]:
         """Counts of the events seen, and of their outcomes."""
         return {
+            **attrs.asdict(self.streams.counts),
             "requests": self.seen,
             "forwarded": self.forwarded,
             "aggregated": self.aggregation.folded,
             "waiting": self.aggregation.waiting,
             "dropped": self.dropped + self.aggregation.dropped,
             "frames_dropped": self.frames_dropped,
-            "unreadable": self.unreadable,
-            **attrs.asdict(self.streams.counts),
-        } | {"requests": self.seen}
+            "unreadable": self.unreadable + self.streams.counts.unreadable,
+        }
 
     def _events(self) -> Iterator[dict[str, Any] | None]:
         match self.settings.source:
@@ -102,7 +104,8 @@ class Capture:
                 for frame in sources.read_pcap(Path(self.settings.file)):
                     yield from self._of_frame(frame)
             case "access-log":
-                lines = sources.follow(Path(self.settings.file), self.is_over, from_start=False)
+                path = Path(self.settings.file)
+                lines = sources.follow(path, self.is_over, from_start=False, missing=self.missing)
                 for line in lines:
                     yield None if line is None else self._of_line(line)
 
@@ -133,7 +136,7 @@ class Capture:
     def _take(self, event: dict[str, Any], now: float) -> None:
         self.seen += 1
         request = event["request"]
-        self.saw(str(request.get("client_ip", "")), str(request.get("user_agent", "")), now)
+        self.saw(peer_of(request), str(request.get("user_agent", "")), now)
         if self.sends is None:
             return
         if "observed_at" not in event:
@@ -153,3 +156,9 @@ class Capture:
         if self.sends is not None:
             for event in self.aggregation.take():
                 self._send(event)
+
+
+def peer_of(request: Mapping[str, Any]) -> str:
+    """The address of the other end: behind a proxy it stands last in ``x-forwarded-for``."""
+    forwarded = str(request.get("headers", {}).get("x-forwarded-for", ""))
+    return str(request.get("client_ip") or forwarded.rpartition(",")[2].strip())

@@ -156,28 +156,41 @@ class PcapWriter:
         return self._file.write(frame)
 
 
-def follow(path: Path, is_over: Callable[[], bool], *, from_start: bool) -> Iterator[str | None]:
+def follow(
+    path: Path,
+    is_over: Callable[[], bool],
+    *,
+    from_start: bool,
+    missing: Callable[[str], None] = lambda _: None,
+) -> Iterator[str | None]:
     """Lines of a log as they are written, through rotations; None when none came for a while.
 
     A file that was replaced is read to its end before the new one; one that became shorter is read
-    from its start.
+    from its start.  Of a line that is too long, the beginning and the end are kept.
 
     Args:
         path: of the log; it need not be there yet.
         is_over: asked now and then.
         from_start: whether lines that are there already are read too.
+        missing: called with the reason when the file cannot be opened, once until it can.
     """
     file: BinaryIO | None = None
     rest = b""
+    is_missing = False
     while not is_over():
         if file is None:
-            file = _opened(path, from_start)
+            try:
+                file, is_missing = _opened(path, from_start), False
+            except OSError as error:
+                if not is_missing:
+                    missing(f"`{path}` cannot be read: {error.strerror}")
+                is_missing = True
             from_start, rest = True, b""
         data = b"" if file is None else file.read(256 * 1024)
         if data:
             *lines, rest = (rest + data).split(b"\n")
             if len(rest) > MAX_LINE:
-                rest = b""
+                rest = rest[: MAX_LINE // 2] + rest[-MAX_LINE // 2 :]
             yield from (line.decode("utf-8", "replace") for line in lines if line.strip())
             continue
         yield None
@@ -195,11 +208,8 @@ def follow(path: Path, is_over: Callable[[], bool], *, from_start: bool) -> Iter
         file.close()
 
 
-def _opened(path: Path, from_start: bool) -> BinaryIO | None:
-    try:
-        file = path.open("rb")
-    except OSError:
-        return None
+def _opened(path: Path, from_start: bool) -> BinaryIO:
+    file = path.open("rb")
     if not from_start:
         file.seek(0, os.SEEK_END)
     return file

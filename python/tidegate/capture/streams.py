@@ -36,6 +36,7 @@ MAX_EARLY_SEGMENTS = 64
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 100
 MAX_VALUE = 8 * 1024
+FORWARDED = "x-forwarded-for"
 _RING = 1 << 32
 _FEED_BYTES = 16 * 1024
 _METHODS = (b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"TRAC", b"CONN")
@@ -449,12 +450,12 @@ def request_event(
     merged: dict[str, str] = {}
     for name, value in headers:
         merged[name] = f"{merged[name]}, {value}" if name in merged else value
-    request: dict[str, Any] = {
-        "method": method,
-        "path": path,
-        "client_ip": client,
-        "headers": merged,
-    }
+    request: dict[str, Any] = {"method": method, "path": path, "headers": merged}
+    if FORWARDED in merged:
+        # As one more proxy writes it, so that the trusted proxies of the definitions apply.
+        merged[FORWARDED] = f"{merged[FORWARDED]}, {client}"
+    else:
+        request["client_ip"] = client
     if "user-agent" in merged:
         request["user_agent"] = merged["user-agent"]
     if query:

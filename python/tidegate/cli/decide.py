@@ -10,7 +10,7 @@ import click
 
 from tidegate.cli.documents import definitions_argument, read_definitions
 from tidegate.cli.inputs.events import Line, Source, events_argument, strictness_option
-from tidegate.cli.output import console, evaluator_option, json_option, print_json
+from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
 from tidegate.cli.run import Run, max_refusals_option
 from tidegate.cli.subjects import Subjects
 from tidegate.cli.summary import OUTCOMES, Summary
@@ -85,16 +85,19 @@ def decide_all(
     max_refusals: int = 0,
 ) -> tuple[Run[EngineDecision], Summary]:
     """Decide every event of a source in order; refused ones are reported and counted."""
-    summary = Summary()
+    trusts_proxies = bool(engine.definitions.settings.trusted_proxies)
+    summary = Summary(left_out=engine.left_out(), trusts_proxies=trusts_proxies)
     run = Run(engine.decide, max_refusals, lambda _, error: summary.refuse(error.code))
     summary.notes = run.notes
     started = time.perf_counter()
     for line, decision in run.over(events, progress=each is None):
-        summary.add(decision, subjects.of(line.text) if decision.fired else None)
+        summary.add(line, decision, subjects.of(line.text) if decision.fired else None)
         if each is not None:
             each(line, decision)
     summary.seconds = time.perf_counter() - started
     summary.engine_seconds = run.seconds
+    for warning in summary.warnings():
+        errors.print(f"warning: {warning}", style="yellow", markup=False)
     return run, summary
 
 

@@ -6,15 +6,21 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
+import orjson
 from rich.table import Table
 
-from tidegate.cli.inputs.events import Notes
+from tidegate.cli.inputs.events import Line, Notes
+from tidegate.evaluation.clients import PROBLEMS
+from tidegate.functions.addresses import sent_address
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
     from tidegate.cli.subjects import Subject
     from tidegate.policy.decision import EngineDecision
+    from tidegate.policy.explain.left_out import LeftOut
 
 OUTCOMES = ("allow", "challenge", "block")
 COUNTED = ("total", *OUTCOMES, "by_others", "monitor")
@@ -46,6 +52,19 @@ class Busiest:
         return self.counts.most_common(self.SHOWN)
 
 
+def last_of_chain(event: bytes) -> str:
+    """The last address of an event that names several in ``x-forwarded-for``; empty for others."""
+    if b"orwarded-" not in event and b"ORWARDED-" not in event:
+        return ""
+    request = orjson.loads(event).get("request") or {}
+    if request.get("client_ip") is not None:
+        return ""
+    headers = request.get("headers") or {}
+    chains = [each for name, each in headers.items() if name.lower() == "x-forwarded-for"]
+    addresses = [sent_address(each) for each in ",".join(map(str, chains)).split(",")]
+    return str(addresses[-1] or "") if len(set(addresses) - {None}) > 1 else ""
+
+
 @attrs.define
 class Summary:
     """Decisions by outcome, by policy clause, and errors by place."""
@@ -65,6 +84,17 @@ class Summary:
     addresses: dict[str, Busiest] = attrs.field(factory=dict)
     """policy to the addresses of the events at which it fired."""
     paths: dict[str, Busiest] = attrs.field(factory=dict)
+    left_out: LeftOut | None = None
+    """To how many events entity definitions apply; None where that isn't counted."""
+    client_problems: Counter[str] = attrs.field(factory=Counter)
+    """Why clients that events name have no address, to events."""
+    first_problem: str = ""
+    """The place of the first such event."""
+    trusts_proxies: bool = True
+    """Whether the definitions name trusted proxies."""
+    proxied: Counter[str] = attrs.field(factory=Counter)
+    """The last of several addresses of an event that came through proxies, where none is trusted,
+    to events."""
     notes: Notes = attrs.field(factory=Notes)
     """Peculiarities of the lines."""
     seconds: float = 0.0
@@ -72,8 +102,24 @@ class Summary:
     engine_seconds: float = 0.0
     """Time for decisions alone."""
 
-    def add(self, decision: EngineDecision, subject: Subject | None = None) -> None:
-        """Count a decision, and the request of one at which something fired."""
+    def add(self, line: Line, decision: EngineDecision, subject: Subject | None = None) -> None:
+        """Count the decision on a line, and the request of one at which something fired."""
+        if decision.client_ip_problem is not None:
+            self.client_problems[decision.client_ip_problem] += 1
+            self.first_problem = self.first_problem or line.place
+        if not self.trusts_proxies:
+            last = last_of_chain(line.text)
+            if last:
+                self.proxied[last] += 1
+                if len(self.proxied) > Busiest.MOST_KEPT:
+                    self.proxied = Counter(dict(self.proxied.most_common(Busiest.SHOWN)))
+        if self.left_out is not None:
+            self.left_out.add(
+                line.text,
+                {each.definition for each in decision.entities},
+                decision.matched_actions,
+                {each.policy for each in decision.fired},
+            )
         self.outcomes[decision.action.type] += 1
         self.reasons[decision.reason] += 1
         if decision.policy is not None and decision.clause is not None:
@@ -134,6 +180,9 @@ class Summary:
                    "paths": self._busiest(self.paths, policy)}
                 for policy in sorted({policy for policy, _ in self.policies})
             ],
+            "client_ip_problems": dict(sorted(self.client_problems.items())),
+            "entities": self.left_out.entities() if self.left_out else [],
+            "could_not_fire": self.left_out.could_not_fire() if self.left_out else [],
             "errors": [
                 {"expression": place, "code": code, "events": number}
                 for (place, code), number in sorted(self.errors.items())
@@ -163,6 +212,46 @@ class Summary:
             console.print(self._busiest_table())
         if self.errors:
             console.print(self._error_table())
+        if self.left_out is not None and self.decided:
+            console.print(self._entity_table(self.left_out))
+            for each in self.left_out.could_not_fire():
+                text = f"policy {each['policy']} could not fire: {each['because']}"
+                console.print(text, style="yellow", markup=False)
+
+    def warnings(self) -> list[str]:
+        """What whoever called the command should know, in sentences."""
+        return [*self._of_clients(), *self._of_proxies()]
+
+    def _of_proxies(self) -> Iterator[str]:
+        if self.proxied:
+            (busiest, number), *_ = self.proxied.most_common(1)
+            yield (
+                f"{self.proxied.total():,} events name several addresses, and `settings` has no"
+                f" `trusted_proxies`: the last one counts as the client's, {busiest} in"
+                f" {number:,} of them; if that is a proxy, name it there, or its visitors are one"
+                " client"
+            )
+
+    def _of_clients(self) -> Iterator[str]:
+        yield from (
+            f"events without an address of the client: {number:,}; no policy about it applies:"
+            f" {PROBLEMS[problem]} ({problem}; the first event is {self.first_problem})"
+            for problem, number in self.client_problems.most_common()
+        )
+
+    @staticmethod
+    def _entity_table(left_out: LeftOut) -> Table:
+        from rich.text import Text
+
+        table = Table("entity", _right("applied to"), _right("not to"), "because")
+        for each in left_out.entities():
+            looked, number = each["looked_at"], each["not_applied"]
+            share = "" if looked == number else f" of {looked:,} looked at"
+            why = [f"{found['reason']}: {found['events']:,}{share}" for found in each["why"]]
+            table.add_row(
+                each["entity"], f"{each['applied']:,}", f"{number:,}", Text("\n".join(why))
+            )
+        return table
 
     def _outcome_table(self) -> Table:
         table = Table("outcome", _right("events"), _right("share"))

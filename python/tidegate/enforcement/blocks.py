@@ -1,7 +1,8 @@
 """The addresses that active mitigations block, and the ends of the blocks.
 
 Only an entity definition whose key is the client address or network alone names addresses; only a
-mitigation of the mode Block blocks them.  Challenge and Monitor are for whoever answers the request.
+mitigation of the mode Block blocks them.  Challenge and Monitor are for whoever answers the
+request.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The blocked addresses that are dropped, and until when; without IO.
 
-An address is dropped when all of this holds: a Block is on it or on its network, it visited this machine lately, it's
-not on the list of those that never are, and it's not shared by many.  There are bounds on how many
-are dropped, on how many join them in a minute, and on how long one is dropped for one Block.  When
-more than a share of the recent visitors would be dropped, nobody is: then the policy is more likely
-wrong than all of them.
+An address is dropped when all of this holds: a Block is on it or on its network, it visited this
+machine lately, it's not on the list of those that never are, and it's not shared by many.  There
+are bounds on how many are dropped, on how many join them in a minute, and on how long one is
+dropped for one Block.  When more than a share of the recent visitors would be dropped, nobody is:
+then the policy is more likely wrong than all of them.
 """
 
 from __future__ import annotations
@@ -134,9 +134,7 @@ class Drops:
         for name in [name for name, each in self._dropped.items() if each.end <= now]:
             self._spent[name] = self._dropped.pop(name).until
         self._spent = {
-            name: until
-            for name, until in self._spent.items()
-            if self._until(name) == until
+            name: until for name, until in self._spent.items() if self._until(name) == until
         }
         self.spared = {
             name: why for name, why in self.spared.items() if self._until(name) is not None

@@ -84,6 +84,12 @@ function Head({ decision }: { decision: Decision }) {
         </dd>
         <dt>{text.decisions.columns.reason}</dt>
         <dd>{text.reasons[decision.reason]}</dd>
+        {decision.client_ip_problem !== null && (
+          <>
+            <dt>{words.address}</dt>
+            <dd>{words.noAddress(marked(decision.client_ip_problem))}</dd>
+          </>
+        )}
         <dt>{words.reference}</dt>
         <dd>
           <code>{decision.decision_id}</code>{" "}

@@ -12,6 +12,7 @@ import { ProblemPanel } from "../../parts/problem";
 import { Listing, pageQuery } from "../../parts/table";
 import { text } from "../../text/en";
 import { Groups, Open } from "./groups";
+import { LeftOut } from "./left-out";
 import { Matrix } from "./matrix";
 import { SideBySide } from "./side-by-side";
 
@@ -90,6 +91,7 @@ function Result({ job, result }: { job: Job; result: Schemas["ReplayResult"] }) 
   return (
     <>
       <Matrix replay_job_id={replay_job_id} result={result} />
+      <LeftOut result={result} />
       <h2>
         {words.differences}: {result.different}
       </h2>

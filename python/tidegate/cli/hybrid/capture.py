@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
-import orjson
 
 from tidegate.capture.bpf import watched_ports
 from tidegate.capture.frames import with_checksum
@@ -89,7 +88,9 @@ def run(
     folder = None if dry_run and not enforce else load(home())
     client = None if dry_run or folder is None else Forwarding(settings, folder)
     sends: Any = _Printing() if dry_run and not enforce else client
-    made = Capture(settings.capture, sends, guard.saw, _parser(form), ended.is_set)
+    made = Capture(
+        settings.capture, sends, guard.saw, _parser(form), ended.is_set, missing=_say_missing
+    )
     enforcement = None
     if enforce and folder is not None:
         enforcement = Enforcement(settings, folder, guard, is_dry=dry_run)
@@ -100,6 +101,8 @@ def run(
             enforcement.stop()
         if client is not None:
             client.close(CLOSE_SECONDS)
+    if made.unreadable:
+        errors.print(f"warning: {made.unreadable:,} lines were left out", markup=False)
     if stats:
         said = made.stats()
         if client is not None:
@@ -188,19 +191,13 @@ def _parser(form: str) -> Callable[[str], bytes]:
             if named <= NAMED_UNREADABLE:
                 errors.print(f"warning: a line is left out: {error}", markup=False)
             raise ValueError(str(error)) from None
-        return _with_peer(event)
+        return event
 
     return read
 
 
-def _with_peer(event: bytes) -> bytes:
-    """An event with the address that the server saw: repeated requests are counted by it."""
-    found = orjson.loads(event)
-    forwarded = found["request"].get("headers", {}).get("x-forwarded-for", "")
-    if "client_ip" in found["request"] or not forwarded:
-        return event
-    found["request"]["client_ip"] = forwarded.rpartition(", ")[2]
-    return orjson.dumps(found)
+def _say_missing(reason: str) -> None:
+    errors.print(f"warning: {reason}; it is read as soon as it can be", markup=False)
 
 
 class _Printing:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import attrs
 
+from tidegate.policy.explain.left_out import LeftOut
 from tidegate.stores.decision_log.replay_jobs import Difference
 
 _COMPARED = ("policy", "clause", "mitigation")
@@ -23,9 +24,12 @@ class Outcomes:
 
     Args:
         max_differences: only the first this many are kept.
+        left_out: counts the events that the draft's entity definitions apply to; None where that
+            isn't asked for.
     """
 
     _max_differences: int
+    _left_out: LeftOut | None = None
     _events: int = 0
     _skipped: int = 0
     _different: int = 0
@@ -41,10 +45,28 @@ class Outcomes:
         self._skipped += 1
 
     def add(
-        self, decision_id: UUID, recorded: Mapping[str, Any], replayed: Mapping[str, Any]
+        self,
+        decision_id: UUID,
+        recorded: Mapping[str, Any],
+        replayed: Mapping[str, Any],
+        event: bytes = b"",
     ) -> None:
-        """Count a decision, and keep it when it differs."""
+        """Count a decision, and keep it when it differs.
+
+        Args:
+            decision_id: of both.
+            recorded: the record that is kept.
+            replayed: the record by the draft.
+            event: that was decided on; needed where the draft's entity definitions are counted.
+        """
         self._events += 1
+        if self._left_out is not None:
+            self._left_out.add(
+                event,
+                {each["definition"] for each in replayed["entities"]},
+                replayed["matched_actions"],
+                {each["policy"] for each in replayed["fired"]},
+            )
         before, after = shown(recorded), shown(replayed)
         self._recorded[before["action"]] += 1
         self._replayed[after["action"]] += 1
@@ -80,6 +102,8 @@ class Outcomes:
                 {"policy": policy, **counts} for policy, counts in sorted(self._policies.items())
             ],
             "evictions": evictions,
+            "entities": self._left_out.entities() if self._left_out else [],
+            "could_not_fire": self._left_out.could_not_fire() if self._left_out else [],
         }
 
 

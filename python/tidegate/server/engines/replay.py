@@ -203,7 +203,7 @@ def run(job_id: UUID, draft: Draft, application: Application) -> None:
     definitions = bounded(orjson.loads(draft.document))
     key = application.keys.redaction_of(draft.tenant_id)
     engine = Engine(definitions, redaction_key=key, events="any")
-    outcomes = Outcomes(MAX_DIFFERENCES)
+    outcomes = Outcomes(MAX_DIFFERENCES, engine.left_out())
     progress = 0
     for batch in _batches(application.store, draft, warm_up_ns(engine.definitions)):
         started = time.monotonic()
@@ -314,7 +314,8 @@ def decide(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> N
         return
     is_observed = draft.clock == "observed"
     if draft.counts(served.observed_at if is_observed else logged.received_at_ns):
-        outcomes.add(logged.decision_id, orjson.loads(logged.record), orjson.loads(served.record))
+        recorded, replayed = orjson.loads(logged.record), orjson.loads(served.record)
+        outcomes.add(logged.decision_id, recorded, replayed, logged.event)
 
 
 def revocations(effects: bytes) -> bytes:

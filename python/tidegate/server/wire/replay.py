@@ -63,6 +63,33 @@ class PolicyOutcomes:
 
 
 @attrs.frozen(kw_only=True)
+class LeftOutReason:
+    reason: str
+    events: int
+
+
+@attrs.frozen(kw_only=True)
+class EntityUse:
+    """To how many events an entity definition applied, and why not to the others."""
+
+    entity: str
+    applied: int
+    not_applied: int
+    looked_at: Annotated[
+        int, Meta(description="events that it did not apply to, of which the reason was looked for")
+    ]
+    why: tuple[LeftOutReason, ...]
+
+
+@attrs.frozen(kw_only=True)
+class StoppedPolicy:
+    """A policy that could fire on none of the events."""
+
+    policy: str
+    because: str
+
+
+@attrs.frozen(kw_only=True)
 class ReplayResult:
     """The result. ``skipped`` are events that the draft refuses."""
 
@@ -74,6 +101,13 @@ class ReplayResult:
     replayed: OutcomeCounts
     policies: tuple[PolicyOutcomes, ...]
     evictions: Annotated[int, Meta(description="entities that the draft's state had no room for")]
+    entities: Annotated[
+        tuple[EntityUse, ...], Meta(description="entity definitions of the draft")
+    ] = ()
+    could_not_fire: Annotated[
+        tuple[StoppedPolicy, ...],
+        Meta(description="policies that could fire on none of the events, and why"),
+    ] = ()
 
 
 @attrs.frozen(kw_only=True)
