@@ -155,7 +155,7 @@ def records(demo: Demo) -> None:
     demo.call("list-replay-jobs")
     kinds = demo.call("list-entity-definitions")
     address = next(each for each in kinds if each["slug"] == "address")["entity_definition_id"]
-    key = {"entity_definition_id": address, "key": [PROBE["request"]["client_ip"]]}
+    key = {"entity_definition_id": address, "key": [PROBE["request"]["client_ip"] + "/32"]}
     entity = demo.call("find-entity", key)
     demo.call("read-entity-state", entity_id=entity["entity_id"])
     few = {"newest": 300, "limit": 2}

@@ -2656,6 +2656,8 @@ export interface components {
       errors: components["schemas"]["ExpressionError"][];
       /** @description places at which the budget of the decision ended; mostly none */
       budget_ended_at: string[];
+      /** @description why the client that the event names has no address: `empty`, `not-an-address`, `several-addresses` or `only-proxies` */
+      client_ip_problem: string | null;
       /** @description null when the event showed no proof of a challenge */
       proof: components["schemas"]["ShownProof"] | null;
       duration_us: number;
@@ -3099,6 +3101,18 @@ export interface components {
        * @description when its newest event was observed
        */
       last_seen_at: string;
+    };
+    /**
+     * EntityUse
+     * @description To how many events an entity definition applied, and why not to the others.
+     */
+    EntityUse: {
+      entity: string;
+      applied: number;
+      not_applied: number;
+      /** @description events that it did not apply to, of which the reason was looked for */
+      looked_at: number;
+      why: components["schemas"]["LeftOutReason"][];
     };
     /**
      * EntityWindow
@@ -3556,6 +3570,11 @@ export interface components {
       parameters: string[];
       result: string;
       signature: string;
+    };
+    /** LeftOutReason */
+    LeftOutReason: {
+      reason: string;
+      events: number;
     };
     /** ListChange */
     ListChange: {
@@ -4332,6 +4351,16 @@ export interface components {
       policies: components["schemas"]["PolicyOutcomes"][];
       /** @description entities that the draft's state had no room for */
       evictions: number;
+      /**
+       * @description entity definitions of the draft
+       * @default []
+       */
+      entities?: components["schemas"]["EntityUse"][];
+      /**
+       * @description policies that could fire on none of the events, and why
+       * @default []
+       */
+      could_not_fire?: components["schemas"]["StoppedPolicy"][];
     };
     /**
      * ReplayedDecision
@@ -4479,6 +4508,14 @@ export interface components {
       end: number;
       type: string | null;
       reached: boolean;
+    };
+    /**
+     * StoppedPolicy
+     * @description A policy that could fire on none of the events.
+     */
+    StoppedPolicy: {
+      policy: string;
+      because: string;
     };
     /** SyncAck */
     SyncAck: {
@@ -4748,6 +4785,10 @@ export interface components {
       /** @description of the draft; null without one */
       in_scope: number | null;
       clauses: components["schemas"]["ClauseCount"][];
+      /** @description entity definitions that the draft's clauses name; none without a draft */
+      left_out: components["schemas"]["EntityUse"][];
+      /** @description the draft, if it could fire on none of the events, and why */
+      could_not_fire: components["schemas"]["StoppedPolicy"][];
       errors: components["schemas"]["FailureCount"][];
       entities: components["schemas"]["EntityCount"][];
       outcomes: components["schemas"]["OutcomeCount"][];
@@ -7734,7 +7775,7 @@ export interface operations {
            *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *         "can_sync": false,
            *         "expires_at": null,
-           *         "last_used_at": "2026-11-02T09:15:00.000Z",
+           *         "last_used_at": null,
            *         "name": "demo",
            *         "prefix": "0123456789abcdef",
            *         "previous_secret_expires_at": null,
@@ -10184,7 +10225,7 @@ export interface operations {
            *         "enabled": true,
            *         "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
            *         "key_fields": [
-           *           "request.client_ip"
+           *           "derived.client_network"
            *         ],
            *         "match_expression": null,
            *         "name": "Address",
@@ -16368,7 +16409,7 @@ export interface operations {
            *           "slug": "address",
            *           "priority": 10,
            *           "key_fields": [
-           *             "request.client_ip"
+           *             "derived.client_network"
            *           ]
            *         },
            *         {
@@ -16530,7 +16571,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -16553,7 +16594,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -16824,7 +16865,7 @@ export interface operations {
          *           "slug": "address",
          *           "priority": 10,
          *           "key_fields": [
-         *             "request.client_ip"
+         *             "derived.client_network"
          *           ]
          *         },
          *         {
@@ -16986,7 +17027,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -17009,7 +17050,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -17600,6 +17641,7 @@ export interface operations {
            *       "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *       "budget_ended_at": [],
            *       "clause": "repeated probes",
+           *       "client_ip_problem": null,
            *       "daemon": null,
            *       "decision_id": "019a4300-0000-7000-8000-000000000011",
            *       "duration_us": 45,
@@ -17610,7 +17652,7 @@ export interface operations {
            *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
            *           "entity_id": "019a4300-0000-7000-8000-000000000012",
            *           "key": [
-           *             "203.0.113.9"
+           *             "203.0.113.9/32"
            *           ]
            *         }
            *       ],
@@ -17791,7 +17833,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000012",
            *             "key": [
-           *               "203.0.113.9"
+           *               "203.0.113.9/32"
            *             ]
            *           }
            *         ],
@@ -17836,7 +17878,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000012",
            *             "key": [
-           *               "203.0.113.9"
+           *               "203.0.113.9/32"
            *             ]
            *           }
            *         ],
@@ -17862,7 +17904,7 @@ export interface operations {
            *       "reproduced": true,
            *       "revision": 2,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9\" (2 events before) 019a4300-0000-7000-8000-000000000012\n      request.client_ip = \"203.0.113.9\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (2 events before) 019a4300-0000-7000-8000-000000000012\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -18608,23 +18650,23 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
-           *                     "end": 17,
+           *                     "end": 22,
            *                     "error": null,
            *                     "reached": true,
            *                     "start": 0,
-           *                     "text": "request.client_ip",
+           *                     "text": "derived.client_network",
            *                     "type": "string",
-           *                     "value": "\"203.0.113.9\""
+           *                     "value": "\"203.0.113.9/32\""
            *                   }
            *                 ],
            *                 "steps_left_out": 0,
-           *                 "text": "request.client_ip",
-           *                 "value": "\"203.0.113.9\""
+           *                 "text": "derived.client_network",
+           *                 "value": "\"203.0.113.9/32\""
            *               }
            *             ],
            *             "first_seen_at": "2026-11-02T09:15:00.000Z",
            *             "key": [
-           *               "203.0.113.9"
+           *               "203.0.113.9/32"
            *             ],
            *             "last_seen_at": "2026-11-02T09:15:00.000Z",
            *             "slug": "address"
@@ -19140,19 +19182,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Risky checkout",
+           *         "name": "Scraping",
            *         "policy_id": "019a4300-0000-7000-8000-00000000002e",
-           *         "slug": "risky-checkout",
+           *         "slug": "scraping",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "allow": 0,
            *         "block": 0,
-           *         "by_others": 2,
-           *         "challenge": 1,
+           *         "by_others": 0,
+           *         "challenge": 0,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:37.000Z",
+           *         "last_match_at": null,
            *         "monitor": 0,
-           *         "total": 3
+           *         "total": 0
            *       }
            *     ]
            */
@@ -19970,7 +20012,7 @@ export interface operations {
          * @example {
          *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
          *       "key": [
-         *         "203.0.113.9"
+         *         "203.0.113.9/32"
          *       ]
          *     }
          */
@@ -19992,7 +20034,7 @@ export interface operations {
            *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
            *       "entity_id": "019a4300-0000-7000-8000-000000000012",
            *       "key": [
-           *         "203.0.113.9"
+           *         "203.0.113.9/32"
            *       ],
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *     }
@@ -20140,7 +20182,7 @@ export interface operations {
            *           "entity_id": "019a4300-0000-7000-8000-000000000012",
            *           "expires_at": "2026-11-02T09:15:00.000Z",
            *           "key": [
-           *             "203.0.113.9"
+           *             "203.0.113.9/32"
            *           ],
            *           "mitigation": "refuse",
            *           "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
@@ -20156,7 +20198,7 @@ export interface operations {
            *       "event_count": 3,
            *       "first_seen_at": "2026-11-02T09:15:00.000Z",
            *       "key": [
-           *         "203.0.113.9"
+           *         "203.0.113.9/32"
            *       ],
            *       "last_seen_at": "2026-11-02T09:15:00.000Z",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -20301,7 +20343,7 @@ export interface operations {
            *         "entity_id": "019a4300-0000-7000-8000-000000000012",
            *         "expires_at": "2026-11-02T09:15:00.000Z",
            *         "key": [
-           *           "203.0.113.9"
+           *           "203.0.113.9/32"
            *         ],
            *         "mitigation": "refuse",
            *         "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
@@ -20857,7 +20899,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000012",
            *             "key": [
-           *               "203.0.113.9"
+           *               "203.0.113.9/32"
            *             ]
            *           }
            *         ],
@@ -20881,7 +20923,7 @@ export interface operations {
            *         "errors": {}
            *       },
            *       "fired": false,
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9\" (3 events before) 019a4300-0000-7000-8000-000000000012\n      request.client_ip = \"203.0.113.9\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (3 events before) 019a4300-0000-7000-8000-000000000012\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
            *       "trace": {
            *         "actions": [
            *           {
@@ -21673,23 +21715,23 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
-           *                     "end": 17,
+           *                     "end": 22,
            *                     "error": null,
            *                     "reached": true,
            *                     "start": 0,
-           *                     "text": "request.client_ip",
+           *                     "text": "derived.client_network",
            *                     "type": "string",
-           *                     "value": "\"203.0.113.9\""
+           *                     "value": "\"203.0.113.9/32\""
            *                   }
            *                 ],
            *                 "steps_left_out": 0,
-           *                 "text": "request.client_ip",
-           *                 "value": "\"203.0.113.9\""
+           *                 "text": "derived.client_network",
+           *                 "value": "\"203.0.113.9/32\""
            *               }
            *             ],
            *             "first_seen_at": "2026-11-02T09:15:00.000Z",
            *             "key": [
-           *               "203.0.113.9"
+           *               "203.0.113.9/32"
            *             ],
            *             "last_seen_at": "2026-11-02T09:15:00.000Z",
            *             "slug": "address"
@@ -22300,8 +22342,54 @@ export interface operations {
            *         "progress": 303,
            *         "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *         "result": {
+           *           "could_not_fire": [
+           *             {
+           *               "because": "action `sign_up` matched no event",
+           *               "policy": "sign-ups"
+           *             }
+           *           ],
            *           "differences_listed": 3,
            *           "different": 3,
+           *           "entities": [
+           *             {
+           *               "applied": 66,
+           *               "entity": "account",
+           *               "looked_at": 102,
+           *               "not_applied": 234,
+           *               "why": [
+           *                 {
+           *                   "events": 102,
+           *                   "reason": "the match expression is false"
+           *                 }
+           *               ]
+           *             },
+           *             {
+           *               "applied": 300,
+           *               "entity": "address",
+           *               "looked_at": 0,
+           *               "not_applied": 0,
+           *               "why": []
+           *             },
+           *             {
+           *               "applied": 197,
+           *               "entity": "fingerprint",
+           *               "looked_at": 101,
+           *               "not_applied": 103,
+           *               "why": [
+           *                 {
+           *                   "events": 101,
+           *                   "reason": "`fields[\"ja4\"]` is empty"
+           *                 }
+           *               ]
+           *             },
+           *             {
+           *               "applied": 300,
+           *               "entity": "program",
+           *               "looked_at": 0,
+           *               "not_applied": 0,
+           *               "why": []
+           *             }
+           *           ],
            *           "events": 300,
            *           "evictions": 0,
            *           "policies": [
@@ -22684,8 +22772,54 @@ export interface operations {
            *       "progress": 303,
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "result": {
+           *         "could_not_fire": [
+           *           {
+           *             "because": "action `sign_up` matched no event",
+           *             "policy": "sign-ups"
+           *           }
+           *         ],
            *         "differences_listed": 3,
            *         "different": 3,
+           *         "entities": [
+           *           {
+           *             "applied": 66,
+           *             "entity": "account",
+           *             "looked_at": 102,
+           *             "not_applied": 234,
+           *             "why": [
+           *               {
+           *                 "events": 102,
+           *                 "reason": "the match expression is false"
+           *               }
+           *             ]
+           *           },
+           *           {
+           *             "applied": 300,
+           *             "entity": "address",
+           *             "looked_at": 0,
+           *             "not_applied": 0,
+           *             "why": []
+           *           },
+           *           {
+           *             "applied": 197,
+           *             "entity": "fingerprint",
+           *             "looked_at": 101,
+           *             "not_applied": 103,
+           *             "why": [
+           *               {
+           *                 "events": 101,
+           *                 "reason": "`fields[\"ja4\"]` is empty"
+           *               }
+           *             ]
+           *           },
+           *           {
+           *             "applied": 300,
+           *             "entity": "program",
+           *             "looked_at": 0,
+           *             "not_applied": 0,
+           *             "why": []
+           *           }
+           *         ],
            *         "events": 300,
            *         "evictions": 0,
            *         "policies": [
@@ -22856,8 +22990,54 @@ export interface operations {
            *       "progress": 303,
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "result": {
+           *         "could_not_fire": [
+           *           {
+           *             "because": "action `sign_up` matched no event",
+           *             "policy": "sign-ups"
+           *           }
+           *         ],
            *         "differences_listed": 3,
            *         "different": 3,
+           *         "entities": [
+           *           {
+           *             "applied": 66,
+           *             "entity": "account",
+           *             "looked_at": 102,
+           *             "not_applied": 234,
+           *             "why": [
+           *               {
+           *                 "events": 102,
+           *                 "reason": "the match expression is false"
+           *               }
+           *             ]
+           *           },
+           *           {
+           *             "applied": 300,
+           *             "entity": "address",
+           *             "looked_at": 0,
+           *             "not_applied": 0,
+           *             "why": []
+           *           },
+           *           {
+           *             "applied": 197,
+           *             "entity": "fingerprint",
+           *             "looked_at": 101,
+           *             "not_applied": 103,
+           *             "why": [
+           *               {
+           *                 "events": 101,
+           *                 "reason": "`fields[\"ja4\"]` is empty"
+           *               }
+           *             ]
+           *           },
+           *           {
+           *             "applied": 300,
+           *             "entity": "program",
+           *             "looked_at": 0,
+           *             "not_applied": 0,
+           *             "why": []
+           *           }
+           *         ],
            *         "events": 300,
            *         "evictions": 0,
            *         "policies": [
@@ -23203,7 +23383,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "key": [
-           *               "198.51.100.210"
+           *               "198.51.100.210/32"
            *             ]
            *           },
            *           {
@@ -23249,7 +23429,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "key": [
-           *               "198.51.100.210"
+           *               "198.51.100.210/32"
            *             ]
            *           }
            *         ],
@@ -23262,7 +23442,7 @@ export interface operations {
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "reproduced": true,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210\" (1 events before) 019a4300-0000-7000-8000-000000000013\n      request.client_ip = \"198.51.100.210\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210/32\" (1 events before) 019a4300-0000-7000-8000-000000000013\n      derived.client_network = \"198.51.100.210/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -24054,23 +24234,23 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
-           *                     "end": 17,
+           *                     "end": 22,
            *                     "error": null,
            *                     "reached": true,
            *                     "start": 0,
-           *                     "text": "request.client_ip",
+           *                     "text": "derived.client_network",
            *                     "type": "string",
-           *                     "value": "\"198.51.100.210\""
+           *                     "value": "\"198.51.100.210/32\""
            *                   }
            *                 ],
            *                 "steps_left_out": 0,
-           *                 "text": "request.client_ip",
-           *                 "value": "\"198.51.100.210\""
+           *                 "text": "derived.client_network",
+           *                 "value": "\"198.51.100.210/32\""
            *               }
            *             ],
            *             "first_seen_at": "2026-11-02T09:01:00.000Z",
            *             "key": [
-           *               "198.51.100.210"
+           *               "198.51.100.210/32"
            *             ],
            *             "last_seen_at": "2026-11-02T09:01:00.000Z",
            *             "slug": "address"
@@ -24869,6 +25049,7 @@ export interface operations {
            * @example {
            *       "by": [],
            *       "clauses": [],
+           *       "could_not_fire": [],
            *       "entities": [
            *         {
            *           "count": 1,
@@ -24877,6 +25058,7 @@ export interface operations {
            *       ],
            *       "errors": [],
            *       "in_scope": null,
+           *       "left_out": [],
            *       "outcomes": [
            *         {
            *           "count": 2,
@@ -24923,6 +25105,11 @@ export interface operations {
            *           "looked_at": 97,
            *           "matched": 0,
            *           "start": "2026-11-02T00:00:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
            *         },
            *         {
            *           "looked_at": 0,
@@ -25380,7 +25567,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "X8hz4ZrASLwK1I3lb_RDdFsiMDFhMjFmMzctNmZhZC03NzQ1LWIyYWItMTE3NGFjOTM5ZWEzIl0",
+           *       "cursor": "WQa_iPD6OqK2aLjt2x_g3lsiMDFhMjFmYTgtYjc4Mi03MmNlLWFmNDEtNjBiZmE1ZjBhMjU2Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -25607,6 +25794,13 @@ export interface operations {
            *           "challenge": 22,
            *           "start": "2026-11-02T00:00:00.000Z",
            *           "total": 297
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
            *         },
            *         {
            *           "allow": 0,
@@ -26078,61 +26272,61 @@ export interface operations {
            *         {
            *           "events": 24,
            *           "key": [
-           *             "203.0.113.250"
+           *             "203.0.113.250/32"
            *           ]
            *         },
            *         {
            *           "events": 16,
            *           "key": [
-           *             "198.51.100.210"
+           *             "198.51.100.210/32"
            *           ]
            *         },
            *         {
            *           "events": 16,
            *           "key": [
-           *             "198.51.100.211"
+           *             "198.51.100.211/32"
            *           ]
            *         },
            *         {
            *           "events": 16,
            *           "key": [
-           *             "198.51.100.212"
+           *             "198.51.100.212/32"
            *           ]
            *         },
            *         {
            *           "events": 11,
            *           "key": [
-           *             "2001:db8:5:24::1"
+           *             "2001:db8:5:24::/64"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.22"
+           *             "203.0.113.22/32"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.24"
+           *             "203.0.113.24/32"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.32"
+           *             "203.0.113.32/32"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.60"
+           *             "203.0.113.60/32"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.8"
+           *             "203.0.113.8/32"
            *           ]
            *         }
            *       ],
@@ -26140,12 +26334,12 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.0032578352671508363,
+           *       "newcomers_an_hour": 0.003246928284774607,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
            *           "distinct": 60,
-           *           "expression": "request.client_ip",
+           *           "expression": "derived.client_network",
            *           "failed": 0,
            *           "fill_rate": 1
            *         }
@@ -28396,7 +28590,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.053461318,
+           *           "seconds_to_solve": 1.090820698,
            *           "solved": 1
            *         }
            *       ],

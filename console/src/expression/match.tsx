@@ -70,6 +70,18 @@ function Counts({ found }: { found: Found }) {
       {found.clauses.map(({ clause, fired, entities }) => (
         <li key={clause}>{words.clauseFired(marked(clause), fired, entities)}</li>
       ))}
+      {found.left_out
+        .filter((each) => each.not_applied > 0)
+        .map(({ entity, not_applied, why }) => (
+          <li key={`left out ${entity}`}>
+            {words.leftOut(marked(entity), not_applied, marked(why[0]?.reason ?? ""))}
+          </li>
+        ))}
+      {found.could_not_fire.map(({ because }) => (
+        <li key={because} class="problem">
+          {words.couldNotFire(marked(because))}
+        </li>
+      ))}
       {found.outcomes.map(({ recorded, draft, count }) => (
         <li key={`${recorded} ${draft ?? ""}`}>
           {count}: <Badge answer={recorded} />

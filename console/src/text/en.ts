@@ -102,6 +102,9 @@ export const text = {
     differs: "The explanation does not reproduce the recorded decision",
     explaining: "Explaining …",
     reference: "Reference",
+    address: "Client address",
+    noAddress: (problem: string) =>
+      `It cannot be read (${problem}): no policy about addresses applies.`,
     revision: "Revision",
     took: "Took",
     fired: "fired",
@@ -171,6 +174,9 @@ export const text = {
     inScope: (count: number) => `${count} in scope`,
     clauseFired: (clause: string, fired: number, entities: number) =>
       `${clause}: fires ${fired} times, for ${entities} entities`,
+    leftOut: (entity: string, count: number, reason: string) =>
+      `${entity} does not apply to ${count} of them: ${reason}`,
+    couldNotFire: (because: string) => `It could not fire: ${because}`,
   },
   overview: {
     counts: "Decisions",

@@ -24,6 +24,7 @@ from tidegate.server.wire.kinds import POLICY, to_body
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tidegate.policy.explain.left_out import LeftOut
     from tidegate.server.engines.definition_set import DefinitionSet
     from tidegate.server.http.call import Call
     from tidegate.server.traffic.looking import Deadline, Seen
@@ -36,7 +37,13 @@ class _Fired(msgspec.Struct):
     entity_id: str | None
 
 
+class _Entity(msgspec.Struct):
+    definition: str
+
+
 class _Record(msgspec.Struct):
+    entities: list[_Entity]
+    matched_actions: list[str]
     fired: list[_Fired]
     errors: dict[str, str]
 
@@ -52,6 +59,7 @@ class Draft:
     Attributes:
         clauses: for each, events for which it fired, and entities it fired for.
         in_scope: events that its scope holds for.
+        left_out: counts the events that entity definitions apply to.
         decided: events that it decided on.
         matched: events for which a clause fired.
     """
@@ -61,6 +69,7 @@ class Draft:
     scope: str | None
     known: TenantExpressions
     clauses: dict[str, tuple[list[int], set[str]]]
+    left_out: LeftOut
     in_scope: int = 0
     decided: int = 0
     matched: list[bytes] = attrs.field(factory=list)
@@ -82,7 +91,7 @@ class Draft:
         clauses: dict[str, tuple[list[int], set[str]]] = {
             each.name: ([0], set()) for each in made.clauses
         }
-        return cls(engine, made.slug, policy.expression, known, clauses)
+        return cls(engine, made.slug, policy.expression, known, clauses, engine.left_out())
 
     def run(self, events: Sequence[Seen], tally: Tally, deadline: Deadline) -> bool:
         """Decide on events, the oldest first; whether it came to their end in time."""
@@ -101,6 +110,12 @@ class Draft:
                 continue
             record = _RECORDS.decode(served.record)
             tally.errors.update(set(record.errors.values()))
+            self.left_out.add(
+                each.event,
+                {entity.definition for entity in record.entities},
+                record.matched_actions,
+                {self.slug} if record.fired else (),
+            )
             if record.fired:
                 tally.match(each, served.action)
                 self.matched.append(each.event)
@@ -116,6 +131,21 @@ class Draft:
         return tuple(
             wire.ClauseCount(clause=name, fired=count[0], entities=len(entities))
             for name, (count, entities) in self.clauses.items()
+        )
+
+    def entities(self) -> tuple[wire.EntityUse, ...]:
+        """To how many events the entity definitions of the clauses applied."""
+        named = {each.entity for each in self.engine.definitions.policies[0].clauses}
+        return tuple(
+            msgspec.convert(each, wire.EntityUse)
+            for each in self.left_out.entities()
+            if each["entity"] in named
+        )
+
+    def could_not_fire(self) -> tuple[wire.StoppedPolicy, ...]:
+        """The draft, if it could fire on none of the events."""
+        return tuple(
+            msgspec.convert(each, wire.StoppedPolicy) for each in self.left_out.could_not_fire()
         )
 
     def _count_scope(self, events: Sequence[Seen]) -> None:

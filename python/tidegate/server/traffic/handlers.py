@@ -60,6 +60,8 @@ def match(call: Call) -> Answer:
             complete=look.complete,
             in_scope=None if draft is None else draft.in_scope,
             clauses=() if draft is None else draft.counts(),
+            left_out=() if draft is None else draft.entities(),
+            could_not_fire=() if draft is None else draft.could_not_fire(),
             by=facets.found(_TOP),
             **tally.bounds(),
             **tally.counts(look.kept),

@@ -149,6 +149,7 @@ from tidegate.server.wire.expressions import (
     Purpose,
     TypedPart,
 )
+from tidegate.server.wire.left_out import EntityUse, LeftOutReason, StoppedPolicy
 from tidegate.server.wire.operators import (
     AccessToken,
     IdentityProvider,
@@ -303,6 +304,7 @@ __all__ = [
     "EntityName",
     "EntityState",
     "EntityTraffic",
+    "EntityUse",
     "EntityWindow",
     "Entries",
     "EntriesChange",
@@ -338,6 +340,7 @@ __all__ = [
     "LanguageFunction",
     "LanguageMacro",
     "LanguageOverload",
+    "LeftOutReason",
     "LiftQuery",
     "ListChange",
     "ListCreate",
@@ -405,6 +408,7 @@ __all__ = [
     "Slug",
     "Span",
     "Status",
+    "StoppedPolicy",
     "SummaryQuery",
     "SyncAck",
     "SyncAcknowledged",

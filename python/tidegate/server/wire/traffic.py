@@ -11,6 +11,7 @@ from msgspec import Meta
 from tidegate.server.wire.common import Expression, Name, Time
 from tidegate.server.wire.decisions import ActionName, DecisionSummary, KeyPart, ModeName, Reason
 from tidegate.server.wire.definitions import PolicyCreate
+from tidegate.server.wire.left_out import EntityUse, StoppedPolicy
 from tidegate.server.wire.period import Clock, Span
 
 MAX_NEWEST = 100_000
@@ -196,6 +197,14 @@ class ClauseCount:
 class TrafficFound(Looked):
     in_scope: Annotated[int | None, Meta(description="of the draft; null without one")]
     clauses: tuple[ClauseCount, ...]
+    left_out: Annotated[
+        tuple[EntityUse, ...],
+        Meta(description="entity definitions that the draft's clauses name; none without a draft"),
+    ]
+    could_not_fire: Annotated[
+        tuple[StoppedPolicy, ...],
+        Meta(description="the draft, if it could fire on none of the events, and why"),
+    ]
     errors: tuple[FailureCount, ...]
     entities: tuple[EntityCount, ...]
     outcomes: tuple[OutcomeCount, ...]
