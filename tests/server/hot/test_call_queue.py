@@ -9,6 +9,7 @@ from uuid import UUID
 
 import orjson
 import pytest
+import structlog.testing
 
 from tidegate.definitions import load_compiled
 from tidegate.engine import BundledEngine
@@ -185,6 +186,31 @@ def test_more_calls_than_a_block_holds_take_more_turns() -> None:
         assert world.log.blocks[0].last_id < world.log.blocks[1].first_id
         world.log.settle()
         assert len(world.outcomes) == AT_ONCE + 1
+
+    run(scene)
+
+
+def test_a_client_without_an_address_is_counted_and_said_once() -> None:
+    """The figures have every such event, and the log one line for a tenant and a problem."""
+
+    async def scene(world: World) -> None:
+        for number in range(3):
+            world.add(number, request={"path": "/", "client_ip": "unknown"})
+        world.add(3, OTHER, request={"path": "/", "client_ip": ""})
+        world.add(4, request={"path": "/", "client_ip": "192.0.2.7:443"})
+        world.add(5, request={"path": "/"})
+        await turns()
+        with structlog.testing.capture_logs() as said:
+            world.log.settle()
+            world.add(6, request={"path": "/", "client_ip": "unknown"})
+            await turns()
+            world.log.settle()
+        assert world.metrics.client_problems == {"not-an-address": 4, "empty": 1}
+        about = [(each["tenant"], each["problem"], each["events"]) for each in said]
+        assert about == [(str(ONE), "not-an-address", 3), (str(OTHER), "empty", 1)]
+        shown = page([world.metrics]).decode()
+        name = "tidegate_unreadable_client_addresses_total"
+        assert f'{name}{{problem="not-an-address"}} 4.0' in shown
 
     run(scene)
 
