@@ -97,14 +97,14 @@ def test_only_one_module_imports_the_extension() -> None:
 
 
 def test_the_client_imports_only_itself_the_exceptions_and_the_shape_of_a_decision() -> None:
-    """The client imports only itself, the exceptions and the shape of a decision."""
+    """The client imports only itself, the exceptions, and the shapes of events and decisions."""
     own = {
         name
         for path in (PACKAGE / "client").rglob("*.py")
         for name in imported(path)
         if name.startswith("tidegate")
     }
-    known = ("tidegate.client", "tidegate.errors", "tidegate.decider")
+    known = ("tidegate.client", "tidegate.errors", "tidegate.decider", "tidegate.event_form")
     assert not [name for name in own if not name.startswith(known)]
 
 
@@ -118,6 +118,9 @@ def test_the_edge_stands_on_the_client_and_the_shape_of_a_decision() -> None:
     }
     known = ("tidegate.edge", "tidegate.client", "tidegate.errors", "tidegate.decider")
     assert {name for name in own if not name.startswith(known)} <= {
+        "tidegate.functions.addresses",
+        "tidegate.functions.addresses.parse_address",
+        "tidegate.functions.addresses.sent_address",
         "tidegate.policy.document.forms",
         "tidegate.policy.document.forms.header_problem",
         "tidegate.policy.document.forms.origin_problem",

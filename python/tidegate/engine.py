@@ -367,10 +367,6 @@ class Engine(_Deciding):
         """The definitions it decides by."""
         return self._compiled.source
 
-    def left_out(self) -> LeftOut:
-        """An empty count of the events that its entity definitions apply to, and do not."""
-        return LeftOut(self._compiled, self._addresses)
-
     def with_definitions(
         self, definitions: Definitions | Source, *, sample: Sequence[bytes] = ()
     ) -> Engine:
@@ -575,6 +571,11 @@ class BundledEngine(_Deciding):
     def rebuild(self) -> None:
         """Build one index of all, on any thread, while the engine decides on."""
         self._native.rebuild()
+
+
+def left_out(engine: Engine) -> LeftOut:
+    """An empty count of the events that an engine's entity definitions apply to, and do not."""
+    return LeftOut(engine._compiled, engine._addresses)
 
 
 def _given(proofs: Sequence[ShownProof] | None) -> bytes | None:

@@ -14,7 +14,7 @@ from tidegate.cli.output import console, errors, evaluator_option, json_option, 
 from tidegate.cli.run import Run, max_refusals_option
 from tidegate.cli.subjects import Subjects
 from tidegate.cli.summary import OUTCOMES, Summary
-from tidegate.engine import Engine
+from tidegate.engine import Engine, left_out
 from tidegate.evaluation.envelope import Strictness
 from tidegate.evaluation.rules import Evaluator
 from tidegate.policy.decision import EngineDecision
@@ -86,7 +86,7 @@ def decide_all(
 ) -> tuple[Run[EngineDecision], Summary]:
     """Decide every event of a source in order; refused ones are reported and counted."""
     trusts_proxies = bool(engine.definitions.settings.trusted_proxies)
-    summary = Summary(left_out=engine.left_out(), trusts_proxies=trusts_proxies)
+    summary = Summary(left_out=left_out(engine), trusts_proxies=trusts_proxies)
     run = Run(engine.decide, max_refusals, lambda _, error: summary.refuse(error.code))
     summary.notes = run.notes
     started = time.perf_counter()

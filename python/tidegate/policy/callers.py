@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from ipaddress import ip_address, ip_network
 from typing import Any
 
 import attrs
+
+from tidegate.functions.addresses import contains, parse_range, sent_address
 
 MACHINES = "no-challenge"
 """Slug of the list whose networks hold callers that cannot answer."""
@@ -105,8 +106,6 @@ def _is_json(headers: Mapping[str, str]) -> bool:
 
 
 def _is_in(address: str, networks: Sequence[str]) -> bool:
-    try:
-        found = ip_address(address)
-        return any(found in ip_network(each, strict=False) for each in networks)
-    except ValueError:
-        return False
+    found = sent_address(address)
+    ranges = map(parse_range, networks)
+    return found is not None and any(each is not None and contains(each, found) for each in ranges)

@@ -23,7 +23,7 @@ from uuid import UUID
 import attrs
 import orjson
 
-from tidegate.engine import Engine
+from tidegate.engine import Engine, left_out
 from tidegate.errors import EventError, TidegateError
 from tidegate.policy.decision import EngineDecision
 from tidegate.server.engines.comparison import Outcomes
@@ -203,7 +203,7 @@ def run(job_id: UUID, draft: Draft, application: Application) -> None:
     definitions = bounded(orjson.loads(draft.document))
     key = application.keys.redaction_of(draft.tenant_id)
     engine = Engine(definitions, redaction_key=key, events="any")
-    outcomes = Outcomes(MAX_DIFFERENCES, engine.left_out())
+    outcomes = Outcomes(MAX_DIFFERENCES, left_out(engine))
     progress = 0
     for batch in _batches(application.store, draft, warm_up_ns(engine.definitions)):
         started = time.monotonic()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import msgspec
 
-from tidegate.engine import Engine
+from tidegate.engine import Engine, left_out
 from tidegate.errors import DefinitionsError, EventError
 from tidegate.policy.definitions.expressions import Use
 from tidegate.policy.document import read_document
@@ -91,7 +91,7 @@ class Draft:
         clauses: dict[str, tuple[list[int], set[str]]] = {
             each.name: ([0], set()) for each in made.clauses
         }
-        return cls(engine, made.slug, policy.expression, known, clauses, engine.left_out())
+        return cls(engine, made.slug, policy.expression, known, clauses, left_out(engine))
 
     def run(self, events: Sequence[Seen], tally: Tally, deadline: Deadline) -> bool:
         """Decide on events, the oldest first; whether it came to their end in time."""

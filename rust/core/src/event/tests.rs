@@ -40,15 +40,17 @@ fn members_are_kept_as_received() {
 
 #[test]
 fn the_first_unknown_member_is_kept_with_its_place() {
-    for (text, name, offset) in [
-        (r#"{"reqest": {}, "z": 1}"#, "reqest", 11),
-        (r#"{"source":"edge","a":"text","b":1}"#, "a", 21),
+    for (text, is_of_request, name, offset) in [
+        (r#"{"reqest": {}, "z": 1}"#, false, "reqest", 11),
+        (r#"{"source":"edge","a":"text","b":1}"#, false, "a", 21),
+        (r#"{"request":{"path":"/","paht":"/"},"z":1}"#, true, "paht", 30),
     ] {
         with_event(text, |event| {
-            assert_eq!(event.unknown, Some(UnknownMember { name, offset: Some(offset) }));
+            let offset = Some(offset);
+            assert_eq!(event.unknown, Some(UnknownMember { is_of_request, name, offset }));
         });
     }
-    with_event(r#"{"request":{"other":1},"x.y":1}"#, |event| assert_eq!(event.unknown, None));
+    with_event(r#"{"request":{"path":"/"},"x.y":1}"#, |event| assert_eq!(event.unknown, None));
 }
 
 #[test]
