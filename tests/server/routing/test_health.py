@@ -150,6 +150,7 @@ def test_the_page_of_metrics_is_as_it_is_documented(tmp_path: Path, process: Non
     with deciding(tmp_path, metrics_token="a token of metrics") as made:
         shop = made.tenant()
         shop.decide("/login")
+        shop.decide("/", address="unknown")
         gate_of(made).proof("192.0.2.7")
         for path in ("/nowhere", "/api/v1/me"):
             made.http.request("DELETE", path)
