@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tidegate.errors import EventError
     from tidegate.evaluation.native import Calls, NativeProofKeys, Redactor
     from tidegate.evaluation.rules import Evaluator
+    from tidegate.event_form import Event
     from tidegate.policy.backend import Backend, Frozen
     from tidegate.policy.definitions.compile import Compilation
     from tidegate.policy.definitions.compiled import CompiledDefinitions
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
 _EXPLAIN_ATTEMPTS = 5
 """Another thread may decide on the same actor between the two looks at the state."""
 
-Event: TypeAlias = "Mapping[str, Any] | bytes"
+EventForm: TypeAlias = "Event | Mapping[str, Any] | bytes"
+"""An event: its members (a type checker knows those of ``tidegate.Event``), or JSON text."""
 Clock: TypeAlias = Callable[[], int]
 
 
@@ -67,7 +69,7 @@ class _Deciding:
 
     def decide(
         self,
-        event: Event,
+        event: EventForm,
         received_at: int | None = None,
         *,
         ended_at: Sequence[str] | None = None,
@@ -255,7 +257,7 @@ class _Deciding:
         """The whole state as JSON (docs/decision.md); both evaluators read both's."""
         return self._backend.snapshot()
 
-    def state_of(self, event: Event, received_at: int | None = None) -> bytes:
+    def state_of(self, event: EventForm, received_at: int | None = None) -> bytes:
         """As :meth:`snapshot`, with the entities of one event only; the engine does not change.
 
         Raises:
@@ -398,7 +400,7 @@ class Engine(_Deciding):
 
     def explain(
         self,
-        event: Event,
+        event: EventForm,
         received_at: int | None = None,
         *,
         ended_at: Sequence[str] | None = None,
