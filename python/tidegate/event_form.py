@@ -27,6 +27,7 @@ REQUEST_TEXTS = (
     "scheme",
     "host",
     "path",
+    "query",
     "client_ip",
     "user_agent",
     "referer",
@@ -50,6 +51,7 @@ class RequestContext(TypedDict, total=False):
     scheme: str | None
     host: str | None
     path: str | None
+    query: str | None
     client_ip: str | None
     user_agent: str | None
     referer: str | None

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tidegate.errors import EventError
-from tidegate.evaluation.encoder import canonical_path, encode
+from tidegate.evaluation.encoder import encode
+from tidegate.evaluation.target import canonical_path
 from tidegate.evaluation.known_agents import KNOWN_AGENTS, KnownAgent
 from tidegate.functions.addresses import parse_network
 from tidegate.language.tree.schema import FIELD_MODEL

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, urlsplit
 
 import attrs
 import httptools
 
 from tidegate.capture.frames import ACK, FIN, RST, SYN, Direction, Segment
+from tidegate.evaluation.target import query_members, read_target
+from tidegate.limits import Limits
 
 MAX_BYTES = 36 * 1024 * 1024
 """Memory of all connections, by the estimates below; with the handshakes it stays below 64 MiB."""
@@ -35,6 +36,9 @@ MAX_EARLY_BYTES = 256 * 1024
 MAX_EARLY_SEGMENTS = 64
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 100
+MAX_PAIRS = Limits().event_members
+QUERY_CUT = "query_cut"
+"""The field that marks an event of which parameters were left out."""
 MAX_VALUE = 8 * 1024
 FORWARDED = "x-forwarded-for"
 _RING = 1 << 32
@@ -441,16 +445,12 @@ def request_event(
         headers: names in lower case.
         client: address of the other end.
     """
-    text = url[: 2 * MAX_VALUE].decode("utf-8", "replace")
-    try:
-        parts = urlsplit(text)
-        path, query = parts.path or "/", parts.query
-    except ValueError:
-        path, query = text, ""
+    target = read_target(url[: 2 * MAX_VALUE].decode("utf-8", "replace"))
     merged: dict[str, str] = {}
     for name, value in headers:
         merged[name] = f"{merged[name]}, {value}" if name in merged else value
-    request: dict[str, Any] = {"method": method, "path": path, "headers": merged}
+    fields: dict[str, Any] = {}
+    request: dict[str, Any] = {"method": method, "path": target.path or "/", "headers": merged}
     if FORWARDED in merged:
         # As one more proxy writes it, so that the trusted proxies of the definitions apply.
         merged[FORWARDED] = f"{merged[FORWARDED]}, {client}"
@@ -458,9 +458,20 @@ def request_event(
         request["client_ip"] = client
     if "user-agent" in merged:
         request["user_agent"] = merged["user-agent"]
-    if query:
-        request["query_params"] = dict(parse_qsl(query, keep_blank_values=True)[:MAX_HEADERS])
-    if "cookie" in merged:
-        pairs = (each.strip().partition("=") for each in merged["cookie"].split(";"))
-        request["cookies"] = {name: value for name, _, value in pairs if name}
-    return {"request": request}
+    if target.host is not None:
+        request |= {"scheme": target.scheme, "host": target.host}
+    if target.query:
+        pairs = target.query.split("&")
+        is_cut = len(pairs) > MAX_PAIRS
+        # Attacks hide behind many parameters, so the beginning and the end are kept.
+        kept = pairs[: MAX_PAIRS // 2] + pairs[-MAX_PAIRS // 2 :] if is_cut else pairs
+        request |= query_members("&".join(kept))
+        fields = {QUERY_CUT: True} if is_cut else {}
+    cookies: dict[str, list[str]] = {}
+    for each in merged.get("cookie", "").split(";"):
+        name, _, value = each.strip().partition("=")
+        if name:
+            cookies.setdefault(name, []).append(value)
+    if cookies:
+        request["cookies"] = cookies
+    return {"request": request, "fields": fields} if fields else {"request": request}

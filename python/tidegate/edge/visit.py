@@ -120,7 +120,7 @@ class Visit:
     @property
     def clean_query(self) -> str:
         """The query as it was written, without the proof."""
-        return without_proof(self.query)
+        return without_proof(self.query) if self.has_proof else self.query
 
     @property
     def url(self) -> str:
@@ -143,6 +143,7 @@ class Visit:
             "scheme": self.scheme,
             "host": self.host,
             "path": self.path,
+            "query": self.clean_query,
             "headers": _joined(self.headers),
             "query_params": _grouped(self._parameters),
             "cookies": cookies,

@@ -10,22 +10,31 @@ from tidegate.errors import EventError
 from tidegate.evaluation.clients import Client, client_of
 from tidegate.evaluation.event import RawEvent, read_event
 from tidegate.evaluation.json_text import json_value, read_json
+from tidegate.evaluation.target import (
+    Target,
+    canonical_path,
+    lenient_path,
+    pairs_of,
+    read_target,
+)
 from tidegate.evaluation.user_agents import ROBOT_DEVICE, Families, families
 from tidegate.evaluation.variables import variable
-from tidegate.functions.text import lower, percent_decoded, segments, upper
+from tidegate.functions.text import lower, segments, upper
 from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import Map
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from tidegate.evaluation.event import Values
     from tidegate.types import Type
     from tidegate.values import Address, Network
 
 _DECIDED = ("actions.", "entity.")
 """Names that the decision sets; no event has them."""
 
+_OF_THE_QUERY = {"request.query_params", "request.arguments", "derived.repeated_params"}
 _SUBNET_BITS = {4: 24, 6: 48}
 _CLIENT_BITS = {4: 32, 6: 64}
 """Of the network that one client commonly has to itself."""
@@ -65,6 +74,8 @@ def encode(
     own = {name: declared for name, declared in variables.items() if is_variable(name, declared)}
     raw = read_event(event, frozenset(own), limits)
     request = _Request(raw, trusted_proxies, addresses, limits)
+    if not _OF_THE_QUERY.isdisjoint(names):
+        request.check_query()
     record: dict[str, Any] = {}
     for name in names:
         found: tuple[Any, ...] = ()
@@ -107,17 +118,48 @@ class _Request:
         return self.headers().get(header, "") if found is None else found
 
     def map(self, name: str) -> Map:
-        return Map(self.raw.maps[name], total=True)
+        return Map(_joined(self.values(name)).items(), total=True)
+
+    def values(self, name: str) -> Values:
+        """The values of each name in an object; parameters may be in the query alone."""
+        own = self.raw.maps[name]
+        return own if own or name != "query_params" else _grouped(pairs_of(self.query()))
 
     def headers(self) -> dict[str, str]:
         """Names in lower case; values of equal names are joined at the place of the first."""
-        folded: dict[str, list[str]] = {}
-        for name, value in self.raw.maps["headers"]:
-            folded.setdefault(lower(name), []).append(value)
-        return {name: ", ".join(values) for name, values in folded.items()}
+        found = self.raw.maps["headers"].items()
+        return _joined(_grouped((lower(name), each) for name, values in found for each in values))
+
+    def target(self) -> Target:
+        return read_target(self.text("path"))
 
     def path(self) -> str:
-        return canonical_path(self.text("path"))
+        return canonical_path(self.target().path)
+
+    def scheme(self) -> str:
+        own = self.raw.texts.get("scheme")
+        return self.target().scheme or "" if own is None else own
+
+    def query(self) -> str:
+        own = self.raw.texts.get("query")
+        return self.target().query or "" if own is None else own
+
+    def check_query(self) -> None:
+        """Refuse a query of which more pairs would be read than an object may have members."""
+        most = self.limits.event_members
+        if sum(map(bool, self.query().split("&"))) > most:
+            member = "query" if "query" in self.raw.texts else "path"
+            raise EventError(f"the query has more than {most} parameters", f"/request/{member}")
+
+    def arguments(self) -> list[Map]:
+        """The pairs of the query in order; without one, those of ``query_params``."""
+        given = self.raw.maps["query_params"].items()
+        pairs = pairs_of(self.query()) or [(name, each) for name, all_ in given for each in all_]
+        return [Map({"name": name, "value": value}.items()) for name, value in pairs]
+
+    def repeated(self, name: str) -> list[str]:
+        """The names of an object that have several values."""
+        return [each for each, values in self.values(name).items() if len(values) > 1]
 
     def client(self) -> Client:
         chain = self.headers().get("x-forwarded-for")
@@ -137,27 +179,30 @@ class _Request:
         return lookup(self.addresses, address)
 
 
-def canonical_path(path: str) -> str:
-    """The path decoded once, without empty and dot segments."""
-    decoded = percent_decoded(path)
-    kept: list[str] = []
-    for segment in decoded.split("/"):
-        if segment == "..":
-            del kept[-1:]
-        elif segment not in {"", "."}:
-            kept.append(segment)
-    canonical = ("/" if decoded.startswith("/") else "") + "/".join(kept)
-    is_directory = decoded.endswith(("/", "/.", "/.."))
-    return canonical + "/" if is_directory and not canonical.endswith("/") else canonical
-
-
 def _extension(path: str) -> str:
     stem, dot, extension = path.rpartition("/")[2].rpartition(".")
     return lower(extension) if dot and stem else ""
 
 
+def _grouped(pairs: Iterable[tuple[str, str]]) -> Values:
+    found: dict[str, tuple[str, ...]] = {}
+    for name, value in pairs:
+        found[name] = (*found.get(name, ()), value)
+    return found
+
+
+def _joined(values: Values) -> dict[str, str]:
+    """One text for each name.
+
+    All values count, since it is the back end that chooses which of them it takes.
+    """
+    return {name: ", ".join(each) for name, each in values.items()}
+
+
 def _host(request: _Request) -> str:
-    host = lower(request.text_or_header("host", "host"))
+    own, absolute = request.raw.texts.get("host"), request.target().host
+    header = request.headers().get("host", "")
+    host = lower(next((each for each in (own, absolute) if each is not None), header))
     name, colon, port = host.rpartition(":")
     is_port = colon and all(digit in "0123456789" for digit in port)
     in_brackets = name.startswith("[") and name.endswith("]") and "]" not in name[1:-1]
@@ -202,10 +247,12 @@ def _is_finite(value: Any) -> bool:
 
 _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "request.method": lambda r: (upper(r.text("method")),),
-    "request.scheme": lambda r: (lower(r.text("scheme")),),
+    "request.scheme": lambda r: (lower(r.scheme()),),
     "request.host": lambda r: (_host(r),),
     "request.path": lambda r: (r.path(),),
     "request.raw_path": lambda r: (r.text("path"),),
+    "request.query": lambda r: (r.query(),),
+    "request.arguments": lambda r: (r.arguments(),),
     "request.query_params": lambda r: (r.map("query_params"),),
     "request.headers": lambda r: (Map(r.headers().items(), total=True),),
     "request.cookies": lambda r: (r.map("cookies"),),
@@ -224,6 +271,9 @@ _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "derived.client_ip_problem": lambda r: (r.client().problem or "",),
     "derived.path_segments": lambda r: (segments(r.path()),),
     "derived.path_extension": lambda r: (_extension(r.path()),),
+    "derived.lenient_path": lambda r: (lenient_path(r.target().path),),
+    "derived.repeated_params": lambda r: (r.repeated("query_params"),),
+    "derived.repeated_cookies": lambda r: (r.repeated("cookies"),),
     "derived.ua_family": lambda r: (r.families().browser,),
     "derived.ua_os": lambda r: (r.families().system,),
     "derived.ua_device": lambda r: (r.families().device,),

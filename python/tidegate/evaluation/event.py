@@ -18,23 +18,21 @@ from tidegate.values import Timestamp, from_python, utf8_length
 EVENT_TEXTS = ("source", "return_url", "idempotency_key", "tenant_id")
 """Members of the event that are text."""
 
-PROOF_COOKIE = "service_challenge"
-"""The cookie that carries the proof of a challenge."""
-
-Entries = tuple[tuple[str, str], ...]
+Values = Mapping[str, tuple[str, ...]]
+"""The values of each name, one at least, in order."""
 
 
 @attrs.frozen
 class RawEvent:
     """The members of an event.
 
-    ``texts`` has those that are present, ``maps`` the entries of the objects in order
+    ``texts`` has those that are present, ``maps`` the values in the objects in order
     (``fields`` too), ``body`` the node of ``fields.body`` if it is text, object or array,
     ``members`` everything else the event holds by name.
     """
 
     texts: Mapping[str, str]
-    maps: Mapping[str, Entries]
+    maps: Mapping[str, Values]
     observed_at: Timestamp | None
     body: Node | None
     members: Mapping[str, Node]
@@ -66,12 +64,12 @@ def read_event(
     }
     request = {} if "request" in variables else _object(members.get("request"), ["request"])
     texts |= {name: _text(request.get(name), ["request", name]) for name in REQUEST_TEXTS}
-    maps = {name: _entries(request.get(name), ["request", name]) for name in REQUEST_MAPS}
+    maps = {name: _values(request.get(name), ["request", name]) for name in REQUEST_MAPS}
     fields = {} if "fields" in variables else _object(members.get("fields"), ["fields"])
     body = fields.get("body")
     has_body = body is not None and body.kind in {"string", "array", "object"}
     plain = {name: node for name, node in fields.items() if not (name == "body" and _nests(node))}
-    maps["fields"] = _entries(Node("object", plain), ["fields"])
+    maps["fields"] = _values(Node("object", plain), ["fields"])
     return RawEvent(
         texts={name: text for name, text in texts.items() if text is not None},
         maps=maps,
@@ -122,26 +120,21 @@ def _nests(node: Node) -> bool:
     return node.kind in {"array", "object"}
 
 
-def _entries(node: Node | None, path: list[str]) -> Entries:
-    """The entries of an object of texts.
-
-    Several values are joined in ``headers``, and those of the cookie with a proof, so that a
-    planted cookie does not hide a good one.
-    """
-    entries = []
+def _values(node: Node | None, path: list[str]) -> Values:
+    """The values in an object of texts."""
+    found = {}
     for name, member in _object(node, path).items():
         place = [*path, name]
         values = list(enumerate(member.content)) if member.kind == "array" else [(None, member)]
-        texts = [
+        texts = tuple(
             text
             for index, value in values
             if (text := _scalar(value, place if index is None else [*place, str(index)]))
             is not None
-        ]
+        )
         if texts:
-            joins = path[-1] == "headers" or (path[-1], name) == ("cookies", PROOF_COOKIE)
-            entries.append((name, ", ".join(texts) if joins else texts[0]))
-    return tuple(entries)
+            found[name] = texts
+    return found
 
 
 def _scalar(node: Node, path: list[str]) -> str | None:

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import attrs
 
-from tidegate.evaluation.event import PROOF_COOKIE
 from tidegate.policy.state.passes import Move, Revoke
 
 if TYPE_CHECKING:
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from tidegate.policy.proofs import Finding, ProofKeys
     from tidegate.policy.state.passes import Passes
 
+PROOF_COOKIE = "service_challenge"
+"""The cookie that carries the proof of a challenge."""
 PLACES = (
     ("request.query_params", "service_challenge_proof"),
     ("request.cookies", PROOF_COOKIE),

@@ -47,8 +47,10 @@ _HEADERS = ("Host", "accept", "X-Token", "user-agent", "x-forwarded-for", "cooki
 _METHODS = ("GET", "POST", "get", "DELETE", "")
 _PATHS = (
     "/", "/api/v1/users", "/admin/", "/%2e%2e/etc/passwd", "//a//b/../c", "/a%2Fb", "/index.php",
-    "", "/é/%C3%A9/%FF", "/a/./b/..", "/x.tar.GZ",
+    "", "/é/%C3%A9/%FF", "/a/./b/..", "/x.tar.GZ", "/a?f=1&f=..%2Fx&g", "http://Shop.test:8/a?q",
+    "/x/..;/admin", "/a%252e%5cb/web.config::$DATA", "/a./ok%00.png%20", "/a#b",
 )  # fmt: skip
+_QUERIES = ("", "f=ok&f=..%2F..%2Fx", "?a=1&b", "a+b=%zz&&=&a%3Db=c", "ok=1&ok=1&a=ok")
 _AGENTS = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36",
     "Googlebot/2.1 (+http://www.google.com/bot.html)", "curl/8.5.0", "",
@@ -110,6 +112,9 @@ class EventGenerator:
         return self._some(
             method=partial(pick, self._choices, _METHODS),
             path=self._path,
+            query=partial(pick, self._choices, _QUERIES),
+            scheme=partial(pick, self._choices, ("HTTPS", "http", "")),
+            host=partial(pick, self._choices, ("Shop.test:443", "shop.test.", "")),
             client_ip=partial(pick, self._choices, _ADDRESSES),
             user_agent=partial(pick, self._choices, _AGENTS),
             headers=self._headers,
@@ -123,10 +128,15 @@ class EventGenerator:
 
     def _headers(self) -> dict[str, Any]:
         names = [pick(self._choices, _HEADERS) for _ in range(self._choices.below(5))]
-        return {name: self._word() for name in names}
+        return {name: self._word_or_words() for name in names}
 
     def _texts(self) -> dict[str, Any]:
-        return {self._word(): self._word() for _ in range(self._choices.below(4))}
+        return {self._word(): self._word_or_words() for _ in range(self._choices.below(4))}
+
+    def _word_or_words(self) -> str | list[str]:
+        if not happens(self._choices, 25):
+            return self._word()
+        return [self._word() for _ in range(self._choices.below(4))]
 
     def _fields(self) -> dict[str, Any]:
         made: dict[str, Any] = self._texts()

@@ -49,6 +49,7 @@ test("the event is the request as it was asked", async () => {
     scheme: "https",
     host: "shop.example",
     path: "/a%20b",
+    query: "x=1&y=%2F&x=2&z",
     client_ip: "203.0.113.9",
     headers: { "x-one": "1" },
     query_params: { x: ["1", "2"], y: "/", z: "" },

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qsl
 
 import orjson
 
 from tidegate.errors import EventError
+from tidegate.evaluation.target import query_members, read_target
 from tidegate.limits import Limits
 
 _MONTHS = {
@@ -132,25 +132,11 @@ def request_line(line: str) -> dict[str, Any]:
 
 def target_of(target: str) -> dict[str, Any]:
     """Path and parameters of a request's target, and of an absolute one scheme and host."""
-    parts: dict[str, Any] = {}
-    scheme, separator, rest = target.partition("://")
-    if separator and "/" not in scheme and "?" not in scheme:
-        host, _, target = rest.partition("/")
-        parts = {"scheme": scheme, "host": host}
-        target = f"/{target}"
-    path, _, query = target.partition("?")
-    parts["path"] = path
-    if query:
-        parts["query_params"] = parameters(query)
-    return parts
-
-
-def parameters(query: str) -> dict[str, list[str]]:
-    """The values of each parameter of a query, in order."""
-    found: dict[str, list[str]] = {}
-    for name, value in parse_qsl(query.removeprefix("?"), keep_blank_values=True):
-        found.setdefault(name, []).append(value)
-    return found
+    read = read_target(target)
+    parts: dict[str, Any] = {"path": read.path}
+    if read.host is not None:
+        parts |= {"scheme": read.scheme, "host": read.host}
+    return parts | query_members(read.query or "")
 
 
 def log_time(text: str) -> str:

@@ -14,10 +14,10 @@ from tidegate.cli.inputs.event import (
     UnreadableLineError,
     any_time,
     event_of,
-    parameters,
     request_line,
     target_of,
 )
+from tidegate.evaluation.target import query_members
 
 Mapping: TypeAlias = "dict[str, tuple[str, ...]]"
 """A member of an event to the names of the log's, of which the first that a line has counts."""
@@ -217,7 +217,7 @@ def of_object(entry: dict[str, Any], mapping: Mapping) -> bytes:
         request |= target_of(str(found.pop("request.target")))
     query = found.pop("request.query", None)
     if query and "query_params" not in request:
-        request["query_params"] = parameters(str(query))
+        request |= query_members(str(query))
     observed_at = any_time(found.pop("observed_at", None))
     for member, value in found.items():
         group, _, rest = member.partition(".")

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from tidegate.cli.inputs.event import UnreadableLineError, any_time, event_of, parameters
+from tidegate.cli.inputs.event import UnreadableLineError, any_time, event_of
 from tidegate.cli.inputs.mapping import Mapping as Names
 from tidegate.cli.inputs.mapping import guessed, of_object
+from tidegate.evaluation.target import query_members
 
 _FIELDS = "#Fields:"
 _W3C: Mapping[str, tuple[str, ...]] = {
@@ -81,7 +82,7 @@ def _w3c_event(row: Mapping[str, str], *, is_cloudfront: bool) -> bytes:
         "host": found("host"),
         "scheme": found("scheme"),
         "path": found("path"),
-        "query_params": parameters(query) if query else None,
+        **query_members(query or ""),
         "user_agent": written("user_agent"),
         "referer": written("referer"),
         "headers": {name: value for name, value in headers.items() if value} or None,

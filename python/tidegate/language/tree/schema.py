@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _TEXTS = MapType(STRING, STRING)
+_NAMES = ListType(STRING)
 
 FIELD_MODEL: Mapping[str, Type] = {
     "request.method": STRING,
@@ -33,6 +34,8 @@ FIELD_MODEL: Mapping[str, Type] = {
     "request.host": STRING,
     "request.path": STRING,
     "request.raw_path": STRING,
+    "request.query": STRING,
+    "request.arguments": ListType(_TEXTS),
     "request.query_params": _TEXTS,
     "request.headers": _TEXTS,
     "request.cookies": _TEXTS,
@@ -49,8 +52,11 @@ FIELD_MODEL: Mapping[str, Type] = {
     "derived.ip_subnet": STRING,
     "derived.client_network": STRING,
     "derived.client_ip_problem": STRING,
-    "derived.path_segments": ListType(STRING),
+    "derived.path_segments": _NAMES,
     "derived.path_extension": STRING,
+    "derived.lenient_path": STRING,
+    "derived.repeated_params": _NAMES,
+    "derived.repeated_cookies": _NAMES,
     "derived.ua_family": STRING,
     "derived.ua_os": STRING,
     "derived.ua_device": STRING,

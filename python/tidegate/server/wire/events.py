@@ -31,6 +31,7 @@ class EventRequest:
     scheme: str | None = None
     host: str | None = None
     path: str | None = None
+    query: str | None = None
     client_ip: str | None = None
     user_agent: str | None = None
     referer: str | None = None

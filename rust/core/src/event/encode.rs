@@ -15,6 +15,7 @@ use crate::event::geo::AddressDatabases;
 use crate::event::headers::header;
 use crate::event::layout::{Layout, Source};
 use crate::event::record::Record;
+use crate::event::target::{self, Target};
 use crate::event::user_agent::{Families, ROBOT_DEVICE, UNKNOWN_FAMILY, UserAgents};
 use crate::event::variable::VariableType;
 use crate::event::{Entries, RawBody, RawEvent, headers, path};
@@ -23,6 +24,7 @@ use crate::text::ascii_case::{lower, upper};
 use crate::value::address::{Address, NetworkSet};
 use crate::value::error::EventError;
 use crate::value::limits::Limits;
+use crate::value::map::Map;
 use crate::value::{List, Text, TotalMap, Value};
 
 /// Bits of the network that stands for an address, by family.
@@ -44,7 +46,7 @@ pub struct Settings<'s> {
 /// Computes the fields of an event.
 ///
 /// # Errors
-/// A declared variable has a value that its type does not hold.
+/// A declared variable has a value that its type does not hold, or a query has too many pairs.
 pub fn encode<'a>(
     event: &RawEvent<'a>,
     layout: &Layout,
@@ -52,6 +54,7 @@ pub fn encode<'a>(
     settings: Settings<'_>,
 ) -> Result<Record<'a>, EventError> {
     let encoder = Encoder::new(event, arena, settings);
+    encoder.check_query(layout)?;
     let mut values = Vec::with_capacity(layout.slot_count());
     for (_, name, source) in layout.fields() {
         values.push(match source {
@@ -70,6 +73,12 @@ pub fn encode<'a>(
     Ok(Record::new(layout, values, keys, encoder.known_client()))
 }
 
+/// The parameters of a query.
+struct Parameters<'a> {
+    joined: Entries<'a>,
+    repeated: Vec<&'a str>,
+}
+
 /// One event that is being encoded, with the parts that several fields need.
 struct Encoder<'e, 'a> {
     event: &'e RawEvent<'a>,
@@ -77,7 +86,9 @@ struct Encoder<'e, 'a> {
     settings: Settings<'e>,
     headers: OnceCell<Entries<'a>>,
     client: OnceCell<Client>,
+    target: OnceCell<Target<'a>>,
     path: OnceCell<&'a str>,
+    parameters: OnceCell<Parameters<'a>>,
     families: OnceCell<Arc<Families>>,
 }
 
@@ -89,7 +100,9 @@ impl<'e, 'a> Encoder<'e, 'a> {
             settings,
             headers: OnceCell::new(),
             client: OnceCell::new(),
+            target: OnceCell::new(),
             path: OnceCell::new(),
+            parameters: OnceCell::new(),
             families: OnceCell::new(),
         }
     }
@@ -97,10 +110,12 @@ impl<'e, 'a> Encoder<'e, 'a> {
     fn field(&self, field: Field) -> Option<Value<'a>> {
         let text = match field {
             Field::Method => upper(self.member(Member::Method), self.arena),
-            Field::Scheme => lower(self.member(Member::Scheme), self.arena),
+            Field::Scheme => lower(self.scheme(), self.arena),
             Field::Host => self.host(),
             Field::RawPath => self.member(Member::Path),
             Field::Path => self.path(),
+            Field::Query => self.query(),
+            Field::LenientPath => path::lenient_path(self.target().path, self.arena),
             Field::UserAgent => self.user_agent(),
             Field::Referer => self.member_or_header(Member::Referer, "referer"),
             Field::ContentType => self.member_or_header(Member::ContentType, "content-type"),
@@ -121,6 +136,8 @@ impl<'e, 'a> Encoder<'e, 'a> {
             Field::ObservedAt => return self.event.observed_at.map(Value::Timestamp),
             Field::Body => return self.body(),
             Field::PathSegments => return Some(self.path_segments()),
+            Field::Arguments => return Some(self.arguments()),
+            Field::Repeated(section) => return Some(self.repeated(section)),
             Field::IpVersion => {
                 let version = self.client_address().map_or(0, Address::family);
                 return Some(Value::Int(i64::from(version)));
@@ -160,8 +177,83 @@ impl<'e, 'a> Encoder<'e, 'a> {
     fn section(&self, section: Section) -> Entries<'a> {
         match section {
             Section::Headers => self.headers(),
+            Section::QueryParams => self.parameters(),
             _ => self.event.section(section),
         }
+    }
+
+    fn target(&self) -> Target<'a> {
+        *self.target.get_or_init(|| Target::read(self.member(Member::Path)))
+    }
+
+    fn scheme(&self) -> &'a str {
+        self.event.member(Member::Scheme).or_else(|| self.target().scheme).unwrap_or_default()
+    }
+
+    /// The query as received, of its own or behind the path.
+    fn query(&self) -> &'a str {
+        self.event.member(Member::Query).or_else(|| self.target().query).unwrap_or_default()
+    }
+
+    /// Refuses a query of which more pairs would be read than an object may have members.
+    fn check_query(&self, layout: &Layout) -> Result<(), EventError> {
+        let most = self.settings.limits.event_members;
+        if !layout.reads_section(Section::QueryParams) {
+            return Ok(());
+        }
+        if target::count(self.query()) <= most {
+            return Ok(());
+        }
+        let member = if self.event.member(Member::Query).is_some() { "query" } else { "path" };
+        Err(EventError {
+            message: format!("the query has more than {most} parameters"),
+            pointer: format!("/request/{member}"),
+            offset: None,
+        })
+    }
+
+    /// The parameters: those of the event, else those of the query.
+    fn parameters(&self) -> Entries<'a> {
+        let received = self.event.section(Section::QueryParams);
+        if received.is_empty() { self.parameters_of_query().joined } else { received }
+    }
+
+    fn parameters_of_query(&self) -> &Parameters<'a> {
+        self.parameters.get_or_init(|| {
+            let groups = headers::grouped(target::pairs(self.query(), self.arena));
+            let is_repeated = |(_, values): &&(&str, Vec<&str>)| values.len() > 1;
+            let repeated = groups.iter().filter(is_repeated).map(|(name, _)| *name).collect();
+            Parameters { joined: headers::joined(groups, self.arena), repeated }
+        })
+    }
+
+    /// The pairs of the query in order; without one, those of `query_params`.
+    fn arguments(&self) -> Value<'a> {
+        let query = self.query();
+        if !query.is_empty() {
+            let pairs: Vec<_> = target::pairs(query, self.arena).map(argument).collect();
+            return Value::List(pairs.into());
+        }
+        let mut several = self.event.several(Section::QueryParams).peekable();
+        let mut pairs = Vec::new();
+        for (name, text) in self.event.section(Section::QueryParams) {
+            let values = several.next_if(|(each, _)| each == name).map(|(_, values)| values);
+            let values = values.unwrap_or(std::slice::from_ref(text));
+            pairs.extend(values.iter().map(|value| argument((name, value))));
+        }
+        Value::List(pairs.into())
+    }
+
+    /// The names of a map that have several values.
+    fn repeated(&self, section: Section) -> Value<'a> {
+        let text = |name| Value::String(Text::Borrowed(name));
+        let is_of_query = section == Section::QueryParams && self.event.section(section).is_empty();
+        let names: Vec<_> = if is_of_query {
+            self.parameters_of_query().repeated.iter().copied().map(text).collect()
+        } else {
+            self.event.several(section).map(|(name, _)| text(name)).collect()
+        };
+        Value::List(names.into())
     }
 
     fn headers(&self) -> Entries<'a> {
@@ -173,12 +265,13 @@ impl<'e, 'a> Encoder<'e, 'a> {
     }
 
     fn host(&self) -> &'a str {
-        let host = self.member_or_header(Member::Host, "host");
+        let own = self.event.member(Member::Host).or_else(|| self.target().host);
+        let host = own.or_else(|| header(self.headers(), "host")).unwrap_or_default();
         lower(headers::host_name(host), self.arena)
     }
 
     fn path(&self) -> &'a str {
-        self.path.get_or_init(|| path::canonical_path(self.member(Member::Path), self.arena))
+        self.path.get_or_init(|| path::canonical_path(self.target().path, self.arena))
     }
 
     fn path_segments(&self) -> Value<'a> {
@@ -271,6 +364,13 @@ impl<'e, 'a> Encoder<'e, 'a> {
 
 fn is_plain_v4(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// One of `request.arguments`.
+fn argument<'a>((name, value): (&'a str, &'a str)) -> Value<'a> {
+    let text = |text| Value::String(Text::Borrowed(text));
+    let entries = [("name", name), ("value", value)].map(|(key, each)| (text(key), text(each)));
+    Value::Map(Map::from_unique(entries.into()).into())
 }
 
 /// The value of a body that is JSON text; None for other text.

@@ -1,8 +1,5 @@
 //! The field model: what the encoder computes from a request (docs/fields.md).
 
-/// The cookie that carries the proof of a challenge.
-pub const PROOF_COOKIE: &str = "service_challenge";
-
 /// The maps of an event; absent keys read as `""`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Section {
@@ -46,6 +43,7 @@ pub enum Member {
     Scheme,
     Host,
     Path,
+    Query,
     ClientIp,
     UserAgent,
     Referer,
@@ -54,14 +52,15 @@ pub enum Member {
 }
 
 impl Member {
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 
     /// The members of `request` with their names; `source` stands in the event itself.
-    pub const OF_REQUEST: [(Self, &'static str); 8] = [
+    pub const OF_REQUEST: [(Self, &'static str); 9] = [
         (Self::Method, "method"),
         (Self::Scheme, "scheme"),
         (Self::Host, "host"),
         (Self::Path, "path"),
+        (Self::Query, "query"),
         (Self::ClientIp, "client_ip"),
         (Self::UserAgent, "user_agent"),
         (Self::Referer, "referer"),
@@ -81,6 +80,9 @@ pub enum Field {
     Host,
     RawPath,
     Path,
+    Query,
+    /// The names and values of the query, in order.
+    Arguments,
     Section(Section),
     UserAgent,
     Referer,
@@ -95,6 +97,9 @@ pub enum Field {
     ClientIpProblem,
     PathSegments,
     PathExtension,
+    LenientPath,
+    /// The names of a map that the request gives several values.
+    Repeated(Section),
     UaFamily,
     UaOs,
     UaDevice,
@@ -113,6 +118,8 @@ impl Field {
             "request.host" => Self::Host,
             "request.raw_path" => Self::RawPath,
             "request.path" => Self::Path,
+            "request.query" => Self::Query,
+            "request.arguments" => Self::Arguments,
             "request.headers" => Self::Section(Section::Headers),
             "request.query_params" => Self::Section(Section::QueryParams),
             "request.cookies" => Self::Section(Section::Cookies),
@@ -131,6 +138,9 @@ impl Field {
             "derived.client_ip_problem" => Self::ClientIpProblem,
             "derived.path_segments" => Self::PathSegments,
             "derived.path_extension" => Self::PathExtension,
+            "derived.lenient_path" => Self::LenientPath,
+            "derived.repeated_params" => Self::Repeated(Section::QueryParams),
+            "derived.repeated_cookies" => Self::Repeated(Section::Cookies),
             "derived.ua_family" => Self::UaFamily,
             "derived.ua_os" => Self::UaOs,
             "derived.ua_device" => Self::UaDevice,
@@ -142,18 +152,27 @@ impl Field {
         })
     }
 
-    /// The member that the field is computed from.
-    pub const fn member(self) -> Option<Member> {
-        Some(match self {
-            Self::Method => Member::Method,
-            Self::Scheme => Member::Scheme,
-            Self::Host => Member::Host,
-            Self::RawPath | Self::Path | Self::PathSegments | Self::PathExtension => Member::Path,
+    /// The members that the field is computed from.
+    pub const fn members(self) -> &'static [Member] {
+        match self {
+            Self::Method => &[Member::Method],
+            // An absolute address in the place of the path has all of them.
+            Self::Scheme => &[Member::Scheme, Member::Path],
+            Self::Host => &[Member::Host, Member::Path],
+            Self::Query
+            | Self::Arguments
+            | Self::Section(Section::QueryParams)
+            | Self::Repeated(Section::QueryParams) => &[Member::Query, Member::Path],
+            Self::RawPath
+            | Self::Path
+            | Self::PathSegments
+            | Self::PathExtension
+            | Self::LenientPath => &[Member::Path],
             Self::UserAgent | Self::UaFamily | Self::UaOs | Self::UaDevice | Self::IsBot => {
-                Member::UserAgent
+                &[Member::UserAgent]
             }
-            Self::Referer => Member::Referer,
-            Self::ContentType => Member::ContentType,
+            Self::Referer => &[Member::Referer],
+            Self::ContentType => &[Member::ContentType],
             Self::ClientIp
             | Self::IpVersion
             | Self::IpSubnet
@@ -161,10 +180,10 @@ impl Field {
             | Self::ClientIpProblem
             | Self::Country
             | Self::Asn
-            | Self::AsOrganization => Member::ClientIp,
-            Self::Source => Member::Source,
-            Self::Section(_) | Self::Body | Self::ObservedAt => return None,
-        })
+            | Self::AsOrganization => &[Member::ClientIp],
+            Self::Source => &[Member::Source],
+            Self::Section(_) | Self::Repeated(_) | Self::Body | Self::ObservedAt => &[],
+        }
     }
 
     /// Whether the field needs ua-parser's data.
@@ -175,7 +194,8 @@ impl Field {
     /// The map that the field is, or that it may be computed from.
     pub const fn section(self) -> Option<Section> {
         match self {
-            Self::Section(section) => Some(section),
+            Self::Section(section) | Self::Repeated(section) => Some(section),
+            Self::Arguments => Some(Section::QueryParams),
             Self::Host
             | Self::UserAgent
             | Self::Referer
@@ -203,7 +223,8 @@ impl Field {
             Self::Body => "dyn",
             Self::ObservedAt => "timestamp",
             Self::IpVersion | Self::Asn => "int",
-            Self::PathSegments => "list(string)",
+            Self::PathSegments | Self::Repeated(_) => "list(string)",
+            Self::Arguments => "list(map(string, string))",
             Self::IsBot => "bool",
             _ => "string",
         }

@@ -9,23 +9,39 @@ use foldhash::fast::RandomState;
 use crate::event::Entries;
 use crate::text::ascii_case::has_upper;
 
+/// Values by name, in order.
+pub type Groups<'a> = Vec<(&'a str, Vec<&'a str>)>;
+
 /// The headers with names in ASCII lower case; values whose names become equal
 /// are joined by `", "`, at the place of the first.
 pub fn fold<'a>(entries: Entries<'a>, arena: &'a Bump) -> Entries<'a> {
     if !entries.iter().any(|(name, _)| has_upper(name.as_bytes())) {
         return entries;
     }
-    let mut places: HashMap<&str, usize, RandomState> = HashMap::default();
-    let mut groups: Vec<(&'a str, Vec<&'a str>)> = Vec::with_capacity(entries.len());
-    for (name, value) in entries {
+    let folded = entries.iter().map(|(name, value)| {
         let folded = arena.alloc_str(name);
         folded.make_ascii_lowercase();
-        let place = *places.entry(folded).or_insert(groups.len());
+        (&*folded, *value)
+    });
+    joined(grouped(folded), arena)
+}
+
+/// The values of each name, at the place of its first.
+pub fn grouped<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Groups<'a> {
+    let mut places: HashMap<&str, usize, RandomState> = HashMap::default();
+    let mut groups: Groups<'a> = Vec::new();
+    for (name, value) in pairs {
+        let place = *places.entry(name).or_insert(groups.len());
         match groups.get_mut(place) {
             Some((_, values)) => values.push(value),
-            None => groups.push((folded, vec![value])),
+            None => groups.push((name, vec![value])),
         }
     }
+    groups
+}
+
+/// The values of each name, joined by `", "`.
+pub fn joined<'a>(groups: Groups<'a>, arena: &'a Bump) -> Entries<'a> {
     let joined = groups.into_iter().map(|(name, values)| match values.as_slice() {
         [value] => (name, *value),
         values => (name, &*arena.alloc_str(&values.join(", "))),

@@ -207,9 +207,13 @@ impl Layout {
         };
         self.reads_user_agent_data |= field.is_from_user_agent_data();
         let section = field.section().and_then(|section| self.sections.get_mut(section.index()));
-        let member = field.member().and_then(|member| self.members.get_mut(member.index()));
-        for is_read in section.into_iter().chain(member) {
+        if let Some(is_read) = section {
             *is_read = true;
+        }
+        for member in field.members() {
+            if let Some(is_read) = self.members.get_mut(member.index()) {
+                *is_read = true;
+            }
         }
     }
 

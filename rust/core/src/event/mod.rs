@@ -12,13 +12,14 @@ pub mod prepared;
 pub mod record;
 pub(crate) mod sample;
 pub mod strictness;
+pub mod target;
 pub mod user_agent;
 pub mod variable;
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 
-use crate::event::field::{Member, PROOF_COOKIE, Section};
+use crate::event::field::{Member, Section};
 use crate::event::layout::{KeySlot, Layout};
 use crate::json::{self, Fault, FaultKind, Kind, Reader, Result};
 use crate::text::ascii_case::has_upper;
@@ -65,6 +66,8 @@ pub struct UnknownMember<'a> {
 pub struct RawEvent<'a> {
     members: [Option<&'a str>; Member::COUNT],
     sections: [Entries<'a>; Section::COUNT],
+    /// The values of names that have several.
+    several: Vec<(Section, &'a str, &'a [&'a str])>,
     pub observed_at: Option<Timestamp>,
     /// The URL to which a challenge leads back.
     pub return_url: Option<&'a str>,
@@ -105,6 +108,34 @@ impl<'a> RawEvent<'a> {
         if let Some(place) = self.sections.get_mut(section.index()) {
             *place = entries;
         }
+    }
+
+    /// The text of several values under one name, `None` without one. All that a client sends are
+    /// joined, as the values of a header are: which of them counts is the back end's choice.
+    pub fn join(
+        &mut self,
+        (section, name): (Section, &'a str),
+        texts: &'a [&'a str],
+        arena: &'a Bump,
+    ) -> Option<&'a str> {
+        if let [] | [_] = texts {
+            return texts.first().copied();
+        }
+        self.several.push((section, name, texts));
+        Some(arena.alloc_str(&texts.join(", ")))
+    }
+
+    /// The names of a map that have several values, with them, in the order of the event.
+    pub fn several(&self, section: Section) -> impl Iterator<Item = (&'a str, &'a [&'a str])> {
+        let of_section = self.several.iter().filter(move |(each, ..)| *each == section);
+        of_section.map(|(_, name, texts)| (*name, *texts))
+    }
+
+    /// Whether the request may have parameters that are not in `query_params`.
+    fn has_query(&self) -> bool {
+        self.section(Section::QueryParams).is_empty()
+            && (self.member(Member::Query).is_some()
+                || self.member(Member::Path).is_some_and(|path| path.contains('?')))
     }
 
     /// The values under literal keys by slot, if reading found them all; the names of headers are
@@ -173,7 +204,8 @@ impl<'a> Reading<'_, 'a> {
         self.members(&mut reader, Self::member)?;
         reader.finish()?;
         let keys = std::mem::take(&mut self.keys);
-        self.event.keys = (!self.has_capitals).then_some(keys);
+        let reads_query = self.layout.reads_section(Section::QueryParams) && self.event.has_query();
+        self.event.keys = (!self.has_capitals && !reads_query).then_some(keys);
         if let Some(start) = start {
             self.event.variables = read_variables(start, self.layout)?;
         }
@@ -258,6 +290,7 @@ impl<'a> Reading<'_, 'a> {
             "scheme" => Member::Scheme,
             "host" => Member::Host,
             "path" => Member::Path,
+            "query" => Member::Query,
             "client_ip" => Member::ClientIp,
             "user_agent" => Member::UserAgent,
             "referer" => Member::Referer,
@@ -329,7 +362,7 @@ impl<'a> Reading<'_, 'a> {
         &mut self,
         reader: &mut Reader<'a>,
         section: Section,
-        name: &str,
+        name: &'a str,
     ) -> Result<Option<&'a str>> {
         let kind = reader.kind()?;
         if section == Section::Fields {
@@ -338,14 +371,33 @@ impl<'a> Reading<'_, 'a> {
                 return self.body(reader, kind);
             }
         }
-        read_entry(reader, kind, (section, name))
+        self.entry(reader, kind, (section, name))
+    }
+
+    /// One value of a map as text, `None` when it counts as absent.
+    fn entry(
+        &mut self,
+        reader: &mut Reader<'a>,
+        kind: Kind,
+        place: (Section, &'a str),
+    ) -> Result<Option<&'a str>> {
+        if kind != Kind::Array {
+            return read_scalar(reader);
+        }
+        let arena = reader.arena();
+        let mut texts = ArenaVec::new_in(arena);
+        reader.array(|reader, _| {
+            texts.extend(read_scalar(reader)?);
+            Ok(())
+        })?;
+        Ok(self.event.join(place, texts.into_bump_slice(), arena))
     }
 
     /// Reads `fields.body`, which is an entry where it is not structured.
     fn body(&mut self, reader: &mut Reader<'a>, kind: Kind) -> Result<Option<&'a str>> {
         let reads_body = self.layout.reads_body();
         if !matches!(kind, Kind::Object | Kind::Array) {
-            let text = read_entry(reader, kind, (Section::Fields, "body"))?;
+            let text = self.entry(reader, kind, (Section::Fields, "body"))?;
             if reads_body && kind == Kind::String {
                 self.event.body = text.map(RawBody::Text);
             }
@@ -418,33 +470,6 @@ fn read_observed_at<'a>(
         }),
         Some(Ok(moment)) => Ok(Some(moment)),
         None => Ok(None),
-    }
-}
-
-/// One value of a map as text, `None` when it counts as absent.
-fn read_entry<'a>(
-    reader: &mut Reader<'a>,
-    kind: Kind,
-    place: (Section, &str),
-) -> Result<Option<&'a str>> {
-    if kind != Kind::Array {
-        return read_scalar(reader);
-    }
-    let mut texts: Vec<&'a str> = Vec::new();
-    reader.array(|reader, _| {
-        texts.extend(read_scalar(reader)?);
-        Ok(())
-    })?;
-    Ok(several(&texts, place, reader.arena()))
-}
-
-/// The text of several values under one name: headers are joined, and cookies with a proof, so that
-/// a planted one does not hide a good one; else the first counts.
-pub fn several<'a>(texts: &[&'a str], place: (Section, &str), arena: &'a Bump) -> Option<&'a str> {
-    let joins = matches!(place, (Section::Headers, _) | (Section::Cookies, PROOF_COOKIE));
-    match texts {
-        [_, _, ..] if joins => Some(arena.alloc_str(&texts.join(", "))),
-        _ => texts.first().copied(),
     }
 }
 

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use bumpalo::Bump;
 use wide::u8x16;
 
+/// Blanks that some back ends cut off at the end of a segment.
+const BLANKS: [char; 7] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r', '\u{a0}'];
+
 /// The text with percent escapes decoded once. Bad sequences stay as they are;
 /// bytes that are no UTF-8 become U+FFFD.
 pub fn percent_decode(text: &str) -> Cow<'_, str> {
@@ -41,14 +44,36 @@ pub fn canonical_path<'a>(path: &'a str, arena: &'a Bump) -> &'a str {
     if is_canonical(path) {
         return path;
     }
-    resolved(path, arena)
+    resolved(&percent_decode(path), |segment| segment, arena)
 }
 
-/// The path decoded, without empty and dot segments.
-fn resolved<'a>(path: &str, arena: &'a Bump) -> &'a str {
+/// The path as the most lenient of back ends reads it (docs/fields.md).
+pub fn lenient_path<'a>(path: &str, arena: &'a Bump) -> &'a str {
+    let path = path.split('#').next().unwrap_or_default();
     let decoded = percent_decode(path);
+    let decoded = percent_decode(&decoded).replace('\\', "/");
+    resolved(&decoded, lenient_segment, arena)
+}
+
+/// A segment without its parameters, the name of a stream, and blanks and dots at its end.
+fn lenient_segment(segment: &str) -> &str {
+    let name = segment.split([';', '\0']).next().unwrap_or_default();
+    let name = match name.split_once(":$") {
+        Some((name, _)) => name.trim_end_matches(':'),
+        None => name,
+    };
+    match name.trim_end_matches(BLANKS) {
+        dots @ ("." | "..") => dots,
+        _ => name.trim_end_matches(|end| end == '.' || BLANKS.contains(&end)),
+    }
+}
+
+/// A decoded path without empty and dot segments.
+fn resolved<'a>(decoded: &str, read: impl Fn(&str) -> &str, arena: &'a Bump) -> &'a str {
     let mut segments: Vec<&str> = Vec::new();
-    for segment in decoded.split('/') {
+    let mut is_directory = false;
+    for segment in decoded.split('/').map(read) {
+        is_directory = matches!(segment, "" | "." | "..");
         match segment {
             "" | "." => {}
             ".." => drop(segments.pop()),
@@ -65,8 +90,7 @@ fn resolved<'a>(path: &str, arena: &'a Bump) -> &'a str {
         }
         canonical.push_str(segment);
     }
-    let is_directory = ["/", "/.", "/.."].iter().any(|end| decoded.ends_with(end));
-    if is_directory && !canonical.ends_with('/') {
+    if is_directory && decoded.contains('/') && !canonical.ends_with('/') {
         canonical.push('/');
     }
     canonical.into_bump_str()

@@ -7,12 +7,13 @@ use smallvec::SmallVec;
 use tidegate_proof::{Claims, Client, Finding, Keys, Network};
 use uuid::Uuid;
 
-use crate::event::field::PROOF_COOKIE;
 use crate::event::layout::{KeySlot, Layout, Slot};
 use crate::event::record::Record;
 use crate::json::write::{list, push_int, write_id, write_string};
 use crate::value::Value;
 
+/// The cookie that carries the proof of a challenge.
+const PROOF_COOKIE: &str = "service_challenge";
 /// The places of proofs, in the order in which they are read.
 const PLACES: [(&str, &str); 2] =
     [("request.query_params", "service_challenge_proof"), ("request.cookies", PROOF_COOKIE)];

@@ -16,7 +16,7 @@ use tidegate_core::event::field::{Member, Section};
 use tidegate_core::event::layout::Layout;
 use tidegate_core::event::user_agent::UserAgents;
 use tidegate_core::event::variable::VariableType;
-use tidegate_core::event::{self, RawBody, RawEvent, RawVariable, UnknownMember, several};
+use tidegate_core::event::{self, RawBody, RawEvent, RawVariable, UnknownMember};
 use tidegate_core::json::pointer_step;
 use tidegate_core::value::error::EventError;
 use tidegate_core::value::limits::Limits;
@@ -233,7 +233,7 @@ impl<'a> DictReader<'_, 'a> {
             let read = if section == Section::Fields && name == "body" {
                 self.body(&value, raw)
             } else {
-                self.entry(&value, (section, name))
+                self.entry(&value, (section, name), raw)
             };
             entries.extend(read.map_err(|it| it.under(name))?.map(|text| (name, text)));
         }
@@ -243,7 +243,7 @@ impl<'a> DictReader<'_, 'a> {
     /// Keeps `fields.body`, and gives its text if it is an ordinary value.
     fn body(&self, value: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<Option<&'a str>> {
         if as_sequence(value).is_none() && as_object(value)?.is_none() {
-            let text = self.entry(value, (Section::Fields, "body"))?;
+            let text = self.entry(value, (Section::Fields, "body"), raw)?;
             if value.is_instance_of::<PyString>() {
                 raw.body = text.map(RawBody::Text);
             }
@@ -256,14 +256,19 @@ impl<'a> DictReader<'_, 'a> {
         Ok(None)
     }
 
-    fn entry(&self, value: &Bound<'_, PyAny>, place: (Section, &str)) -> Result<Option<&'a str>> {
+    fn entry(
+        &self,
+        value: &Bound<'_, PyAny>,
+        place: (Section, &'a str),
+        raw: &mut RawEvent<'a>,
+    ) -> Result<Option<&'a str>> {
         let Some(values) = as_sequence(value) else { return self.scalar(value) };
         self.check_members(values.len()?)?;
-        let mut texts = Vec::with_capacity(values.len()?);
+        let mut texts = ArenaVec::with_capacity_in(values.len()?, self.arena);
         for (index, value) in values.try_iter()?.enumerate() {
             texts.extend(self.scalar(&value?).map_err(|it| it.under(index))?);
         }
-        Ok(several(&texts, place, self.arena))
+        Ok(raw.join(place, texts.into_bump_slice(), self.arena))
     }
 
     fn scalar(&self, value: &Bound<'_, PyAny>) -> Result<Option<&'a str>> {
