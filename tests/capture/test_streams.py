@@ -50,8 +50,8 @@ def test_requests_are_read_in_any_pieces_and_order() -> None:
         found = requests(Streams([80]), connection(seed))
         assert [(each["method"], each["path"]) for each in found] == [("GET", "/a"), ("POST", "/b")]
         assert found[0]["client_ip"] == "192.0.2.7"
-        assert found[0]["query_params"] == {"x": "1"}
-        assert found[0]["cookies"] == {"a": "b", "c": "d"}
+        assert found[0]["query_params"] == {"x": ["1"]}
+        assert found[0]["cookies"] == {"a": ["b"], "c": ["d"]}
 
 
 def test_a_connection_of_ipv6_is_read() -> None:

@@ -33,6 +33,13 @@ WARNED = [
     ("request.path.upper().contains(\"admin\")", "wrong-letter-case"),
     ("request.method == \"get\"", "wrong-letter-case"),
     ("request.host.endsWith(\".Example.test\")", "wrong-letter-case"),
+    ("request.query_params[\"role\"] == \"admin\"", "evadable-by-repeat"),
+    ("\"admin\" == request.query_params.role", "evadable-by-repeat"),
+    ("request.query_params.role.lower() in [\"admin\", \"root\"]", "evadable-by-repeat"),
+    ("request.query_params.exists(k, request.query_params[k] == \"x\")", "evadable-by-repeat"),
+    ("!(request.path == \"/a\" && !(request.cookies.f == \"x\"))", "evadable-by-repeat"),
+    ("request.cookies[\"f\"] == \"x\" || request.arguments.size() > 9", "evadable-by-repeat"),
+    ("derived.lenient_path.matches(\"a.*b\")", "unanchored-path-pattern"),
 ]  # fmt: skip
 
 
@@ -54,6 +61,15 @@ def test_warnings(text: str, code: str) -> None:
         'request.path.lower().contains("/admin")',
         "size(request.path) > 0",
         '1 == 1.0 || "a" in request.headers',
+        'request.query_params["role"].contains("admin")',
+        'request.query_params["role"] == ""',
+        'request.query_params["role"] != "user"',
+        '!(request.query_params["role"] == "user")',
+        'request.query_params["role"] == "a" || "role" in derived.repeated_params',
+        'request.query_params["a"] == request.query_params["b"]',
+        'request.arguments.exists(a, a.name == "role" && a.value == "admin")',
+        'request.cookies["f"] == "x" || "f" in derived.repeated_cookies',
+        'fields["status"] == "401" && request.route_params["id"] == "7"',
     ],
 )
 def test_good_expressions_have_no_warnings(text: str) -> None:

@@ -3197,6 +3197,8 @@ export interface components {
       /** @default null */
       path?: string | null;
       /** @default null */
+      query?: string | null;
+      /** @default null */
       client_ip?: string | null;
       /** @default null */
       user_agent?: string | null;

@@ -263,6 +263,7 @@ def _is_whole(state: State) -> bool:
 
 FORMS: dict[str, Form] = {
     "request.path": Path(),
+    "derived.lenient_path": Path(),
     "request.host": Host(),
     "request.client_ip": AddressForm(),
     "derived.ip_subnet": NetworkForm(_SUBNET_BITS),

@@ -15,6 +15,7 @@ from tidegate.language.check.never_true import (
     impossible_number,
     impossible_text,
 )
+from tidegate.language.check.repeats import evadable
 from tidegate.language.tree.checked import (
     And,
     Call,
@@ -43,7 +44,7 @@ _PATTERN_TESTS = frozenset(("matches", "matchesAny"))
 _TEXT_TESTS = frozenset(("==", "!=", "contains", "startsWith", "endsWith", "in", "containsAny",
                          "startsWithAny", "endsWithAny"))  # fmt: skip
 _MIRRORED = frozenset(("==", "!="))
-_PATHS = frozenset(("request.path", "request.raw_path"))
+_PATHS = frozenset(("request.path", "request.raw_path", "derived.lenient_path"))
 _INSTEAD = {
     "equal": "==",
     "prefix": "startsWith",
@@ -57,6 +58,7 @@ def warnings_of(root: Checked) -> Iterator[Diagnostic]:
     for node in walk(root):
         for check in _CHECKS.get(type(node), ()):
             yield from check(node)
+    yield from evadable(root)
     if type(root) is Literal and isinstance(root.value, bool):
         yield _always(root.value, "the expression", root.span)
 

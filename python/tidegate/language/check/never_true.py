@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 Range: TypeAlias = tuple[float, float]
 
 _SEGMENTS = "derived.path_segments"
+_PATH_HINT = (
+    "a path begins with `/`, has no `//`, `.` or `..` between slashes, and no query: that is"
+    " in `request.query_params`; `request.raw_path` is the path as received"
+)
 _HINTS = {
-    "request.path": (
-        "a path begins with `/`, has no `//`, `.` or `..` between slashes, and no query: that is"
-        " in `request.query_params`; `request.raw_path` is the path as received"
-    ),
+    "request.path": _PATH_HINT,
+    "derived.lenient_path": _PATH_HINT,
     "request.host": "a host has neither a scheme nor a port nor a path",
     "request.client_ip": (
         "an address is in its shortest lower-case spelling, IPv4 where it stands for one; networks"
