@@ -12,7 +12,7 @@ from tests.capture.packets import answer, damaged, frame, handshake, packet
 
 from tidegate.capture import streams as streams_module
 from tidegate.capture.frames import ACK, FIN, RST, SYN, Direction, Frame, read_frame
-from tidegate.capture.streams import Streams
+from tidegate.capture.streams import MAX_PAIRS, QUERY_CUT, Streams, request_event
 
 REQUEST = (
     b"GET /a?x=1 HTTP/1.1\r\nHost: shop\r\nUser-Agent: browser\r\nCookie: a=b; c=d\r\n\r\n"
@@ -52,6 +52,26 @@ def test_requests_are_read_in_any_pieces_and_order() -> None:
         assert found[0]["client_ip"] == "192.0.2.7"
         assert found[0]["query_params"] == {"x": ["1"]}
         assert found[0]["cookies"] == {"a": ["b"], "c": ["d"]}
+
+
+def test_an_event_has_every_value() -> None:
+    """Parameters and cookies have all their values, and an absolute address is read as one."""
+    headers = [("host", "other"), ("cookie", "f=1; g=2; f=../x")]
+    request = request_event("GET", b"http://shop/a?f=ok&f=../x", headers, "192.0.2.7")["request"]
+    assert (request["scheme"], request["host"], request["path"]) == ("http", "shop", "/a")
+    assert request["query"] == "f=ok&f=../x"
+    assert request["query_params"] == {"f": ["ok", "../x"]}
+    assert request["cookies"] == {"f": ["1", "../x"], "g": ["2"]}
+
+
+def test_too_many_parameters_are_cut_in_the_middle_with_a_mark() -> None:
+    """What hides behind many parameters is seen, and the event says that some were left out."""
+    url = b"/?" + b"&".join([b"f=%d" % number for number in range(MAX_PAIRS + 1)])
+    event = request_event("GET", url, [], "192.0.2.7")
+    values = event["request"]["query_params"]["f"]
+    assert (len(values), values[0], values[-1]) == (MAX_PAIRS, "0", str(MAX_PAIRS))
+    assert event["fields"] == {QUERY_CUT: True}
+    assert "fields" not in request_event("GET", url.rpartition(b"&")[0], [], "192.0.2.7")
 
 
 def test_a_connection_of_ipv6_is_read() -> None:

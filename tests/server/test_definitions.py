@@ -324,6 +324,11 @@ def test_a_list_has_a_bound(owner: Caller, tenant: str) -> None:
     assert owner.post(f"{path}/entries", {"add": ["one more"]}).status_code == 422
     assert owner.post(f"{path}/entries", {"add": ["v0"], "remove": ["v1"]}).status_code == 200
     assert owner.get(path).json()["entry_count"] == 99_999
+    document = owner.get(f"{tenant}/definitions").json()
+    document["lists"][0]["entries"] = [*entries, "one more"]
+    refused = owner.request("PUT", f"{tenant}/definitions", json=document)
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["pointer"] == "/lists/0/entries"
 
 
 def test_all_entries_of_all_lists_count_however_they_came(

@@ -178,11 +178,14 @@ def test_middleware_for_wsgi_reads_each_spelling(
     }
     answers: list[str] = []
 
+    def start_response(status: str, *_: Any) -> Any:
+        answers.append(status)
+
     def site(_environ: Any, start_response: Any) -> list[bytes]:
         start_response("200 OK", [])
         return []
 
-    WsgiMiddleware(site, engine)(environ, lambda status, *_: answers.append(status) or (lambda _: None))  # fmt: skip
+    WsgiMiddleware(site, engine)(environ, start_response)
     assert answers[0].startswith(str(STATUS) if case["value"] else "200")
 
 

@@ -140,6 +140,17 @@ def test_too_many_values_are_refused(document: object, monkeypatch: pytest.Monke
     assert findings(document)[0][0] == "document-too-large"
 
 
+@pytest.mark.parametrize("rest", ["", ", [not, read", "]]] {"])
+def test_a_list_that_is_too_long_is_refused_before_the_rest_is_read(
+    rest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reading ends at the first item that is too many, whatever follows."""
+    monkeypatch.setattr(tree, "MAX_ITEMS", 100)
+    for start in ("a: [", '{"a": ['):
+        assert findings(start + "0, " * 100 + "0" + rest) == [("document-too-large", "")]
+    assert findings({"a": [0] * 101}) == [("document-too-large", "")]
+
+
 @pytest.mark.parametrize("value", [object(), b"x", {1: 2}, {"tenant": {"name": {1, 2}}}])
 def test_plain_data_that_no_document_can_hold_is_refused(value: object) -> None:
     """Only texts, numbers, bools, null, lists and mappings with text keys make a document."""

@@ -61,7 +61,9 @@ def _compared(node: Call, watched: set[str]) -> Iterator[Diagnostic]:
     repeated = f'"{name}" in {_REPEATED[section]}' if name else f"{_REPEATED[section]}.size() > 0"
     hint = f"add `|| {repeated}`"
     if section == "request.query_params":
-        hint += ", or test each value: `request.arguments.exists(a, a.name == ... && a.value == ...)`"
+        hint += (
+            ", or test each value: `request.arguments.exists(a, a.name == ... && a.value == ...)`"
+        )
     yield Diagnostic(
         "evadable-by-repeat",
         f"several values of {shown} are joined, so a visitor who sends it twice evades this",

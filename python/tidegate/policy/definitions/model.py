@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 API_VERSION = "tidegate/v1"
 DAY_SECONDS = 86_400
 MAX_BODY_CHARACTERS = 64 * 1024
-MAX_LIST_ENTRIES = 100_000
+MAX_LIST_ENTRIES = 1_000_000
 MAX_OBJECTS = 100_000
 """Objects of one kind; far above any tenant, low enough that loading ends."""
 

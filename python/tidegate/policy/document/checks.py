@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tidegate.functions.addresses import parse_range
+from tidegate.functions.addresses import is_range
 from tidegate.language.tree.diagnostics import nearest, quote
 from tidegate.policy.definitions.findings import Finding, SecondPlace, pointer_to
 
@@ -76,7 +76,7 @@ def _noun(member: str) -> str:
 
 def _entries(named: NamedList, pointer: str) -> Iterator[Finding]:
     if named.kind == "ip":
-        bad = [at for at, entry in enumerate(named.entries) if entry and parse_range(entry) is None]
+        bad = [at for at, entry in enumerate(named.entries) if entry and not is_range(entry)]
         for at in bad[:MAX_ENTRY_FINDINGS]:
             message = f"{quote(named.entries[at])} is no address and no network"
             yield Finding("invalid-address", message, pointer_to(pointer, at))

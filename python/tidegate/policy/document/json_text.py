@@ -90,6 +90,7 @@ class _Reader:
         items: list[Node] = []
         if not self._open("]"):
             while True:
+                self._count.item(len(items), self.at)
                 items.append(self.value(depth + 1, is_free=False))
                 if self._is_last("]"):
                     break

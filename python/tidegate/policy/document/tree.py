@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 32
-MAX_NODES = 1_000_000
+MAX_NODES = 1_100_000
 """Bounds the memory, together with the size: a node takes about 300 bytes."""
+MAX_ITEMS = 1_000_000
+"""Items of a list after which the rest of a document is not read."""
 MAX_UNKNOWN = 2_000
 """Members with unknown names after which the rest of a document is not read."""
 
@@ -113,6 +115,16 @@ class NodeCount:
             message = f"more than {MAX_UNKNOWN:,} unknown members, such as {quote(name)}"
             raise unreadable("unknown-member", message, offset)
 
+    def item(self, items: int, offset: int | None) -> None:
+        """Count one more item of a list that has some.
+
+        Raises:
+            UnreadableDocumentError: it would have too many.
+        """
+        if items >= MAX_ITEMS:
+            message = f"more than {MAX_ITEMS:,} items, the most that a list may have"
+            raise unreadable("document-too-large", message, offset)
+
     def add(self, depth: int, offset: int | None, nodes: int = 1) -> None:
         """Count one more node, or several, at this depth.
 
@@ -162,6 +174,7 @@ def _from_python(value: object, depth: int, count: NodeCount, *, is_free: bool) 
                 entries.append((name, inner))
             return Mapping(tuple(entries))
         case AbstractSequence() if not isinstance(value, (bytes, bytearray, memoryview)):
+            count.item(len(value) - 1, None)
             items = (_from_python(each, depth + 1, count, is_free=False) for each in value)
             return Sequence(tuple(items))
     kind = type(value).__name__

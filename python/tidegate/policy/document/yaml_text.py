@@ -123,6 +123,12 @@ def _compose(events: Iterator[Any]) -> Node:
         node: Node
         start: int = event.start_mark.index
         match event:
+            case yaml.ScalarEvent():  # the first, since lists have a million of them
+                _refuse_extras(event)
+                count.add(len(stack), start)
+                node = _scalar(event, is_key=bool(stack) and stack[-1].expects_key)
+                if stack and stack[-1].wants_name:
+                    count.name(event.value, start)
             case yaml.AliasEvent():
                 raise _not_offered("aliases", event)
             case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
@@ -133,18 +139,15 @@ def _compose(events: Iterator[Any]) -> Node:
                 continue
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
                 node = stack.pop().close(start)
-            case yaml.ScalarEvent():
-                _refuse_extras(event)
-                count.add(len(stack), start)
-                node = _scalar(event, is_key=bool(stack) and stack[-1].expects_key)
-                if stack and stack[-1].wants_name:
-                    count.name(event.value, start)
             case yaml.DocumentStartEvent() if root is not None:
                 raise unreadable("invalid-yaml", "a second document", start)
             case _:
                 continue
         if stack:
-            stack[-1].nodes.append(node)
+            around = stack[-1]
+            if not around.is_mapping:
+                count.item(len(around.nodes), start)
+            around.nodes.append(node)
         else:
             root = node
     if root is None:

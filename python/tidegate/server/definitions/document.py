@@ -8,13 +8,14 @@ from uuid import UUID
 import attrs
 
 from tidegate.operators.permissions import Permission
-from tidegate.policy.definitions.findings import refuse
+from tidegate.policy.definitions.findings import Finding, refuse
 from tidegate.policy.definitions.model import Settings, Tenant, derived_id
 from tidegate.policy.definitions.return_urls import TEMPLATE, foreign_templates
 from tidegate.policy.document import parse_document, to_members
 from tidegate.server import wire
 from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
+from tidegate.server.definitions.lists import MAX_ENTRIES
 from tidegate.server.engines.definition_set import load_set
 from tidegate.server.http.authorise import require
 from tidegate.server.http.call import Answer, Call
@@ -26,7 +27,6 @@ from tidegate.stores.objects.definitions import Definition
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tidegate.policy.definitions.findings import Finding
     from tidegate.policy.definitions.model import Definitions
     from tidegate.server.engines.definition_set import DefinitionSet
     from tidegate.server.wire.kinds import DefinitionKind
@@ -57,6 +57,7 @@ def replace(call: Call) -> Answer:
         )
         source = compilation.compiled.source
         _need_own_templates(source)
+        _need_small_lists(source)
         wanted = list(_wanted(call, present, source))
         changes = list(_changes(present, wanted))
         settings = to_members(source.settings) if parsed.has("settings") else None
@@ -103,6 +104,25 @@ def _need_own_templates(source: Definitions) -> None:
     foreign = list(foreign_templates(source.settings.return_url_origins, templates))
     if foreign:
         raise refuse(foreign)
+
+
+def _need_small_lists(source: Definitions) -> None:
+    """Refuse lists that are longer than a service keeps.
+
+    Raises:
+        DefinitionsError: with every one of them.
+    """
+    long = [
+        Finding(
+            "wrong-length",
+            f"{len(each.entries)} entries, at most {MAX_ENTRIES} fit into a list of a service",
+            f"/lists/{number}/entries",
+        )
+        for number, each in enumerate(source.lists)
+        if len(each.entries) > MAX_ENTRIES
+    ]
+    if long:
+        raise refuse(long)
 
 
 def _challenged(

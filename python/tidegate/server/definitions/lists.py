@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tidegate.policy.definitions.model import MAX_LIST_ENTRIES
 from tidegate.policy.document import Excerpt
 from tidegate.policy.document.tree import Scalar
 from tidegate.server import wire
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from tidegate.server.wire.kinds import DefinitionKind
     from tidegate.stores.objects.definitions import Definition
 
+MAX_ENTRIES = 100_000
+"""Entries of one list that a service keeps: it writes the whole list with every change of it."""
 MAX_AUDITED_ENTRIES = 1_000
 """Entries of one change that the audit trail shows; it always has their number."""
 
@@ -57,8 +58,8 @@ def change_entries(call: Call) -> Answer:
 
     def whole(before: Definition, checked: dict[str, Any]) -> dict[str, Any]:
         entries = merged(before)
-        if len(entries) > MAX_LIST_ENTRIES:
-            detail = f"the list would have {len(entries)} entries, at most {MAX_LIST_ENTRIES} fit"
+        if len(entries) > MAX_ENTRIES:
+            detail = f"the list would have {len(entries)} entries, at most {MAX_ENTRIES} fit"
             errors = [ErrorDetail(detail=detail, pointer="/add", code="wrong-length")]
             raise Problem("invalid-definitions", detail, errors=errors)
         rest = {name: value for name, value in checked.items() if name != "entries"}

@@ -18,6 +18,26 @@ fn escapes_are_decoded_once_and_bad_ones_stay() {
 }
 
 #[test]
+fn lenient_paths_have_what_no_back_end_reads_otherwise() {
+    let arena = Bump::new();
+    for (path, expected) in [
+        ("/x/..;a=b/admin", "/admin"),
+        ("/x%5C..\\admin", "/admin"),
+        ("/admin.%20.%C2%A0", "/admin"),
+        ("/admin%00.png/users", "/admin/users"),
+        ("/web.config:$i30:$INDEX_ALLOCATION", "/web.config"),
+        ("/%252e%252e/%2561dmin#x", "/admin"),
+        ("/a/;x", "/a/"),
+        ("/a/.. /b", "/b"),
+        ("/Help:admin/$a", "/Help:admin/$a"),
+        ("a.", "a"),
+        ("", ""),
+    ] {
+        assert_eq!(lenient_path(path, &arena), expected, "{path}");
+    }
+}
+
+#[test]
 fn canonical_paths_hold_no_empty_or_dot_segments() {
     let arena = Bump::new();
     for (path, expected) in [
