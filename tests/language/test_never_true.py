@@ -175,6 +175,7 @@ MEMBERS = {
     "request.path": "path",
     "request.host": "host",
     "request.client_ip": "client_ip",
+    "derived.lenient_path": "path",
     "derived.path_extension": "path",
     "derived.ip_subnet": "client_ip",
 }

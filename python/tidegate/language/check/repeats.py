@@ -29,7 +29,8 @@ _CHANGES = frozenset(
 def evadable(root: Checked) -> Iterator[Diagnostic]:
     """``request.query_params["role"] == "admin"``, which `?role=user&role=admin` evades.
 
-    An expression that looks at repeats, or under ``!``, where a repeat makes it hold, is left alone.
+    An expression that looks at repeats is left alone, and so is a comparison under ``!``, where a
+    repeat makes it hold.
     """
     read = {node.name for node in walk(root) if type(node) is Field}
     watched = {
@@ -80,8 +81,9 @@ def _entry(node: Checked) -> tuple[str, str | None] | None:
     match node:
         case Select(operand=Field(name=section), field=name) if section in _REPEATED:
             return section, name
-        case Index(operand=Field(name=section), index=index) if section in _REPEATED:
-            is_known = isinstance(index, Literal) and isinstance(index.value, str)
-            return section, index.value if is_known else None
+        case Index(operand=Field(name=section), index=Literal(value=str(name))):
+            return (section, name) if section in _REPEATED else None
+        case Index(operand=Field(name=section)) if section in _REPEATED:
+            return section, None
         case _:
             return None

@@ -7,7 +7,7 @@ document is checked too; a model with stand-ins is never returned.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import attrs
 
@@ -261,7 +261,10 @@ class _Reader:
             self._report("wrong-length", message, pointer)
         kept = node.items[: shape.maximum]
         values = tuple(
-            self._value(shape.item, item, pointer_to(pointer, at)) for at, item in enumerate(kept)
+            item.value
+            if isinstance(shape.item, shapes.Text) and _is_plain(shape.item, item)
+            else self._value(shape.item, item, pointer_to(pointer, at))
+            for at, item in enumerate(kept)
         )
         if shape.unique:
             self._refuse_repeats(values, pointer)
@@ -323,6 +326,16 @@ class _Reader:
         self.findings.append(
             Finding(code, message, pointer, hint=hint, offset=offset, span=span, second=second)
         )
+
+
+def _is_plain(shape: shapes.Text, node: Node) -> TypeGuard[Scalar]:
+    """Whether a text has nothing to report: no place is made for most of a million of them."""
+    return (
+        isinstance(node, Scalar)
+        and isinstance(node.value, str)
+        and not _has_lone_surrogate(node.value)
+        and text_problem(shape, node.value) is None
+    )
 
 
 def _has_lone_surrogate(value: object) -> bool:
