@@ -54,6 +54,14 @@ def test_values_under_matching_names_become_their_hash(make: Any) -> None:
     assert redacted(make, event) == {"request": expected, "fields": kept}
 
 
+def test_a_query_as_it_was_sent_loses_its_secrets(make: Any) -> None:
+    """The pairs of a query are searched from the first on, decoded names too."""
+    query = "password=p&x=1&%63ode=abc&x=2"
+    made = redacted(make, {"request": {"query": query}})["request"]["query"]
+    expected = f"password={hashed('password', 'p')}&x=1&%63ode={hashed('code', 'abc')}&x=2"
+    assert made == expected
+
+
 def test_the_same_secret_has_the_same_hash_only_under_the_same_key(make: Any) -> None:
     """One secret has one hash for each key, so decisions about it can be found."""
     body = b'{"fields":{"secret":"x"}}'

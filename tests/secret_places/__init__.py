@@ -195,6 +195,7 @@ def places() -> Iterator[Place]:
         yield Place(f"header {name}", {"request": {"headers": {name: SECRET}}})
     for name in QUERIES:
         yield Place(f"query {name}", {"request": {"path": f"/a?x=1&{name}={SECRET}&y=2"}})
+        yield Place(f"raw query {name}", {"request": {"query": f"{name}={SECRET}&y=2"}})
         yield Place(f"parameter {name}", {"request": {"query_params": {name: SECRET}}})
         yield Place(f"form {name}", {"fields": {"body": f"x=1&{name}={SECRET}"}})
     for name in MEMBERS:

@@ -26,6 +26,7 @@ _MAPS = frozenset(
     {
         "request.headers",
         "request.query_params",
+        "request.arguments",
         "request.cookies",
         "request.route_params",
         "request.body",
