@@ -517,12 +517,16 @@ class Redactor:
         patterns: names of members that hold secrets; ``*`` stands for any run;
             one that begins with ``!`` names members that hold none.
         key: what the hashes are made with.
+        read: members of an event, each by the names on the way to it. Of members that have names of
+            their own only these are kept, as far as they are no secrets. None keeps all.
 
     Raises:
         ValueError: the patterns are too large together.
     """
 
-    def __new__(cls, patterns: Sequence[str], key: bytes) -> Redactor: ...
+    def __new__(
+        cls, patterns: Sequence[str], key: bytes, read: Sequence[Sequence[str]] | None = ...
+    ) -> Redactor: ...
     def redact(self, body: bytes) -> bytes:
         """The event without its secrets, as compact JSON.
 

@@ -437,7 +437,7 @@ class Engine(_Deciding):
                 addresses=self._addresses,
                 ended_at=ends,
                 redactor=self.redactor,
-                names=None if self.redactor is None else Names(self._key_forms.patterns),
+                names=self._names,
                 proof=decided.proof,
             )
             if explanation.decision == decided:
@@ -472,17 +472,18 @@ class Engine(_Deciding):
         """Take the names of the definitions and a key for the hashes of secrets."""
         self._key_forms = KeyForms.of(self._compiled)
         self._redaction_key = redaction_key
-        patterns = list(self._key_forms.patterns)
+        redaction = self._key_forms.redaction
+        self._names = None if redaction_key is None else Names(redaction.patterns)
         self.redactor: Redactor | ReferenceRedactor | None = None
         """Removes secrets from events that are kept; None without a key."""
         if redaction_key is None:
             return
         if self.evaluator == "reference":
-            self.redactor = ReferenceRedactor(patterns, redaction_key)
+            self.redactor = redaction.redactor(ReferenceRedactor, redaction_key)
         else:
             from tidegate.evaluation.native import Redactor
 
-            self.redactor = Redactor(patterns, redaction_key)
+            self.redactor = redaction.redactor(Redactor, redaction_key)
 
     def _make_backend(self, databases: list[bytes], sample: Sequence[bytes]) -> Backend:
         if self.evaluator == "reference":

@@ -4664,6 +4664,11 @@ export interface components {
       /** @default 30 */
       retention_days?: number;
       /**
+       * @description whether of headers, parameters, cookies, fields and bodies only what definitions read is stored in clear, and of all else a keyed hash
+       * @default false
+       */
+      keep_only_read?: boolean;
+      /**
        * @default last-known
        * @enum {unknown}
        */
@@ -4689,6 +4694,8 @@ export interface components {
       challenge_wait_seconds?: number;
       retention_days?: number;
       redact?: string[];
+      /** @description whether of headers, parameters, cookies, fields and bodies only what definitions read is stored in clear, and of all else a keyed hash */
+      keep_only_read?: boolean;
       /** @enum {unknown} */
       fail_mode?: "closed" | "last-known" | "open";
       trusted_proxies?: string[];
@@ -6558,6 +6565,7 @@ export interface operations {
            *         "settings": {
            *           "challenge_wait_seconds": 0,
            *           "fail_mode": "last-known",
+           *           "keep_only_read": false,
            *           "max_keys": 1000000,
            *           "on_budget_exceeded": "block",
            *           "proof_ttl_seconds": 1800,
@@ -6578,6 +6586,7 @@ export interface operations {
            *         "settings": {
            *           "challenge_wait_seconds": 0,
            *           "fail_mode": "last-known",
+           *           "keep_only_read": false,
            *           "max_keys": 1000000,
            *           "on_budget_exceeded": "block",
            *           "proof_ttl_seconds": 1800,
@@ -6711,6 +6720,7 @@ export interface operations {
            *       "settings": {
            *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
+           *         "keep_only_read": false,
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
@@ -6861,6 +6871,7 @@ export interface operations {
            *       "settings": {
            *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
+           *         "keep_only_read": false,
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
@@ -7144,6 +7155,7 @@ export interface operations {
            *       "settings": {
            *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
+           *         "keep_only_read": false,
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
@@ -16310,6 +16322,7 @@ export interface operations {
            *         "challenge_wait_seconds": 0,
            *         "retention_days": 30,
            *         "redact": [],
+           *         "keep_only_read": false,
            *         "fail_mode": "last-known",
            *         "trusted_proxies": [],
            *         "max_keys": 1000000,
@@ -16766,6 +16779,7 @@ export interface operations {
          *         "challenge_wait_seconds": 0,
          *         "retention_days": 30,
          *         "redact": [],
+         *         "keep_only_read": false,
          *         "fail_mode": "last-known",
          *         "trusted_proxies": [],
          *         "max_keys": 1000000,

@@ -462,6 +462,7 @@ export const text = {
     },
     on_budget_exceeded: "When a decision takes too long",
     redact: "Names of secrets, one a line",
+    keep_only_read: "Keep only what definitions read in clear, and of all else a hash",
     trusted_proxies: "Trusted proxies, one a line",
     return_url_origins: "Origins that challenges lead back to, one a line",
   },

@@ -241,7 +241,7 @@ class LocalTenant:
 
 
 def _redactor(secrets: Secrets, compiled: CompiledSet) -> Redactor:
-    return Redactor(list(compiled.settings.redact), bytes.fromhex(secrets.redaction))
+    return compiled.keys.redaction.redactor(Redactor, bytes.fromhex(secrets.redaction))
 
 
 def _proof_keys(tenant_id: UUID, secrets: Secrets) -> ProofKeys:

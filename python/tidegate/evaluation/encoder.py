@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from tidegate.errors import EventError
 from tidegate.evaluation.clients import Client, client_of
@@ -38,6 +39,9 @@ _OF_THE_QUERY = {"request.query_params", "request.arguments", "derived.repeated_
 _SUBNET_BITS = {4: 24, 6: 48}
 _CLIENT_BITS = {4: 32, 6: 64}
 """Of the network that one client commonly has to itself."""
+
+Source: TypeAlias = tuple[str, ...]
+"""A member of an event, by the names on the way to it."""
 
 
 class AddressLookup(Protocol):
@@ -283,3 +287,72 @@ _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "derived.as_org": lambda r: (r.looked_up(lambda a, ip: a.as_organization(ip), ""),),
 }
 """Every field of the model: its value alone in a tuple, or ``()`` when it is absent."""
+
+
+class _NotedHeaders(dict[str, str]):
+    """Headers of which no one is present: notes which are asked for."""
+
+    def __init__(self, found: set[Source]) -> None:
+        super().__init__()
+        self._found = found
+
+    def get(self, name: str, default: Any = None, /) -> Any:
+        self._found.add(("request", "headers", name))
+        return default
+
+    def items(self) -> Any:
+        self._found.add(("request", "headers"))
+        return super().items()
+
+
+class _NotedMaps(dict[str, Any]):
+    """Objects without members: notes which are asked for."""
+
+    def __init__(self, found: set[Source]) -> None:
+        super().__init__()
+        self._found = found
+
+    def __missing__(self, name: str) -> dict[str, Any]:
+        self._found.add(("fields",) if name == "fields" else ("request", name))
+        return {}
+
+
+class _NotedEvent:
+    """An event that has nothing: notes what is asked for."""
+
+    texts: Mapping[str, str] = {}
+    members: Mapping[str, Any] = {}
+    observed_at = None
+
+    def __init__(self, found: set[Source]) -> None:
+        self.maps = _NotedMaps(found)
+        self._found = found
+
+    @property
+    def body(self) -> None:
+        self._found.add(("fields", "body"))
+
+
+class _Noting(_Request):
+    """Computes fields of an event that has nothing, and notes what they ask it for."""
+
+    def __init__(self) -> None:
+        self.found: set[Source] = set()
+        super().__init__(cast("RawEvent", _NotedEvent(self.found)), (), None, DEFAULT)
+
+    def headers(self) -> dict[str, str]:
+        return _NotedHeaders(self.found)
+
+
+@cache
+def sources(name: str) -> frozenset[Source]:
+    """The members with names of their own that a field of the model is computed from.
+
+    It is computed once from an event that has nothing, and what it asks for is noted. So it looks
+    where an event has a value that more than one member may have: ``request.user_agent`` is a
+    member of its own, which is not among the result, or a header, which is.
+    """
+    noting = _Noting()
+    if name in _FIELDS:
+        _FIELDS[name](noting)
+    return frozenset(noting.found)

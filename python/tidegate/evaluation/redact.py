@@ -22,7 +22,7 @@ from tidegate.limits import DEFAULT
 from tidegate.values import utf8_length
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 MAX_HASHES = 64
 """Hashes in one text; a text with more secrets is one secret as a whole."""
@@ -34,6 +34,8 @@ _KNOWN = {
     "request": {*REQUEST_TEXTS, *REQUEST_MAPS},
 }
 _PLACES = {"request", "headers", "cookies", "fields", "query_params"}
+_HAVE_NAMES = {"request", "fields", *REQUEST_MAPS}
+"""Known members whose own members have any names."""
 _LINKS = {("event", "return_url"), ("request", "path"), ("request", "referer")}
 _COOKIE_HEADERS = {"cookie", "set-cookie"}
 _DELIMITER = re.compile("([?#&;])")
@@ -63,6 +65,40 @@ _IN_MARKUP = re.compile(
 _CELLS = re.compile("[,;\t|]")
 
 
+@attrs.frozen
+class Kept:
+    """The parts of a value that may be kept in clear.
+
+    Attributes:
+        is_whole: whether all of it may be.
+        members: else those that may be in part, by name.
+    """
+
+    is_whole: bool = False
+    members: dict[str, Kept] = attrs.field(factory=dict)
+
+    @classmethod
+    def of(cls, paths: Iterable[Sequence[str]]) -> Kept:
+        """The members at some paths, each with all that is inside it."""
+        below: dict[str, list[Sequence[str]]] = {}
+        for path in paths:
+            if not path:
+                return WHOLE
+            below.setdefault(path[0], []).append(path[1:])
+        return cls(members={name: cls.of(rest) for name, rest in below.items()})
+
+    def has(self, path: Sequence[str]) -> bool:
+        """Whether all of a member may be kept."""
+        if self.is_whole or not path:
+            return self.is_whole
+        member = self.members.get(path[0])
+        return member is not None and member.has(path[1:])
+
+
+WHOLE = Kept(is_whole=True)
+_NOTHING = Kept()
+
+
 class Redactor:
     """Replaces secrets by hashes that only the holder of the key can make.
 
@@ -71,11 +107,16 @@ class Redactor:
             letters match in either case, ``-``, ``_``, ``.``, ``+`` and spaces do not count.
             A pattern after ``!`` names members that hold none.
         key: what the hashes are made with.
+        read: members of an event, each by the names on the way to it. Of members that have names of
+            their own only these are kept, as far as they are no secrets. None keeps all.
     """
 
-    def __init__(self, patterns: Iterable[str], key: bytes) -> None:
+    def __init__(
+        self, patterns: Iterable[str], key: bytes, read: Iterable[Sequence[str]] | None = None
+    ) -> None:
         self._names = Names(patterns)
         self._key = key
+        self._kept = WHOLE if read is None else Kept.of(read)
 
     def redact(self, body: bytes) -> bytes:
         """The event without its secrets, as compact JSON.
@@ -89,7 +130,7 @@ class Redactor:
         event = read_json(body)
         if event.kind != "object":
             raise EventError("the event must be an object", offset=event.offset)
-        return _written(self._value("", event, "event", ROUNDS)).encode()
+        return _written(self._value("", event, "event", ROUNDS, self._kept)).encode()
 
     def link(self, text: str) -> str:
         """A path or URL without its secrets."""
@@ -108,19 +149,23 @@ class Redactor:
         message = f"{len(named)}:".encode() + named + text.encode()
         return _HASH + hmac.new(self._key, message, hashlib.sha256).hexdigest()[:_SHOWN]
 
-    def _value(self, name: str, node: Node, place: str, rounds: int) -> Node:
+    def _value(self, name: str, node: Node, place: str, rounds: int, kept: Kept = WHOLE) -> Node:
         """The value of a member without its secrets.
 
         ``place`` is ``event``, ``request``, ``headers``, ``query_params``, ``cookies``, ``fields``,
         ``body``, ``link`` (a text with a query), or ``text``, where members have their own names.
+        ``kept`` are the parts of the value that may be kept.
         """
         match node.kind:
             case "array":
-                return self._array(name, node, place, rounds)
+                return self._array(name, node, place, rounds, kept)
             case "object":
-                return self._object(node, place, rounds)
-            case "string":
-                return attrs.evolve(node, content=self._text(name, node.content, place, rounds))
+                return self._object(node, place, rounds, kept)
+            case "string" if kept.is_whole or place == "body":
+                text = self._text(name, node.content, place, rounds, kept)
+                return attrs.evolve(node, content=text)
+            case _ if not kept.is_whole:
+                return self._hidden(name, node)
             case "number":
                 if self._is_secret_value(name, node.content, place) or (
                     is_card(node.content) and not self._names.is_clear(name)
@@ -132,11 +177,11 @@ class Redactor:
         """The hash of a value; null stays."""
         return node if node.kind == "null" else Node("string", self.secret(name, _text(node)))
 
-    def _array(self, name: str, node: Node, place: str, rounds: int) -> Node:
+    def _array(self, name: str, node: Node, place: str, rounds: int, kept: Kept) -> Node:
         """The elements without their secrets. An array inside it may be a name and its values."""
         elements = []
         for each in node.content:
-            made = self._value(name, each, place, rounds)
+            made = self._value(name, each, place, rounds, kept)
             if each.kind == "array" and each.content and self._is_label(each.content[0]):
                 label, *values = each.content
                 hidden = [self._hidden(label.content, one) for one in values]
@@ -145,20 +190,37 @@ class Redactor:
         return attrs.evolve(node, content=elements)
 
     def _object(
-        self, node: Node, place: str, rounds: int, secret: frozenset[str] = frozenset()
+        self,
+        node: Node,
+        place: str,
+        rounds: int,
+        kept: Kept,
+        secret: frozenset[str] = frozenset(),
     ) -> Node:
         """The members without their secrets; ``secret`` are names that are secrets here."""
         members = node.content
         hidden = secret | self._marked(members)
         content = {}
         for name, value in members.items():
-            if name in hidden:
+            part = self._kept_of(name, place, kept)
+            if name in hidden or part is None:
                 content[name] = self._hidden(name, value)
             elif name == "variables" and value.kind == "object" and self._is_text(name, place):
-                content[name] = self._object(value, "text", rounds, self._arguments(members))
+                arguments = self._arguments(members)
+                content[name] = self._object(value, "text", rounds, part, arguments)
             else:
-                content[name] = self._member(name, value, place, rounds)
+                content[name] = self._member(name, value, place, rounds, part)
         return attrs.evolve(node, content=content)
+
+    def _kept_of(self, name: str, place: str, kept: Kept) -> Kept | None:
+        """The parts of a member that may be kept; None if it is one secret as a whole."""
+        if kept.is_whole:
+            return WHOLE
+        if name in _KNOWN.get(place, ()):
+            has_names = name in _HAVE_NAMES
+            return kept.members.get(name, _NOTHING) if has_names else WHOLE
+        found = kept.members.get(lower(name) if place == "headers" else name)
+        return WHOLE if found is None and self._names.is_clear(name) else found
 
     def _is_label(self, node: Node) -> bool:
         """Whether a text is the name of a secret, and no more than a name."""
@@ -189,19 +251,18 @@ class Redactor:
     def _is_text(self, name: str, place: str) -> bool:
         return name not in _KNOWN.get(place, ()) and not self._holds_secret(name, place)
 
-    def _member(self, name: str, node: Node, place: str, rounds: int) -> Node:
+    def _member(self, name: str, node: Node, place: str, rounds: int, kept: Kept) -> Node:
         if name in _KNOWN.get(place, ()):
             is_link = (place, name) in _LINKS
-            return self._value(
-                name, node, "link" if is_link else name if name in _PLACES else "text", rounds
-            )
+            inner = "link" if is_link else name if name in _PLACES else "text"
+            return self._value(name, node, inner, rounds, kept)
         if self._holds_secret(name, place):
             return self._hidden(name, node)
         is_link = place == "headers" and lower(name) == "referer"
         is_body = (place, name) == ("fields", "body")
         is_query = place == "query_params"
         inner = "link" if is_link else "body" if is_body else "query" if is_query else "text"
-        return self._value(name, node, inner, rounds)
+        return self._value(name, node, inner, rounds, kept)
 
     def _holds_secret(self, name: str, place: str) -> bool:
         """Cookies are secrets whatever their names, except those that the tenant wants in clear."""
@@ -212,13 +273,13 @@ class Redactor:
 
     # --- texts ----------------------------------------------------------------------------
 
-    def _text(self, name: str, text: str, place: str, rounds: int) -> str:
+    def _text(self, name: str, text: str, place: str, rounds: int, kept: Kept = WHOLE) -> str:
         """A text of a member whose name is no secret, without its secrets."""
         if _REDACTED.fullmatch(text):
             return text
         if self._is_secret_value(name, text, place):
             return self.secret(name, text)
-        redacted = self._searched(name, text, place, rounds)
+        redacted = self._searched(name, text, place, rounds, kept)
         if redacted is None or (
             redacted != text and utf8_length(redacted) > DEFAULT.event_string_bytes
         ):
@@ -230,11 +291,15 @@ class Redactor:
         kind = self._names.kind(name)
         return kind is not Kind.ALL and is_secret_of(kind, text, is_queried=place == "query")
 
-    def _searched(self, name: str, text: str, place: str, rounds: int) -> str | None:
+    def _searched(
+        self, name: str, text: str, place: str, rounds: int, kept: Kept = WHOLE
+    ) -> str | None:
         """The text with a hash for each secret in it; None when it is one secret as a whole."""
         start = text.lstrip(_BYTE_ORDER_MARK + _SPACE)
         if _begins_as_json(start, place):
-            return self._json(text, rounds)
+            return self._json(text, rounds, kept)
+        if not kept.is_whole:
+            return None
         if place == "body" and start.startswith(("<", "--")):
             return None
         if "content-disposition:" in lower(text) or self._is_markup(text) or self._is_table(text):
@@ -258,14 +323,14 @@ class Redactor:
             for cell in (each.strip(_SPACE + "\"'`") for each in cells)
         )
 
-    def _json(self, text: str, rounds: int) -> str | None:
+    def _json(self, text: str, rounds: int, kept: Kept = WHOLE) -> str | None:
         try:
             node = read_json(text.encode()) if rounds else None
         except EventError:
             return None
         if node is None:
             return None
-        redacted = self._value("", node, "text", rounds - 1)
+        redacted = self._value("", node, "text", rounds - 1, kept)
         return text if redacted == node else _written(redacted)
 
     def _pairs(self, name: str, text: str, place: str, rounds: int) -> str | None:
@@ -279,7 +344,10 @@ class Redactor:
         pieces = _DELIMITER.split(text)
         for number in range(0, len(pieces), 2):
             is_pair = number > 0 or place != "link"
-            made = self._piece(name, pieces[number], is_pair, rounds)
+            if is_pair and place == "link" and not self._is_kept_in_link(pieces[number]):
+                made = self._unread(name, pieces[number])
+            else:
+                made = self._piece(name, pieces[number], is_pair, rounds)
             count += made != pieces[number]
             pieces[number] = made
             if count > MAX_HASHES:
@@ -300,6 +368,21 @@ class Redactor:
     def _userinfo(self, found: re.Match[str]) -> str:
         slashes = found["slashes"] or found["slash"]
         return f"{slashes}{self.secret('userinfo', found['any'] or found['pair'])}@"
+
+    def _is_kept_in_link(self, piece: str) -> bool:
+        """Whether a part of a query may be kept: the parameter is read, or all are kept."""
+        if self._kept.is_whole or not piece:
+            return True
+        label = decoded_name(piece.partition("=")[0])
+        if label is None:
+            return False
+        path = ("request", "query_params", label)
+        return self._kept.has(path) or self._names.is_clear(label)
+
+    def _unread(self, name: str, piece: str) -> str:
+        """A part of a query with a hash in place of its value; all of it, if it has no name."""
+        label, equals, value = piece.partition("=")
+        return f"{label}={self.secret(label, value)}" if equals else self.secret(name, piece)
 
     def _piece(self, name: str, piece: str, is_pair: bool, rounds: int) -> str:
         """The text between two delimiters, without its secret."""

@@ -7,7 +7,7 @@ import { DraftForm } from "../../definitions/draft-form";
 import { useRefusal } from "../../frame/role";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
-import { AreaField, ChoiceField, NumberField, TextField } from "../../parts/form";
+import { AreaField, CheckField, ChoiceField, NumberField, TextField } from "../../parts/form";
 import { text } from "../../text/en";
 
 const words = text.tenant;
@@ -97,6 +97,13 @@ function Form({ tenant }: { tenant: Tenant }) {
         options={ANSWERS}
         onChange={(on_budget_exceeded) => {
           change({ on_budget_exceeded });
+        }}
+      />
+      <CheckField
+        label={words.keep_only_read}
+        value={value.keep_only_read}
+        onChange={(keep_only_read) => {
+          change({ keep_only_read });
         }}
       />
       {LISTS.map((member) => (

@@ -14,7 +14,7 @@ from tidegate.evaluation.secrets.names import Names
 from tidegate.functions.addresses import parse_range
 from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.language.check.lint import key_warnings
-from tidegate.language.tree.diagnostics import Source
+from tidegate.language.tree.diagnostics import Diagnostic, Source
 from tidegate.language.tree.schema import NamedList, Schema
 from tidegate.limits import DEFAULT, Limits
 from tidegate.policy.definitions.budget_warnings import budget_warnings
@@ -30,13 +30,13 @@ from tidegate.policy.definitions.compiled import (
 from tidegate.policy.definitions.expressions import CheckedTexts, Expressions, Use
 from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding
 from tidegate.policy.definitions.model import Block, Challenge
+from tidegate.policy.definitions.reads import reads
 from tidegate.policy.definitions.secrets import Reading, reading
 from tidegate.types import BOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from tidegate.language.tree.diagnostics import Diagnostic
     from tidegate.policy.definitions.model import (
         Action,
         Clause,
@@ -279,7 +279,29 @@ class _Compiler:
             self._report(error.diagnostics, pointer, text)
             return _never()
         self._report(checked.warnings, pointer, text)
+        if self._source.settings.keep_only_read:
+            self._report(list(self._whole_maps(checked, pointer)), pointer, text)
         return checked
+
+    def _whole_maps(self, checked: CheckedExpression, pointer: str) -> Iterator[Diagnostic]:
+        """A warning about each map of which an expression may read every member."""
+        nodes = {each.node.name: each.node for each in reads(checked.root) if each.node is not None}
+        for name, node in nodes.items():
+            yield Diagnostic(
+                "keeps-whole-map",
+                f"`{self._place(pointer)}` may read every member of `{name}`, so all of them are "
+                "kept while it is in force, in spite of `settings.keep_only_read`",
+                node.span,
+                severity="warning",
+                hint='name the members that it reads, as in `request.headers["x-app"]`',
+            )
+
+    def _place(self, pointer: str) -> str:
+        """A place in the document, by the slug of its object."""
+        _, section, at, *members = pointer.split("/")
+        slug: str = getattr(self._source, section)[int(at)].slug
+        steps = (f"[{each}]" if each.isdigit() else f".{each}" for each in members)
+        return f"{section}.{slug}" + "".join(steps)
 
     def _report(self, diagnostics: Collection[Diagnostic], pointer: str, text: str) -> None:
         if not diagnostics:
@@ -309,6 +331,7 @@ def _surroundings_are_alike(before: Compilation, after: Definitions, limits: Lim
     return (
         before.compiled.limits == limits
         and known.settings.redact == after.settings.redact
+        and known.settings.keep_only_read == after.settings.keep_only_read
         and known.actions == after.actions
         and known.entities == after.entities
         and known.mitigations == after.mitigations

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from ipaddress import IPv4Interface, IPv6Interface
 from uuid import UUID
 
 import attrs
 
+from tidegate.evaluation.encoder import Source
 from tidegate.language.check.checker import CheckedExpression
 from tidegate.language.tree.schema import NamedList
 from tidegate.limits import Limits
@@ -21,6 +22,7 @@ from tidegate.policy.definitions.model import (
     Mode,
     OnBudgetExceeded,
 )
+from tidegate.policy.definitions.reads import reads
 from tidegate.policy.definitions.secrets import Reading
 from tidegate.types import Type
 
@@ -95,6 +97,11 @@ class CompiledPolicy:
         """Every expression that a decision may evaluate with its place, in decision order."""
         return tuple(self._placed())
 
+    @cached_property
+    def members_read(self) -> frozenset[Source]:
+        """The members of an event that its expressions read."""
+        return _members_read(expression for _, expression in self.placed)
+
     def _placed(self) -> Iterator[tuple[str, CheckedExpression]]:
         if self.expression is not None:
             yield f"policies.{self.slug}.expression", self.expression
@@ -131,6 +138,17 @@ class CompiledDefinitions:
         return frozenset().union(*{each.references.fields for each in self.expressions()})
 
     @cached_property
+    def members_read(self) -> frozenset[Source]:
+        """The members of an event that an expression reads which a decision may evaluate."""
+        of_entities = _members_read(
+            expression
+            for entity in self.entities
+            for expression in (*entity.key_fields, *_given(entity.match))
+        )
+        of_actions = _members_read(action.expression for action in self.actions)
+        return of_actions.union(of_entities, *(each.members_read for each in self.policies))
+
+    @cached_property
     def clauses(self) -> Mapping[tuple[str, str], CompiledClause]:
         """Clauses by policy slug and clause name, under which state is kept; in decision order."""
         return {
@@ -149,6 +167,10 @@ class CompiledDefinitions:
             yield from _given(policy.expression)
             for clause in policy.clauses:
                 yield from _given(clause.expression, clause.window.field if clause.window else None)
+
+
+def _members_read(expressions: Iterable[CheckedExpression]) -> frozenset[Source]:
+    return frozenset(each.path for expression in expressions for each in reads(expression.root))
 
 
 def _given(*expressions: CheckedExpression | None) -> Iterator[CheckedExpression]:

@@ -14,6 +14,7 @@ import attrs
 
 from tidegate.decider import Challenge
 from tidegate.policy.definitions.keys import EntityKey, Part, entity_id
+from tidegate.policy.definitions.redaction import Redaction
 from tidegate.policy.definitions.secrets import Reading, kept_parts
 
 if TYPE_CHECKING:
@@ -35,12 +36,12 @@ class KeyForms:
     """The keys of a tenant's entity definitions.
 
     Attributes:
-        patterns: names of secrets, as in ``settings.redact``.
+        redaction: what a redactor of the tenant is made of.
         by_slug: the key of each definition.
     """
 
     tenant: UUID
-    patterns: tuple[str, ...]
+    redaction: Redaction
     by_slug: Mapping[str, KeyForm]
 
     @classmethod
@@ -48,7 +49,7 @@ class KeyForms:
         """The keys of compiled definitions."""
         return cls(
             compiled.tenant,
-            tuple(compiled.source.settings.redact),
+            Redaction.of(compiled),
             {each.slug: KeyForm(each.id, each.key_readings) for each in compiled.entities},
         )
 

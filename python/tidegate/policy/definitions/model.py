@@ -100,6 +100,9 @@ class Settings:
     )
     """More names of headers, cookies and fields stored as a keyed hash; ``*`` stands for any run. A
     name after ``!`` stays in clear."""
+    keep_only_read: bool = attrs.field(default=False, metadata=member(Boolean()))
+    """Whether of headers, parameters, cookies and fields only those are stored in clear that a
+    definition reads; of all others a keyed hash."""
     fail_mode: FailMode = attrs.field(
         default="last-known", metadata=member(Choice(("last-known", "open", "closed")))
     )

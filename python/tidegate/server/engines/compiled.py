@@ -9,6 +9,7 @@ import attrs
 
 from tidegate.policy.definitions.bundle import bundle, change
 from tidegate.policy.definitions.key_forms import KeyForms
+from tidegate.policy.definitions.redaction import Redaction
 
 if TYPE_CHECKING:
     from tidegate.policy.definitions.compiled import CompiledDefinitions
@@ -79,7 +80,10 @@ class CompiledChange:
         """The changes for an engine with earlier definitions; None if it must be built anew."""
         if before is None or before.compilation is None:
             return None
-        content = change(before.compilation.compiled, compiled)
+        known_as = before.compilation.compiled
+        if Redaction.of(known_as) != Redaction.of(compiled):
+            return None  # the redactor is one of the whole engine
+        content = change(known_as, compiled)
         if content is None or len(content) > MOST_BYTES:
             return None
         known, present = Names.of(before).policies, Names.of(compiled.source).policies

@@ -223,7 +223,7 @@ class Runtimes:
             self.refused[tenant_id] = (revision, str(error))
             return None
         assert isinstance(made, CompiledSet)
-        redactor = Redactor(list(made.settings.redact), self._keys.redaction_of(tenant_id))
+        redactor = made.keys.redaction.redactor(Redactor, self._keys.redaction_of(tenant_id))
         proof_keys = proof_keys_of(tenant_id, self._keys)
         engine = await making(make, made, redactor, proof_keys)
         self.refused.pop(tenant_id, None)

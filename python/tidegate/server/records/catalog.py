@@ -11,7 +11,7 @@ from tidegate.evaluation.secrets.names import Names
 from tidegate.language.printer import member_text
 from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.operators.permissions import Permission, may
-from tidegate.policy.definitions.model import Settings
+from tidegate.policy.definitions.redaction import Redaction
 from tidegate.server import wire
 from tidegate.server.engines.derived_reads import learned
 from tidegate.server.http.call import Answer, Call
@@ -81,21 +81,26 @@ class _Examples:
 
     shows_text: bool
     names: Names
+    redaction: Redaction
 
     @classmethod
     def for_(cls, call: Call) -> _Examples:
         forms = call.app.runtime.key_forms(call.tenant_id)
-        patterns = Settings().redact if forms is None else forms.patterns
+        redaction = Redaction() if forms is None else forms.redaction
         shows_text = call.role is not None and may(call.role, Permission.READ_RECORDS)
-        return cls(shows_text, Names(patterns))
+        return cls(shows_text, Names(redaction.patterns), redaction)
 
     def of(self, seen: catalog.CatalogField) -> str | None:
         """An example, unless it could be a secret: the example may be older than the name that
         makes it one."""
         if not self.shows_text and seen.type not in _HARMLESS:
             return None
-        name = seen.name.removeprefix("request.").partition(".")[2]
-        return None if not seen.example or self.names.may_be_secret(name) else seen.example
+        section = next(each for each in _SECTIONS if seen.name.startswith(f"{each}."))
+        name = seen.name.removeprefix(f"{section}.")
+        is_kept = self.redaction.keeps((*section.split("."), name)) or self.names.is_clear(name)
+        if not seen.example or not is_kept or self.names.may_be_secret(name):
+            return None
+        return seen.example
 
 
 def list_(call: Call) -> Answer:

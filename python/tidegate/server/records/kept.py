@@ -1,7 +1,8 @@
 """Recorded decisions as they would be recorded now.
 
-The log was redacted when it was written, perhaps by an earlier version of Tidegate or by fewer
-names than the tenant has now. So it is redacted once more before it is shown.
+The log was redacted when it was written, perhaps by an earlier version of Tidegate, by fewer names
+than the tenant has now, or by definitions that read more. So it is redacted once more before it is
+shown.
 """
 
 from __future__ import annotations
@@ -37,9 +38,8 @@ class Kept:
         forms = call.app.runtime.key_forms(call.tenant_id)
         if forms is None:
             return cls(None, None)
-        return cls(
-            forms, Redactor(list(forms.patterns), call.app.keys.redaction_of(call.tenant_id))
-        )
+        key = call.app.keys.redaction_of(call.tenant_id)
+        return cls(forms, forms.redaction.redactor(Redactor, key))
 
     def record(self, record: bytes) -> dict[str, Any]:
         """A record, with keys and return URL as they are kept now."""

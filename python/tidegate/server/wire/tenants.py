@@ -39,6 +39,13 @@ class TenantSettings:
     ] = 0
     retention_days: Annotated[int, Meta(ge=1, le=3_650)] = 30
     redact: Annotated[tuple[Name, ...], Meta(max_length=200)]
+    keep_only_read: Annotated[
+        bool,
+        Meta(
+            description="whether of headers, parameters, cookies, fields and bodies only what"
+            " definitions read is stored in clear, and of all else a keyed hash"
+        ),
+    ] = False
     fail_mode: Literal["last-known", "open", "closed"] = "last-known"
     trusted_proxies: Annotated[tuple[str, ...], Meta(max_length=1_000)] = ()
     max_keys: Annotated[int, Meta(ge=1, le=100_000_000)] = 1_000_000

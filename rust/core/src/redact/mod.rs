@@ -2,6 +2,7 @@
 //! event").
 
 mod families;
+mod kept;
 mod names;
 mod texts;
 mod values;
@@ -21,6 +22,7 @@ use crate::json::{Kind, Reader, Result};
 use crate::value::error::EventError;
 use crate::value::limits::Limits;
 
+use kept::{Kept, Tree};
 use names::Names;
 pub use names::PatternsError;
 use texts::{Kind as TextKind, Texts};
@@ -60,6 +62,8 @@ type SmallString = SmallVec<[u8; LONGEST_SHORT]>;
 pub struct Redactor {
     patterns: Box<[String]>,
     names: Names,
+    /// The members that are kept; `None` keeps all that is no secret.
+    read: Option<Tree>,
     mac: Hmac<Sha256>,
     limits: Limits,
 }
@@ -72,7 +76,30 @@ impl Redactor {
     pub fn new(patterns: &[String], key: &[u8]) -> std::result::Result<Self, PatternsError> {
         let names = Names::new(patterns)?;
         let mac = Hmac::new_from_slice(key).map_err(|error| PatternsError(error.to_string()))?;
-        Ok(Self { patterns: patterns.into(), names, mac, limits: Limits::default() })
+        Ok(Self { patterns: patterns.into(), names, read: None, mac, limits: Limits::default() })
+    }
+
+    /// The same, which keeps of members with names of their own only those at some paths, as far as
+    /// they are no secrets. A path has the names on the way to a member.
+    #[must_use]
+    pub fn keeping_only(self, paths: &[Vec<String>]) -> Self {
+        Self { read: Some(Tree::of(paths)), ..self }
+    }
+
+    /// What may be kept of an event.
+    fn kept(&self) -> Kept<'_> {
+        self.read.as_ref().map_or(Kept::Whole, Tree::kept)
+    }
+
+    /// Whether a part of the query of a link may be kept: the parameter is read, or all are kept.
+    fn keeps_in_link(&self, piece: &str) -> bool {
+        if self.read.is_none() || piece.is_empty() {
+            return true;
+        }
+        let label = piece.split_once('=').map_or(piece, |(label, _)| label);
+        names::decoded(label).is_some_and(|label| {
+            self.kept().has(&["request", "query_params", &label]) || self.names.is_clear(&label)
+        })
     }
 
     /// The patterns of names that it was made with.
@@ -104,11 +131,12 @@ impl Redactor {
         }
         let mut again = reader.clone();
         let mut writer = Writer::copying(self, arena, out, reader.text());
-        writer.value(&mut reader, "", Place::Event)?;
+        writer.value(&mut reader, "", Place::Event, self.kept())?;
         reader.finish()?;
         if !writer.is_copy_of(&reader) {
             out.clear();
-            Writer::writing(self, arena, out).value(&mut again, "", Place::Event)?;
+            let mut writer = Writer::writing(self, arena, out);
+            writer.value(&mut again, "", Place::Event, self.kept())?;
         }
         Ok(())
     }
@@ -181,7 +209,8 @@ impl Redactor {
     }
 
     fn searched<'t>(&self, name: &str, text: &'t str, kind: TextKind) -> Cow<'t, str> {
-        let found = Texts::new(self, &Bump::new()).redacted(name, text, kind, ROUNDS);
+        let arena = Bump::new();
+        let found = Texts::new(self, &arena).redacted(name, text, kind, ROUNDS, Kept::Whole);
         found.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
@@ -253,6 +282,15 @@ impl Place {
             (Self::Hashed, _) => Some(Self::Hashed),
             _ => None,
         }
+    }
+
+    /// Whether the members of a known member have names of their own.
+    fn has_names(self, name: &str) -> bool {
+        matches!(
+            (self, name),
+            (Self::Event, "request" | "fields")
+                | (Self::Request, "headers" | "query_params" | "cookies" | "route_params")
+        )
     }
 
     /// The place of a member whose name is its own and no secret.
@@ -353,9 +391,21 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
     }
 
     /// Writes the value of a member, or of an element of its array.
-    fn value(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
-        match reader.kind()? {
-            Kind::String => self.string(reader, name, place)?,
+    fn value(
+        &mut self,
+        reader: &mut Reader<'a>,
+        name: &str,
+        place: Place,
+        kept: Kept<'r>,
+    ) -> Result<()> {
+        let kind = reader.kind()?;
+        let is_whole = kept.is_whole();
+        let is_body = place == Place::Body && kind == Kind::String;
+        match kind {
+            Kind::String | Kind::Number | Kind::Bool if !is_whole && !is_body => {
+                self.secret(reader, name)?;
+            }
+            Kind::String => self.string(reader, name, place, kept)?,
             Kind::Number => self.number(reader, name, place)?,
             Kind::Bool => {
                 let word = if reader.boolean()? { "true" } else { "false" };
@@ -365,8 +415,8 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
                 reader.null()?;
                 self.put("null");
             }
-            Kind::Array => self.array(reader, name, place)?,
-            Kind::Object => self.object(reader, place, None)?,
+            Kind::Array => self.array(reader, name, place, kept)?,
+            Kind::Object => self.object(reader, place, kept, None)?,
         }
         Ok(())
     }
@@ -394,14 +444,20 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
     }
 
     /// Writes an array. An array inside it may be a name and its values.
-    fn array(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
+    fn array(
+        &mut self,
+        reader: &mut Reader<'a>,
+        name: &str,
+        place: Place,
+        kept: Kept<'r>,
+    ) -> Result<()> {
         self.put("[");
         reader.array(|reader, index| {
             self.separate(index);
             if reader.kind()? == Kind::Array && place != Place::Hashed {
-                self.pair(reader, name, place)
+                self.pair(reader, name, place, kept)
             } else {
-                self.value(reader, name, place)
+                self.value(reader, name, place, kept)
             }
         })?;
         self.put("]");
@@ -409,7 +465,13 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
     }
 
     /// Writes an array inside an array: the values after the name of a secret are secrets.
-    fn pair(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
+    fn pair(
+        &mut self,
+        reader: &mut Reader<'a>,
+        name: &str,
+        place: Place,
+        kept: Kept<'r>,
+    ) -> Result<()> {
         let mut label = None;
         self.put("[");
         reader.array(|reader, index| {
@@ -421,10 +483,10 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
                 Kind::String if index == 0 => {
                     let text = reader.clone().string()?;
                     label = self.redactor.is_label(text).then_some(text);
-                    self.value(reader, name, place)
+                    self.value(reader, name, place, kept)
                 }
-                Kind::Array => self.pair(reader, name, place),
-                _ => self.value(reader, name, place),
+                Kind::Array => self.pair(reader, name, place, kept),
+                _ => self.value(reader, name, place, kept),
             }
         })?;
         self.put("]");
@@ -436,6 +498,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         &mut self,
         reader: &mut Reader<'a>,
         place: Place,
+        kept: Kept<'r>,
         secret: Option<&HashSet<String>>,
     ) -> Result<()> {
         let start = reader.clone();
@@ -450,7 +513,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
                 self.out.push(':');
             }
             if place == Place::Hashed {
-                return self.value(reader, name, place);
+                return self.value(reader, name, place, Kept::Whole);
             }
             let mut names_value =
                 || *is_named.get_or_insert_with(|| self.redactor.has_label(&start));
@@ -459,17 +522,25 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
             {
                 return self.secret(reader, name);
             }
-            if let Some(place) = place.of_known(name) {
-                return self.value(reader, name, place);
+            if let Some(known) = place.of_known(name) {
+                let kept = if place.has_names(name) {
+                    kept.member(name).unwrap_or(Kept::Nothing)
+                } else {
+                    Kept::Whole
+                };
+                return self.value(reader, name, known, kept);
             }
+            let Some(kept) = self.kept_of(name, place, kept) else {
+                return self.secret(reader, name);
+            };
             if self.is_secret(name, place) {
                 return self.secret(reader, name);
             }
             if name == "variables" && reader.kind()? == Kind::Object {
                 let arguments = self.redactor.secret_arguments(&start);
-                return self.object(reader, Place::Inner, Some(&arguments));
+                return self.object(reader, Place::Inner, kept, Some(&arguments));
             }
-            self.value(reader, name, place.of_other(name))
+            self.value(reader, name, place.of_other(name), kept)
         })?;
         self.put("}");
         Ok(())
@@ -492,6 +563,16 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         Ok(())
     }
 
+    /// What may be kept of a member whose name is its own; `None` if it is one secret as a whole.
+    fn kept_of(&self, name: &str, place: Place, kept: Kept<'r>) -> Option<Kept<'r>> {
+        let found = if place == Place::Headers && !kept.is_whole() {
+            kept.member(&name.to_ascii_lowercase())
+        } else {
+            kept.member(name)
+        };
+        found.or_else(|| self.redactor.names.is_clear(name).then_some(Kept::Whole))
+    }
+
     /// Whether a member is a secret as a whole. Cookies are, whatever their names, except for those
     /// that the tenant wants in clear.
     fn is_secret(&self, name: &str, place: Place) -> bool {
@@ -507,7 +588,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
     fn secret(&mut self, reader: &mut Reader<'a>, name: &str) -> Result<()> {
         let (start, escaped) = (reader.offset(), reader.escaped());
         let text = match reader.kind()? {
-            Kind::Null => return self.value(reader, name, Place::Hashed),
+            Kind::Null => return self.value(reader, name, Place::Hashed, Kept::Whole),
             Kind::String => {
                 let text = reader.string()?;
                 self.has_redacted |= !is_redacted(text);
@@ -516,7 +597,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
             _ => {
                 let mut text = String::new();
                 let mut whole = Writer::writing(self.redactor, self.arena, &mut text);
-                whole.value(reader, name, Place::Hashed)?;
+                whole.value(reader, name, Place::Hashed, Kept::Whole)?;
                 self.has_redacted = true;
                 self.arena.alloc_str(&text)
             }
@@ -530,11 +611,18 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         Ok(())
     }
 
-    fn string(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
+    fn string(
+        &mut self,
+        reader: &mut Reader<'a>,
+        name: &str,
+        place: Place,
+        kept: Kept<'r>,
+    ) -> Result<()> {
         let (start, escaped) = (reader.offset(), reader.escaped());
         let text = reader.string()?;
         let texts = Texts::new(self.redactor, self.arena);
-        let redacted = place.kind().and_then(|kind| texts.redacted(name, text, kind, self.rounds));
+        let search = |kind| texts.redacted(name, text, kind, self.rounds, kept);
+        let redacted = place.kind().and_then(search);
         self.has_redacted |= redacted.is_some();
         let is_copied = self.source.is_some() && reader.escaped() == escaped;
         if !is_copied || redacted.is_some() {

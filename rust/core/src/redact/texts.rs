@@ -3,6 +3,7 @@
 use bumpalo::Bump;
 
 use super::families::{Kind as NameKind, may_be_held};
+use super::kept::Kept;
 use super::names::again;
 use super::values::Scan;
 use super::{DIGITS, HASH, Place, Redactor, Writer, is_redacted};
@@ -65,7 +66,15 @@ impl<'r, 'a> Texts<'r, 'a> {
     }
 
     /// A text of a member whose name is no secret, without its secrets; `None` when it has none.
-    pub(super) fn redacted(self, name: &str, text: &str, kind: Kind, rounds: u8) -> Option<String> {
+    /// `kept` is for a body, of which not all may be kept.
+    pub(super) fn redacted(
+        self,
+        name: &str,
+        text: &str,
+        kind: Kind,
+        rounds: u8,
+        kept: Kept<'r>,
+    ) -> Option<String> {
         if text.is_empty() || is_redacted(text) {
             return None;
         }
@@ -75,10 +84,10 @@ impl<'r, 'a> Texts<'r, 'a> {
             return Some(self.redactor.secret(name, text));
         }
         let scan = self.scan(text);
-        if scan.is_quiet() {
+        if scan.is_quiet() && kept.is_whole() && !self.is_limited(kind, scan) {
             return None;
         }
-        match self.searched(name, text, kind, rounds, scan) {
+        match self.searched(name, text, kind, rounds, scan, kept) {
             Found::Nothing => None,
             Found::Parts(redacted) if redacted.len() <= self.redactor.limits.event_string_bytes => {
                 Some(redacted)
@@ -91,10 +100,26 @@ impl<'r, 'a> Texts<'r, 'a> {
         self.redactor.names.families.values.scan(text)
     }
 
-    fn searched(self, name: &str, text: &str, kind: Kind, rounds: u8, scan: Scan) -> Found {
+    /// Whether not all parameters in a link may be kept.
+    fn is_limited(self, kind: Kind, scan: Scan) -> bool {
+        kind == Kind::Link && scan.marks.has_delimiter && self.redactor.read.is_some()
+    }
+
+    fn searched(
+        self,
+        name: &str,
+        text: &str,
+        kind: Kind,
+        rounds: u8,
+        scan: Scan,
+        kept: Kept<'r>,
+    ) -> Found {
         let start = text.trim_start_matches(SPACE_OR_MARK);
         if begins_as_json(start, kind) {
-            return self.json(text, rounds);
+            return self.json(text, rounds, kept);
+        }
+        if !kept.is_whole() {
+            return Found::Whole;
         }
         let is_document = kind == Kind::Body && (start.starts_with('<') || start.starts_with("--"));
         let marks = scan.marks;
@@ -130,10 +155,10 @@ impl<'r, 'a> Texts<'r, 'a> {
     }
 
     /// A text that begins as JSON, and is one secret when it is none.
-    fn json(self, text: &str, rounds: u8) -> Found {
+    fn json(self, text: &str, rounds: u8, kept: Kept<'r>) -> Found {
         let Some(rounds) = rounds.checked_sub(1) else { return Found::Whole };
         let mut out = String::with_capacity(text.len());
-        match self.json_into(text, rounds, &mut out) {
+        match self.json_into(text, rounds, kept, &mut out) {
             Some(true) => Found::Parts(out),
             Some(false) => Found::Nothing,
             None => Found::Whole,
@@ -141,14 +166,14 @@ impl<'r, 'a> Texts<'r, 'a> {
     }
 
     /// Whether JSON has secrets; `None` if the text is not JSON.
-    fn json_into(self, text: &str, rounds: u8, out: &mut String) -> Option<bool> {
+    fn json_into(self, text: &str, rounds: u8, kept: Kept<'r>, out: &mut String) -> Option<bool> {
         let text = self.arena.alloc_str(text);
         let mut reader = Reader::over(text, self.arena, &self.redactor.limits);
         if !matches!(reader.kind().ok()?, JsonKind::Object | JsonKind::Array) {
             return None;
         }
         let mut inner = Writer { rounds, ..Writer::writing(self.redactor, self.arena, out) };
-        inner.value(&mut reader, "", Place::Inner).ok()?;
+        inner.value(&mut reader, "", Place::Inner, kept).ok()?;
         reader.finish().ok()?;
         Some(inner.has_redacted)
     }
@@ -162,7 +187,7 @@ impl<'r, 'a> Texts<'r, 'a> {
             let has_pieces = kind != Kind::Link || marks.has_delimiter;
             marks.has_pair && has_pieces && self.redactor.names.may_be_in(seen)
         };
-        if !marks.has_hiding && !may_pair() {
+        if !marks.has_hiding && !may_pair() && !self.is_limited(kind, scan) {
             return if count > MAX_HASHES {
                 Found::Whole
             } else {
@@ -177,7 +202,12 @@ impl<'r, 'a> Texts<'r, 'a> {
         for (number, piece) in text_now.split(DELIMITERS).enumerate() {
             let is_pair = number > 0 || kind != Kind::Link;
             let end = piece.len().saturating_add(at);
-            if let Some(made) = self.piece(name, piece, is_pair, rounds) {
+            let made = if is_pair && kind == Kind::Link && !self.redactor.keeps_in_link(piece) {
+                self.unread(name, piece)
+            } else {
+                self.piece(name, piece, is_pair, rounds)
+            };
+            if let Some(made) = made {
                 count = count.saturating_add(1);
                 out.push_str(text_now.get(copied..at).unwrap_or_default());
                 out.push_str(&made);
@@ -240,6 +270,12 @@ impl<'r, 'a> Texts<'r, 'a> {
         }
         out.push_str(text.get(copied..).unwrap_or_default());
         (Some(out), count)
+    }
+
+    /// A part of a query with a hash in place of its value; all of it, if it has no name.
+    fn unread(self, name: &str, piece: &str) -> Option<String> {
+        let (name, value) = piece.split_once('=').unwrap_or((name, piece));
+        self.replaced(piece, name, value)
     }
 
     /// The text between two delimiters, without its secret; `None` if it has none.
@@ -321,11 +357,12 @@ impl<'r, 'a> Texts<'r, 'a> {
     /// Whether a value has a secret when it is read as JSON, or decoded.
     fn is_hidden_in(self, value: &str, kind: Kind, rounds: u8) -> bool {
         if begins_as_json(value.trim_start_matches(SPACE_OR_MARK), Kind::Text) {
-            return !self.json(value, rounds).is_nothing();
+            return !self.json(value, rounds, Kept::Whole).is_nothing();
         }
         let Some(decoded) = again(value) else { return false };
         rounds.checked_sub(1).is_none_or(|rounds| {
-            !self.searched("", &decoded, kind, rounds, self.scan(&decoded)).is_nothing()
+            let scan = self.scan(&decoded);
+            !self.searched("", &decoded, kind, rounds, scan, Kept::Whole).is_nothing()
         })
     }
 }

@@ -14,9 +14,19 @@ pub(crate) struct PyRedactor(pub(crate) Arc<Redactor>);
 #[pymethods]
 impl PyRedactor {
     #[new]
-    fn new(py: Python<'_>, patterns: Vec<String>, key: &[u8]) -> PyResult<Self> {
-        let redactor = py.detach(|| Redactor::new(&patterns, key));
-        Ok(Self(Arc::new(redactor.map_err(value_error)?)))
+    #[pyo3(signature = (patterns, key, read = None))]
+    fn new(
+        py: Python<'_>,
+        patterns: Vec<String>,
+        key: &[u8],
+        read: Option<Vec<Vec<String>>>,
+    ) -> PyResult<Self> {
+        let redactor = py.detach(|| Redactor::new(&patterns, key)).map_err(value_error)?;
+        let redactor = match read {
+            Some(paths) => redactor.keeping_only(&paths),
+            None => redactor,
+        };
+        Ok(Self(Arc::new(redactor)))
     }
 
     fn link(&self, text: &str) -> String {

@@ -1,0 +1,60 @@
+//! The members of an event that are kept in clear, where a tenant keeps only what its definitions
+//! read.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// The parts of a value that may be kept; all of it, or its members in part.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    is_whole: bool,
+    members: HashMap<Box<str>, Tree, RandomState>,
+}
+
+impl Tree {
+    /// The members at some paths, each with all that is inside it.
+    pub(super) fn of(paths: &[Vec<String>]) -> Self {
+        let mut root = Self::default();
+        for path in paths {
+            let mut tree = &mut root;
+            for name in path {
+                tree = tree.members.entry(name.as_str().into()).or_default();
+            }
+            tree.is_whole = true;
+        }
+        root
+    }
+
+    pub(super) fn kept(&self) -> Kept<'_> {
+        if self.is_whole { Kept::Whole } else { Kept::Part(self) }
+    }
+}
+
+/// What may be kept of one value, as far as it is no secret.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kept<'k> {
+    Whole,
+    Part(&'k Tree),
+    Nothing,
+}
+
+impl<'k> Kept<'k> {
+    pub(super) fn is_whole(self) -> bool {
+        matches!(self, Self::Whole)
+    }
+
+    /// What may be kept of a member; `None` where it is nothing.
+    pub(super) fn member(self, name: &str) -> Option<Self> {
+        match self {
+            Self::Whole => Some(Self::Whole),
+            Self::Part(tree) => tree.members.get(name).map(Tree::kept),
+            Self::Nothing => None,
+        }
+    }
+
+    /// Whether all of a member may be kept.
+    pub(super) fn has(self, path: &[&str]) -> bool {
+        let found = path.iter().try_fold(self, |kept, name| kept.member(name));
+        found.is_some_and(Self::is_whole)
+    }
+}

@@ -1,0 +1,161 @@
+"""A tenant that keeps only what its definitions read: every place where an event is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from tests.server.deciding import Deciding, Service, deciding, made
+from tests.waiting import wait_until
+
+READ = 'request.headers["x-plan"] == "plan-shown"'
+DEFINITIONS: dict[str, Any] = {
+    "apiVersion": "tidegate/v1",
+    "settings": {"keep_only_read": True},
+    "actions": [{"name": "Paid", "expression": READ}],
+    "entities": [{"name": "Account", "key_fields": ["fields.account"]}],
+    "policies": [
+        {
+            "name": "Watch",
+            "clauses": [
+                {
+                    "name": "many",
+                    "entity": "account",
+                    "expression": 'request.body.cart.total > 5 && request.query_params["q"] != ""',
+                    "window": {
+                        "duration_seconds": 60,
+                        "threshold": 1,
+                        "measure": "distinct",
+                        "field": 'request.route_params["shop"]',
+                    },
+                }
+            ],
+        }
+    ],
+}
+SHOWN = ("plan-shown", "account-shown", "q-shown", "shop-shown")
+HIDDEN = "zqhidden"
+EVENT: dict[str, Any] = {
+    "path": f"/cart?q=q-shown&z={HIDDEN}&{HIDDEN}#{HIDDEN}",
+    "return_url": f"https://shop.example/?z={HIDDEN}",
+    "other": HIDDEN,
+    "request": {
+        "other": HIDDEN,
+        "headers": {
+            "X-Plan": "plan-shown",
+            "x-mine": HIDDEN,
+            "account": HIDDEN,
+            "user-agent": HIDDEN,
+            "referer": f"https://shop.example/?z={HIDDEN}",
+        },
+        "query_params": {"q": "q-shown", "z": HIDDEN, "x-plan": HIDDEN},
+        "route_params": {"shop": "shop-shown", "z": HIDDEN},
+        "cookies": {"theme": HIDDEN, "q": HIDDEN},
+    },
+    "fields": {
+        "account": "account-shown",
+        "note": HIDDEN,
+        "body": {"cart": {"total": 123456789, "note": HIDDEN}, "list": [HIDDEN]},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept") / "decisions.jsonl"
+
+
+@pytest.fixture(scope="module")
+def keeping(published: Path, process: None) -> Iterator[Service]:
+    """A service that publishes into a file."""
+    with deciding(published.parent / "data", publish_url=f"file://{published}") as service:
+        yield service
+
+
+def _asked(shop: Deciding, decision_id: str) -> dict[str, Any]:
+    """The answers of every place that shows something of an event."""
+    post = shop.by("Owner").post
+    fields = ['request.headers["x-mine"]', 'fields["note"]', "request.raw_path"]
+    period = {"since": "2020-01-01T00:00:00Z", "until": "2090-01-01T00:00:00Z"}
+    return {
+        "list": shop.get("decisions"),
+        "decision": shop.get(f"decisions/{decision_id}"),
+        "explanation": shop.get(f"decisions/{decision_id}/explain"),
+        "catalog": shop.get("field-catalog", limit=200),
+        "search": made(post(f"{shop.path}/decisions/search", {})),
+        "match": made(post(f"{shop.path}/traffic/match", {**period, "expression": READ})),
+        "facets": made(post(f"{shop.path}/traffic/facets", {**period, "fields": fields})),
+    }
+
+
+def test_only_what_definitions_read_is_shown_anywhere(keeping: Service, published: Path) -> None:
+    """Records, lists, searches, facets, the catalog, and messages, which have the event as it is stored."""
+    shop = keeping.tenant(DEFINITIONS)
+    answer = shop.decide(**EVENT)
+    wait_until(
+        lambda: published.exists() and answer["decision_id"].encode() in published.read_bytes()
+    )
+    places = {
+        **_asked(shop, answer["decision_id"]),
+        "messages": published.read_text(),
+    }
+    for place, content in places.items():
+        assert HIDDEN not in orjson.dumps(content).decode().lower(), place
+    event = places["decision"]["event"]
+    assert event["fields"]["body"]["cart"]["total"] == 123456789
+    shown = orjson.dumps([event, places["decision"]]).decode()
+    assert [each for each in SHOWN if each not in shown] == []
+    assert places["match"]["matched"] == 1
+    assert places["decision"]["matched_actions"] == ["paid"]
+
+
+def test_a_change_of_definitions_changes_what_is_kept(keeping: Service) -> None:
+    """From then on; of earlier events it hides what is no longer read, and shows nothing more."""
+    shop = keeping.tenant(DEFINITIONS)
+    first = shop.decide(**EVENT)
+    path = f"{shop.path}/definitions"
+    document = made(shop.by("Owner").get(path))
+    document["policies"][0]["clauses"] = [{"name": "mine", "expression": 'fields.note == "a"'}]
+    changed = made(shop.by("Owner").request("PUT", path, json=document))
+    assert changed["active"]
+    second = shop.decide(**EVENT)
+    fields = [
+        shop.get(f"decisions/{each['decision_id']}")["event"]["fields"] for each in (first, second)
+    ]
+    assert [each["account"] for each in fields] == ["account-shown"] * 2
+    assert [each["note"].startswith("hmac:") for each in fields] == [True, False]
+    assert [each["body"].startswith("hmac:") for each in fields] == [True, True]
+
+
+def test_the_setting_is_one_of_the_tenant(keeping: Service) -> None:
+    """It can be changed alone; the catalog then shows nothing that it learned before, and the
+    findings have the maps that are kept whole."""
+    whole = {"name": "Any", "expression": 'request.query_params.exists(k, k == "x")'}
+    open_ = {
+        **DEFINITIONS,
+        "settings": {},
+        "actions": [*DEFINITIONS["actions"], whole],
+    }
+    shop = keeping.tenant(open_)
+    shop.decide(**EVENT)
+
+    def example(name: str) -> Any:
+        return next(
+            each["example"] for each in shop.get("field-catalog", limit=200) if each["name"] == name
+        )
+
+    assert example("fields.note") == HIDDEN
+    assert shop.get("definitions/findings") == []
+    made(shop.by("Owner").patch(shop.path, json={"settings": {"keep_only_read": True}}))
+    assert shop.get("")["settings"]["keep_only_read"] is True
+    assert example("fields.note") is None
+    assert example("fields.account") == "account-shown"
+    assert example("request.query_params.z") == HIDDEN
+    (found,) = shop.get("definitions/findings")
+    (warning,) = found["warnings"]
+    assert (found["name"], warning["code"]) == ("Any", "keeps-whole-map")
+    assert "`actions.any.expression`" in warning["detail"]
+    assert "`request.query_params`" in warning["detail"]
