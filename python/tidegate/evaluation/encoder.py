@@ -317,15 +317,28 @@ class _NotedMaps(dict[str, Any]):
         return {}
 
 
+class _NotedTexts(dict[str, str]):
+    """Texts that are absent: a query that is asked for has every parameter."""
+
+    def __init__(self, found: set[Source]) -> None:
+        super().__init__()
+        self._found = found
+
+    def get(self, name: str, default: Any = None, /) -> Any:
+        if name == "query":
+            self._found.add(("request", "query_params"))
+        return default
+
+
 class _NotedEvent:
     """An event that has nothing: notes what is asked for."""
 
-    texts: Mapping[str, str] = {}
     members: Mapping[str, Any] = {}
     observed_at = None
 
     def __init__(self, found: set[Source]) -> None:
         self.maps = _NotedMaps(found)
+        self.texts = _NotedTexts(found)
         self._found = found
 
     @property

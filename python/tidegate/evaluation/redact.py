@@ -33,7 +33,7 @@ _KNOWN = {
     "event": {*EVENT_TEXTS, "observed_at", "request", "fields"},
     "request": {*REQUEST_TEXTS, *REQUEST_MAPS},
 }
-_PLACES = {"request", "headers", "cookies", "fields", "query_params"}
+_PLACES = {"request", "headers", "cookies", "fields", "query_params", "link", "search"}
 _HAVE_NAMES = {"request", "fields", *REQUEST_MAPS}
 """Known members whose own members have any names."""
 _LINKS = {("event", "return_url"), ("request", "path"), ("request", "referer")}
@@ -153,7 +153,7 @@ class Redactor:
         """The value of a member without its secrets.
 
         ``place`` is ``event``, ``request``, ``headers``, ``query_params``, ``cookies``, ``fields``,
-        ``body``, ``link`` (a text with a query), or ``text``, where members have their own names.
+        ``body``, ``link`` (a text with a query), ``search`` (a query), or ``text``, where members have their own names.
         ``kept`` are the parts of the value that may be kept.
         """
         match node.kind:
@@ -254,8 +254,9 @@ class Redactor:
     def _member(self, name: str, node: Node, place: str, rounds: int, kept: Kept) -> Node:
         if name in _KNOWN.get(place, ()):
             is_link = (place, name) in _LINKS
-            inner = "link" if is_link else name if name in _PLACES else "text"
-            return self._value(name, node, inner, rounds, kept)
+            is_search = (place, name) == ("request", "query")
+            inner = "link" if is_link else "search" if is_search else name
+            return self._value(name, node, inner if inner in _PLACES else "text", rounds, kept)
         if self._holds_secret(name, place):
             return self._hidden(name, node)
         is_link = place == "headers" and lower(name) == "referer"
@@ -344,7 +345,8 @@ class Redactor:
         pieces = _DELIMITER.split(text)
         for number in range(0, len(pieces), 2):
             is_pair = number > 0 or place != "link"
-            if is_pair and place == "link" and not self._is_kept_in_link(pieces[number]):
+            is_of_query = is_pair and place in {"link", "search"}
+            if is_of_query and not self._is_kept_in_link(pieces[number]):
                 made = self._unread(name, pieces[number])
             else:
                 made = self._piece(name, pieces[number], is_pair, rounds)

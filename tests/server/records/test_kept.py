@@ -92,7 +92,7 @@ def _asked(shop: Deciding, decision_id: str) -> dict[str, Any]:
 
 
 def test_only_what_definitions_read_is_shown_anywhere(keeping: Service, published: Path) -> None:
-    """Records, lists, searches, facets, the catalog, and messages, which have the event as it is stored."""
+    """Records, lists, searches, facets, the catalog, and messages; these have the stored event."""
     shop = keeping.tenant(DEFINITIONS)
     answer = shop.decide(**EVENT)
     wait_until(

@@ -4,6 +4,7 @@
 mod families;
 mod kept;
 mod names;
+mod place;
 mod texts;
 mod values;
 
@@ -25,6 +26,7 @@ use crate::value::limits::Limits;
 use kept::{Kept, Tree};
 use names::Names;
 pub use names::PatternsError;
+use place::Place;
 use texts::{Kind as TextKind, Texts};
 
 /// Rounds of decoding a text, or of reading JSON inside JSON, before it counts as a secret.
@@ -239,80 +241,6 @@ fn is_redacted(text: &str) -> bool {
     text.strip_prefix(HASH).is_some_and(|hash| {
         hash.len() == DIGITS && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
-}
-
-/// The place of a value, which determines the meaning of its members.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Event,
-    Request,
-    Headers,
-    Cookies,
-    QueryParams,
-    /// Inside `request.query_params`.
-    Query,
-    Fields,
-    /// `fields.body`.
-    Body,
-    /// A text with a query.
-    Link,
-    /// Members with names of their own.
-    Inner,
-    /// Inside a value that is hashed whole.
-    Hashed,
-}
-
-impl Place {
-    /// The place of a member that docs/fields.md names, whose name says nothing about
-    /// its value; `None` for any other.
-    fn of_known(self, name: &str) -> Option<Self> {
-        match (self, name) {
-            (Self::Event, "request") => Some(Self::Request),
-            (Self::Event, "fields") => Some(Self::Fields),
-            (Self::Event, "return_url") | (Self::Request, "path" | "referer") => Some(Self::Link),
-            (Self::Request, "headers") => Some(Self::Headers),
-            (Self::Request, "cookies") => Some(Self::Cookies),
-            (Self::Request, "query_params") => Some(Self::QueryParams),
-            (Self::Event, "source" | "observed_at" | "idempotency_key" | "tenant_id")
-            | (
-                Self::Request,
-                "method" | "scheme" | "host" | "query" | "client_ip" | "user_agent"
-                | "content_type" | "route_params",
-            ) => Some(Self::Inner),
-            (Self::Hashed, _) => Some(Self::Hashed),
-            _ => None,
-        }
-    }
-
-    /// Whether the members of a known member have names of their own.
-    fn has_names(self, name: &str) -> bool {
-        matches!(
-            (self, name),
-            (Self::Event, "request" | "fields")
-                | (Self::Request, "headers" | "query_params" | "cookies" | "route_params")
-        )
-    }
-
-    /// The place of a member whose name is its own and no secret.
-    fn of_other(self, name: &str) -> Self {
-        match self {
-            Self::Headers if name.eq_ignore_ascii_case("referer") => Self::Link,
-            Self::Fields if name == "body" => Self::Body,
-            Self::QueryParams => Self::Query,
-            _ => Self::Inner,
-        }
-    }
-
-    /// The kind of search in a text here; `None` without a search.
-    fn kind(self) -> Option<TextKind> {
-        match self {
-            Self::Hashed => None,
-            Self::Link => Some(TextKind::Link),
-            Self::Body => Some(TextKind::Body),
-            Self::Query => Some(TextKind::Query),
-            _ => Some(TextKind::Text),
-        }
-    }
 }
 
 /// Whether a member may hold the value that another member names.

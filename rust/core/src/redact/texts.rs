@@ -5,8 +5,9 @@ use bumpalo::Bump;
 use super::families::{Kind as NameKind, may_be_held};
 use super::kept::Kept;
 use super::names::again;
+use super::place::Place;
 use super::values::Scan;
-use super::{DIGITS, HASH, Place, Redactor, Writer, is_redacted};
+use super::{DIGITS, HASH, Redactor, Writer, is_redacted};
 use crate::json::{Kind as JsonKind, Reader};
 
 /// Hashes in one text; a text with more secrets is one secret as a whole.
@@ -31,6 +32,8 @@ const NAME_STOPS: [char; 19] = [
 pub(super) enum Kind {
     /// A path or URL: no pair before the first delimiter.
     Link,
+    /// A query by itself.
+    Search,
     /// The body of a request.
     Body,
     /// A parameter of a query.
@@ -102,7 +105,8 @@ impl<'r, 'a> Texts<'r, 'a> {
 
     /// Whether not all parameters in a link may be kept.
     fn is_limited(self, kind: Kind, scan: Scan) -> bool {
-        kind == Kind::Link && scan.marks.has_delimiter && self.redactor.read.is_some()
+        let has_pairs = kind == Kind::Search || (kind == Kind::Link && scan.marks.has_delimiter);
+        has_pairs && self.redactor.read.is_some()
     }
 
     fn searched(
@@ -202,7 +206,8 @@ impl<'r, 'a> Texts<'r, 'a> {
         for (number, piece) in text_now.split(DELIMITERS).enumerate() {
             let is_pair = number > 0 || kind != Kind::Link;
             let end = piece.len().saturating_add(at);
-            let made = if is_pair && kind == Kind::Link && !self.redactor.keeps_in_link(piece) {
+            let is_of_query = is_pair && matches!(kind, Kind::Link | Kind::Search);
+            let made = if is_of_query && !self.redactor.keeps_in_link(piece) {
                 self.unread(name, piece)
             } else {
                 self.piece(name, piece, is_pair, rounds)
