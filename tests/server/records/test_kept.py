@@ -36,7 +36,7 @@ DEFINITIONS: dict[str, Any] = {
         }
     ],
 }
-SHOWN = ("plan-shown", "account-shown", "q-shown", "shop-shown")
+SHOWN = ("host-shown", "plan-shown", "account-shown", "q-shown", "shop-shown")
 HIDDEN = "zqhidden"
 EVENT: dict[str, Any] = {
     "path": f"/cart?q=q-shown&z={HIDDEN}&{HIDDEN}#{HIDDEN}",
@@ -46,6 +46,7 @@ EVENT: dict[str, Any] = {
         "other": HIDDEN,
         "headers": {
             "X-Plan": "plan-shown",
+            "host": "host-shown.example",
             "x-mine": HIDDEN,
             "account": HIDDEN,
             "user-agent": HIDDEN,

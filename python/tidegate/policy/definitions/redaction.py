@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
+from tidegate.evaluation.encoder import sources
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.compiled import CompiledDefinitions
 
     _Redactor = TypeVar("_Redactor")
+
+_READ_BY_CHALLENGES = sources("request.host")
+"""A challenge leads back to the host of the recorded event."""
 
 
 @attrs.frozen
@@ -33,7 +38,8 @@ class Redaction:
     def of(cls, compiled: CompiledDefinitions) -> Redaction:
         """The redaction by compiled definitions."""
         settings = compiled.source.settings
-        return cls(settings.redact, compiled.members_read if settings.keep_only_read else None)
+        read = compiled.members_read | _READ_BY_CHALLENGES if settings.keep_only_read else None
+        return cls(settings.redact, read)
 
     def redactor(
         self, make: Callable[[list[str], bytes, list[Source] | None], _Redactor], key: bytes

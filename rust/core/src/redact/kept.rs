@@ -58,3 +58,19 @@ impl<'k> Kept<'k> {
         found.is_some_and(Self::is_whole)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_keeps_all_that_is_inside_its_member_and_nothing_next_to_it() {
+        let path = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let tree = Tree::of(&[path(&["a", "b", "c"]), path(&["a", "b"]), path(&["d", "e"])]);
+        let kept = tree.kept();
+        assert!(kept.has(&["a", "b"]) && kept.has(&["a", "b", "x"]) && kept.has(&["d", "e"]));
+        assert!(!kept.has(&["a"]) && !kept.has(&["d", "x"]) && !kept.has(&[]));
+        assert!(Tree::of(&[Vec::new()]).kept().has(&["a"]));
+        assert!(Tree::of(&[]).kept().member("a").is_none());
+    }
+}
