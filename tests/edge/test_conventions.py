@@ -10,8 +10,10 @@ from tests.integrations.asking import BROWSER, PROGRAM, ask
 from tidegate import Allow, Block, Challenge, Decision
 from tidegate.client.errors import (
     AuthenticationError,
+    ForbiddenError,
     InvalidRequestError,
     PayloadTooLargeError,
+    UnavailableError,
     UnreachableError,
 )
 from tidegate.errors import EventError
@@ -81,7 +83,7 @@ def test_cookies_reach_the_decision(fronted: Fronted) -> None:
     assert "cookie" not in event["request"]["headers"]
 
 
-FAILURES = [UnreachableError("away"), AuthenticationError(401, {}), RuntimeError("a defect")]
+FAILURES = [UnreachableError("away"), UnavailableError(503, {}), RuntimeError("a defect")]
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda each: type(each).__name__)
@@ -114,6 +116,23 @@ def test_a_visitor_cannot_choose_the_failure(fronted: Fronted, refusal: Exceptio
     with fronted(FixedDecider(refusal), fail_open=True) as site:
         seen = ask(site, "/", PROGRAM)
     assert (seen.status, seen.json()["code"]) == (403, "request-refused")
+
+
+@pytest.mark.parametrize("refusal", [AuthenticationError(401, {}), ForbiddenError(403, {})])
+def test_with_a_wrong_key_nothing_passes(
+    fronted: Fronted, refusal: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Fail open is for an outage, and a key that the service refuses isn't one."""
+    decider = FixedDecider(UnreachableError("away"))
+    with fronted(decider, fail_open=True) as site:
+        assert ask(site, "/").status == 200
+        decider.answer = refusal
+        assert [ask(site, "/").status, ask(site, f"/?{QUERY}").status] == [502, 502]
+    told = [each.getMessage() for each in caplog.records if each.name == "tidegate.edge"]
+    assert [each.partition(":")[0] for each in told] == [
+        "no decision, failing open",
+        "no decision, failing closed",
+    ]
 
 
 def test_failing_open_keeps_a_proof_for_later(fronted: Fronted) -> None:

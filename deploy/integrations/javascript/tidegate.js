@@ -14,6 +14,7 @@ const ADDRESS = /^(https?):\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?/;
 const HOST =
   /^(?:(?!.*\.\.)[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?$/;
 const TARGET = /^https?:\/\/(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?#][!-[\]-~]*)?$/;
+const KEY = /^[!-~]{1,512}$/;
 const HEADER_NAME = /^[A-Za-z0-9][!#$%&'*+.^_`|~0-9A-Za-z-]{0,63}$/;
 const HEADER_VALUE = /^(?:[!-~](?:[ -~]{0,4094}[!-~])?)?$/;
 
@@ -38,6 +39,8 @@ const CODES = {
 };
 
 class NoDecision extends Error {}
+/** Tidegate is there and refuses the key: no outage, so nothing passes until somebody mends it. */
+class RefusedKey extends NoDecision {}
 class RefusedRequest extends Error {}
 
 /** Gives the answer to a visitor, or null when the request is to be handed on. */
@@ -52,7 +55,7 @@ export async function protect(request, options) {
   } catch (error) {
     if (error instanceof RefusedRequest) return problem(visit, "request-refused");
     options.onFailure?.(error);
-    if (!options.failOpen) return problem(visit, "no-decision");
+    if (!options.failOpen || error instanceof RefusedKey) return problem(visit, "no-decision");
     // Nobody has looked at a proof. As a cookie it is looked at when there are decisions again.
     return visit.proof === null ? null : cleanAddress(visit);
   }
@@ -146,6 +149,7 @@ function grouped(pairs) {
 
 async function decide(visit, options) {
   const ask = options.fetch ?? fetch;
+  if (!KEY.test(options.apiKey)) throw new RefusedKey("`apiKey` is not 1 to 512 visible characters");
   const response = await ask(`${options.url.replace(/\/+$/, "")}/api/v1/runtime/mitigation`, {
     method: "POST",
     redirect: "manual",
@@ -155,6 +159,9 @@ async function decide(visit, options) {
   });
   const text = await response.text();
   if ([400, 413, 422].includes(response.status)) throw new RefusedRequest();
+  if ([401, 403].includes(response.status)) {
+    throw new RefusedKey(`Tidegate refuses the key with ${response.status}`);
+  }
   if (!response.ok) throw new NoDecision(`Tidegate answered ${response.status}`);
   return JSON.parse(text);
 }

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tidegate.client.errors import BadRequestError, InvalidRequestError, PayloadTooLargeError
+from tidegate.client.errors import (
+    AuthenticationError,
+    BadRequestError,
+    ForbiddenError,
+    InvalidRequestError,
+    PayloadTooLargeError,
+)
 from tidegate.decider import Allow, Block, Challenge
 from tidegate.edge.reply import blocked, challenge, clean_address, problem
 from tidegate.errors import EventError
@@ -27,6 +33,8 @@ log = logging.getLogger("tidegate.edge")
 _FALLBACKS = ("fail-open", "fail-closed")
 _OF_THE_REQUEST = (EventError, InvalidRequestError, PayloadTooLargeError, BadRequestError)
 """Failures that a visitor can bring about, which must not be a way past the decision."""
+_OF_THE_KEY = (AuthenticationError, ForbiddenError)
+"""The service is there and refuses the key. That isn't an outage, so nothing passes."""
 
 
 class OddDecisionError(ValueError):
@@ -78,6 +86,7 @@ class Boundary:
 
     fail_open: bool
     _failures: int = attrs.field(default=0, init=False)
+    _told: str | None = attrs.field(default=None, init=False)
 
     def decided(self, visit: Visit, decision: Decision) -> Reply | None:
         """The answer to the visitor; None when the application answers."""
@@ -87,20 +96,19 @@ class Boundary:
             return self.failed(visit, error)
         if self._failures:
             log.warning("there are decisions again, after %d failures", self._failures)
-            self._failures = 0
+            self._failures, self._told = 0, None
         return reply
 
     def failed(self, visit: Visit, error: Exception) -> Reply | None:
         """The same, when there is no decision."""
         if isinstance(error, _OF_THE_REQUEST):
             return problem(visit, "request-refused")
+        is_open = self.fail_open and not isinstance(error, _OF_THE_KEY)
         self._failures += 1
-        if self._failures == 1:
-            log.warning("no decision, failing %s: %s", self._way, error)
-        if not self.fail_open:
+        way = "open" if is_open else "closed"
+        if self._told != way:
+            log.warning("no decision, failing %s: %s", way, error)
+            self._told = way
+        if not is_open:
             return problem(visit, "no-decision")
         return None if visit.proof is None else clean_address(visit, visit.proof)
-
-    @property
-    def _way(self) -> str:
-        return "open" if self.fail_open else "closed"

@@ -113,6 +113,22 @@ test("a failure is answered with 502, unless it was set that a visitor passes", 
   assert.deepEqual([reply.status, reply.headers.get("location")], [307, "https://shop.example/a"]);
 });
 
+test("with a wrong or revoked key nothing passes, also where failures pass", async () => {
+  const failures = [];
+  options = { ...options, failOpen: true, onFailure: (error) => failures.push(error) };
+  for (const status of [401, 403]) {
+    answer = { status, body: {} };
+    assert.equal((await visit("/")).status, 502);
+    assert.equal((await visit(`/?${QUERY}`)).status, 502);
+  }
+  for (const apiKey of [undefined, "", "tg_…", "tg_key\n"]) {
+    if (apiKey === undefined) answer = { status: 401, body: {} };
+    options = { ...options, apiKey };
+    assert.equal((await visit("/")).status, 502);
+  }
+  assert.equal(failures.length, 8);
+});
+
 test("a service that does not answer is a failure", async () => {
   options = { ...options, timeoutMilliseconds: 50, url: "http://127.0.0.1:1" };
   assert.equal((await visit("/")).status, 502);
