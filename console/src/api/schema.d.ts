@@ -2641,6 +2641,8 @@ export interface components {
       /** Format: date-time */
       received_at: string;
       action: Record<string, never>;
+      /** @description whether a visitor who passes the challenge is sent back, by the settings of now; null where nobody was challenged */
+      challenge_returns: boolean | null;
       /** @enum {unknown} */
       reason: "active-mitigation" | "budget-exceeded" | "challenge-proof" | "no-match" | "policy";
       policy_id: string | null;
@@ -2656,8 +2658,6 @@ export interface components {
       errors: components["schemas"]["ExpressionError"][];
       /** @description places at which the budget of the decision ended; mostly none */
       budget_ended_at: string[];
-      /** @description why the client that the event names has no address: `empty`, `not-an-address`, `several-addresses` or `only-proxies` */
-      client_ip_problem: string | null;
       /** @description null when the event showed no proof of a challenge */
       proof: components["schemas"]["ShownProof"] | null;
       duration_us: number;
@@ -3103,18 +3103,6 @@ export interface components {
       last_seen_at: string;
     };
     /**
-     * EntityUse
-     * @description To how many events an entity definition applied, and why not to the others.
-     */
-    EntityUse: {
-      entity: string;
-      applied: number;
-      not_applied: number;
-      /** @description events that it did not apply to, of which the reason was looked for */
-      looked_at: number;
-      why: components["schemas"]["LeftOutReason"][];
-    };
-    /**
      * EntityWindow
      * @description The present count of a window.
      */
@@ -3196,8 +3184,6 @@ export interface components {
       host?: string | null;
       /** @default null */
       path?: string | null;
-      /** @default null */
-      query?: string | null;
       /** @default null */
       client_ip?: string | null;
       /** @default null */
@@ -3572,11 +3558,6 @@ export interface components {
       parameters: string[];
       result: string;
       signature: string;
-    };
-    /** LeftOutReason */
-    LeftOutReason: {
-      reason: string;
-      events: number;
     };
     /** ListChange */
     ListChange: {
@@ -4353,16 +4334,6 @@ export interface components {
       policies: components["schemas"]["PolicyOutcomes"][];
       /** @description entities that the draft's state had no room for */
       evictions: number;
-      /**
-       * @description entity definitions of the draft
-       * @default []
-       */
-      entities?: components["schemas"]["EntityUse"][];
-      /**
-       * @description policies that could fire on none of the events, and why
-       * @default []
-       */
-      could_not_fire?: components["schemas"]["StoppedPolicy"][];
     };
     /**
      * ReplayedDecision
@@ -4426,6 +4397,8 @@ export interface components {
       status: "green" | "red";
       public_url: string;
       reasons: string[];
+      /** @description challenges that some visitors pass without being sent back */
+      warnings: string[];
       providers: components["schemas"]["ProviderTest"][];
     };
     /**
@@ -4510,14 +4483,6 @@ export interface components {
       end: number;
       type: string | null;
       reached: boolean;
-    };
-    /**
-     * StoppedPolicy
-     * @description A policy that could fire on none of the events.
-     */
-    StoppedPolicy: {
-      policy: string;
-      because: string;
     };
     /** SyncAck */
     SyncAck: {
@@ -4664,11 +4629,6 @@ export interface components {
       /** @default 30 */
       retention_days?: number;
       /**
-       * @description whether of headers, parameters, cookies, fields and bodies only what definitions read is stored in clear, and of all else a keyed hash
-       * @default false
-       */
-      keep_only_read?: boolean;
-      /**
        * @default last-known
        * @enum {unknown}
        */
@@ -4694,8 +4654,6 @@ export interface components {
       challenge_wait_seconds?: number;
       retention_days?: number;
       redact?: string[];
-      /** @description whether of headers, parameters, cookies, fields and bodies only what definitions read is stored in clear, and of all else a keyed hash */
-      keep_only_read?: boolean;
       /** @enum {unknown} */
       fail_mode?: "closed" | "last-known" | "open";
       trusted_proxies?: string[];
@@ -4794,10 +4752,6 @@ export interface components {
       /** @description of the draft; null without one */
       in_scope: number | null;
       clauses: components["schemas"]["ClauseCount"][];
-      /** @description entity definitions that the draft's clauses name; none without a draft */
-      left_out: components["schemas"]["EntityUse"][];
-      /** @description the draft, if it could fire on none of the events, and why */
-      could_not_fire: components["schemas"]["StoppedPolicy"][];
       errors: components["schemas"]["FailureCount"][];
       entities: components["schemas"]["EntityCount"][];
       outcomes: components["schemas"]["OutcomeCount"][];
@@ -6565,7 +6519,6 @@ export interface operations {
            *         "settings": {
            *           "challenge_wait_seconds": 0,
            *           "fail_mode": "last-known",
-           *           "keep_only_read": false,
            *           "max_keys": 1000000,
            *           "on_budget_exceeded": "block",
            *           "proof_ttl_seconds": 1800,
@@ -6586,7 +6539,6 @@ export interface operations {
            *         "settings": {
            *           "challenge_wait_seconds": 0,
            *           "fail_mode": "last-known",
-           *           "keep_only_read": false,
            *           "max_keys": 1000000,
            *           "on_budget_exceeded": "block",
            *           "proof_ttl_seconds": 1800,
@@ -6720,7 +6672,6 @@ export interface operations {
            *       "settings": {
            *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
-           *         "keep_only_read": false,
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
@@ -6871,7 +6822,6 @@ export interface operations {
            *       "settings": {
            *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
-           *         "keep_only_read": false,
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
@@ -7155,7 +7105,6 @@ export interface operations {
            *       "settings": {
            *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
-           *         "keep_only_read": false,
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
@@ -10239,7 +10188,7 @@ export interface operations {
            *         "enabled": true,
            *         "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
            *         "key_fields": [
-           *           "derived.client_network"
+           *           "request.client_ip"
            *         ],
            *         "match_expression": null,
            *         "name": "Address",
@@ -16322,7 +16271,6 @@ export interface operations {
            *         "challenge_wait_seconds": 0,
            *         "retention_days": 30,
            *         "redact": [],
-           *         "keep_only_read": false,
            *         "fail_mode": "last-known",
            *         "trusted_proxies": [],
            *         "max_keys": 1000000,
@@ -16379,7 +16327,7 @@ export interface operations {
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000030",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002f",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16398,13 +16346,13 @@ export interface operations {
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000031",
+           *           "action_id": "019a4300-0000-7000-8000-000000000030",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000032",
+           *           "action_id": "019a4300-0000-7000-8000-000000000031",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -16424,7 +16372,7 @@ export interface operations {
            *           "slug": "address",
            *           "priority": 10,
            *           "key_fields": [
-           *             "derived.client_network"
+           *             "request.client_ip"
            *           ]
            *         },
            *         {
@@ -16438,7 +16386,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -16485,7 +16433,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000034",
+           *           "mitigation_id": "019a4300-0000-7000-8000-000000000033",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -16586,7 +16534,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -16779,7 +16727,6 @@ export interface operations {
          *         "challenge_wait_seconds": 0,
          *         "retention_days": 30,
          *         "redact": [],
-         *         "keep_only_read": false,
          *         "fail_mode": "last-known",
          *         "trusted_proxies": [],
          *         "max_keys": 1000000,
@@ -16836,7 +16783,7 @@ export interface operations {
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000030",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002f",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16855,13 +16802,13 @@ export interface operations {
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000031",
+         *           "action_id": "019a4300-0000-7000-8000-000000000030",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000032",
+         *           "action_id": "019a4300-0000-7000-8000-000000000031",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -16881,7 +16828,7 @@ export interface operations {
          *           "slug": "address",
          *           "priority": 10,
          *           "key_fields": [
-         *             "derived.client_network"
+         *             "request.client_ip"
          *           ]
          *         },
          *         {
@@ -16895,7 +16842,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -16942,7 +16889,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-000000000034",
+         *           "mitigation_id": "019a4300-0000-7000-8000-000000000033",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -17043,7 +16990,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -17316,6 +17263,12 @@ export interface operations {
            *             "detail": "visitors cannot be sent to the address of the service: `localhost` is reached from this machine or network alone",
            *             "hint": "set `server.public_url` to the https address that visitors' browsers reach",
            *             "pointer": ""
+           *           },
+           *           {
+           *             "code": "challenge-without-return",
+           *             "detail": "visitors who pass the challenge of `prove-you-are-human` are sent back only where the call names a `return_url`: behind a proxy they are not, and are challenged again",
+           *             "hint": "name the origin of the site in the setting `return_url_origins`, or give the mitigation a `default_return_url_template`",
+           *             "pointer": "/clauses"
            *           },
            *           {
            *             "code": "challenge-cannot-be-answered",
@@ -17656,8 +17609,8 @@ export interface operations {
            *       },
            *       "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *       "budget_ended_at": [],
+           *       "challenge_returns": null,
            *       "clause": "repeated probes",
-           *       "client_ip_problem": null,
            *       "daemon": null,
            *       "decision_id": "019a4300-0000-7000-8000-000000000011",
            *       "duration_us": 45,
@@ -17668,7 +17621,7 @@ export interface operations {
            *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
            *           "entity_id": "019a4300-0000-7000-8000-000000000012",
            *           "key": [
-           *             "203.0.113.9/32"
+           *             "203.0.113.9"
            *           ]
            *         }
            *       ],
@@ -17849,7 +17802,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000012",
            *             "key": [
-           *               "203.0.113.9/32"
+           *               "203.0.113.9"
            *             ]
            *           }
            *         ],
@@ -17894,7 +17847,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000012",
            *             "key": [
-           *               "203.0.113.9/32"
+           *               "203.0.113.9"
            *             ]
            *           }
            *         ],
@@ -17920,7 +17873,7 @@ export interface operations {
            *       "reproduced": true,
            *       "revision": 2,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (2 events before) 019a4300-0000-7000-8000-000000000012\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9\" (2 events before) 019a4300-0000-7000-8000-000000000012\n      request.client_ip = \"203.0.113.9\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -18666,23 +18619,23 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
-           *                     "end": 22,
+           *                     "end": 17,
            *                     "error": null,
            *                     "reached": true,
            *                     "start": 0,
-           *                     "text": "derived.client_network",
+           *                     "text": "request.client_ip",
            *                     "type": "string",
-           *                     "value": "\"203.0.113.9/32\""
+           *                     "value": "\"203.0.113.9\""
            *                   }
            *                 ],
            *                 "steps_left_out": 0,
-           *                 "text": "derived.client_network",
-           *                 "value": "\"203.0.113.9/32\""
+           *                 "text": "request.client_ip",
+           *                 "value": "\"203.0.113.9\""
            *               }
            *             ],
            *             "first_seen_at": "2026-11-02T09:15:00.000Z",
            *             "key": [
-           *               "203.0.113.9/32"
+           *               "203.0.113.9"
            *             ],
            *             "last_seen_at": "2026-11-02T09:15:00.000Z",
            *             "slug": "address"
@@ -19198,19 +19151,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Scraping",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000002e",
-           *         "slug": "scraping",
+           *         "name": "Known crawlers pass",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000023",
+           *         "slug": "known-crawlers-pass",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "allow": 0,
-           *         "block": 0,
+           *         "allow": 24,
+           *         "block": 6,
            *         "by_others": 0,
            *         "challenge": 0,
            *         "errors": 0,
-           *         "last_match_at": null,
-           *         "monitor": 0,
-           *         "total": 0
+           *         "last_match_at": "2026-11-02T09:03:55.000Z",
+           *         "monitor": 24,
+           *         "total": 30
            *       }
            *     ]
            */
@@ -20028,7 +19981,7 @@ export interface operations {
          * @example {
          *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
          *       "key": [
-         *         "203.0.113.9/32"
+         *         "203.0.113.9"
          *       ]
          *     }
          */
@@ -20050,7 +20003,7 @@ export interface operations {
            *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
            *       "entity_id": "019a4300-0000-7000-8000-000000000012",
            *       "key": [
-           *         "203.0.113.9/32"
+           *         "203.0.113.9"
            *       ],
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *     }
@@ -20198,7 +20151,7 @@ export interface operations {
            *           "entity_id": "019a4300-0000-7000-8000-000000000012",
            *           "expires_at": "2026-11-02T09:15:00.000Z",
            *           "key": [
-           *             "203.0.113.9/32"
+           *             "203.0.113.9"
            *           ],
            *           "mitigation": "refuse",
            *           "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
@@ -20214,7 +20167,7 @@ export interface operations {
            *       "event_count": 3,
            *       "first_seen_at": "2026-11-02T09:15:00.000Z",
            *       "key": [
-           *         "203.0.113.9/32"
+           *         "203.0.113.9"
            *       ],
            *       "last_seen_at": "2026-11-02T09:15:00.000Z",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -20359,7 +20312,7 @@ export interface operations {
            *         "entity_id": "019a4300-0000-7000-8000-000000000012",
            *         "expires_at": "2026-11-02T09:15:00.000Z",
            *         "key": [
-           *           "203.0.113.9/32"
+           *           "203.0.113.9"
            *         ],
            *         "mitigation": "refuse",
            *         "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
@@ -20915,7 +20868,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000012",
            *             "key": [
-           *               "203.0.113.9/32"
+           *               "203.0.113.9"
            *             ]
            *           }
            *         ],
@@ -20939,7 +20892,7 @@ export interface operations {
            *         "errors": {}
            *       },
            *       "fired": false,
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (3 events before) 019a4300-0000-7000-8000-000000000012\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9\" (3 events before) 019a4300-0000-7000-8000-000000000012\n      request.client_ip = \"203.0.113.9\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
            *       "trace": {
            *         "actions": [
            *           {
@@ -21731,23 +21684,23 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
-           *                     "end": 22,
+           *                     "end": 17,
            *                     "error": null,
            *                     "reached": true,
            *                     "start": 0,
-           *                     "text": "derived.client_network",
+           *                     "text": "request.client_ip",
            *                     "type": "string",
-           *                     "value": "\"203.0.113.9/32\""
+           *                     "value": "\"203.0.113.9\""
            *                   }
            *                 ],
            *                 "steps_left_out": 0,
-           *                 "text": "derived.client_network",
-           *                 "value": "\"203.0.113.9/32\""
+           *                 "text": "request.client_ip",
+           *                 "value": "\"203.0.113.9\""
            *               }
            *             ],
            *             "first_seen_at": "2026-11-02T09:15:00.000Z",
            *             "key": [
-           *               "203.0.113.9/32"
+           *               "203.0.113.9"
            *             ],
            *             "last_seen_at": "2026-11-02T09:15:00.000Z",
            *             "slug": "address"
@@ -22358,54 +22311,8 @@ export interface operations {
            *         "progress": 303,
            *         "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *         "result": {
-           *           "could_not_fire": [
-           *             {
-           *               "because": "action `sign_up` matched no event",
-           *               "policy": "sign-ups"
-           *             }
-           *           ],
            *           "differences_listed": 3,
            *           "different": 3,
-           *           "entities": [
-           *             {
-           *               "applied": 66,
-           *               "entity": "account",
-           *               "looked_at": 102,
-           *               "not_applied": 234,
-           *               "why": [
-           *                 {
-           *                   "events": 102,
-           *                   "reason": "the match expression is false"
-           *                 }
-           *               ]
-           *             },
-           *             {
-           *               "applied": 300,
-           *               "entity": "address",
-           *               "looked_at": 0,
-           *               "not_applied": 0,
-           *               "why": []
-           *             },
-           *             {
-           *               "applied": 197,
-           *               "entity": "fingerprint",
-           *               "looked_at": 101,
-           *               "not_applied": 103,
-           *               "why": [
-           *                 {
-           *                   "events": 101,
-           *                   "reason": "`fields[\"ja4\"]` is empty"
-           *                 }
-           *               ]
-           *             },
-           *             {
-           *               "applied": 300,
-           *               "entity": "program",
-           *               "looked_at": 0,
-           *               "not_applied": 0,
-           *               "why": []
-           *             }
-           *           ],
            *           "events": 300,
            *           "evictions": 0,
            *           "policies": [
@@ -22788,54 +22695,8 @@ export interface operations {
            *       "progress": 303,
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "result": {
-           *         "could_not_fire": [
-           *           {
-           *             "because": "action `sign_up` matched no event",
-           *             "policy": "sign-ups"
-           *           }
-           *         ],
            *         "differences_listed": 3,
            *         "different": 3,
-           *         "entities": [
-           *           {
-           *             "applied": 66,
-           *             "entity": "account",
-           *             "looked_at": 102,
-           *             "not_applied": 234,
-           *             "why": [
-           *               {
-           *                 "events": 102,
-           *                 "reason": "the match expression is false"
-           *               }
-           *             ]
-           *           },
-           *           {
-           *             "applied": 300,
-           *             "entity": "address",
-           *             "looked_at": 0,
-           *             "not_applied": 0,
-           *             "why": []
-           *           },
-           *           {
-           *             "applied": 197,
-           *             "entity": "fingerprint",
-           *             "looked_at": 101,
-           *             "not_applied": 103,
-           *             "why": [
-           *               {
-           *                 "events": 101,
-           *                 "reason": "`fields[\"ja4\"]` is empty"
-           *               }
-           *             ]
-           *           },
-           *           {
-           *             "applied": 300,
-           *             "entity": "program",
-           *             "looked_at": 0,
-           *             "not_applied": 0,
-           *             "why": []
-           *           }
-           *         ],
            *         "events": 300,
            *         "evictions": 0,
            *         "policies": [
@@ -23006,54 +22867,8 @@ export interface operations {
            *       "progress": 303,
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "result": {
-           *         "could_not_fire": [
-           *           {
-           *             "because": "action `sign_up` matched no event",
-           *             "policy": "sign-ups"
-           *           }
-           *         ],
            *         "differences_listed": 3,
            *         "different": 3,
-           *         "entities": [
-           *           {
-           *             "applied": 66,
-           *             "entity": "account",
-           *             "looked_at": 102,
-           *             "not_applied": 234,
-           *             "why": [
-           *               {
-           *                 "events": 102,
-           *                 "reason": "the match expression is false"
-           *               }
-           *             ]
-           *           },
-           *           {
-           *             "applied": 300,
-           *             "entity": "address",
-           *             "looked_at": 0,
-           *             "not_applied": 0,
-           *             "why": []
-           *           },
-           *           {
-           *             "applied": 197,
-           *             "entity": "fingerprint",
-           *             "looked_at": 101,
-           *             "not_applied": 103,
-           *             "why": [
-           *               {
-           *                 "events": 101,
-           *                 "reason": "`fields[\"ja4\"]` is empty"
-           *               }
-           *             ]
-           *           },
-           *           {
-           *             "applied": 300,
-           *             "entity": "program",
-           *             "looked_at": 0,
-           *             "not_applied": 0,
-           *             "why": []
-           *           }
-           *         ],
            *         "events": 300,
            *         "evictions": 0,
            *         "policies": [
@@ -23241,7 +23056,7 @@ export interface operations {
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-00000000002f",
+           *         "decision_id": "019a4300-0000-7000-8000-00000000002e",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -23399,7 +23214,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "key": [
-           *               "198.51.100.210/32"
+           *               "198.51.100.210"
            *             ]
            *           },
            *           {
@@ -23445,7 +23260,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "key": [
-           *               "198.51.100.210/32"
+           *               "198.51.100.210"
            *             ]
            *           }
            *         ],
@@ -23458,7 +23273,7 @@ export interface operations {
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "reproduced": true,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210/32\" (1 events before) 019a4300-0000-7000-8000-000000000013\n      derived.client_network = \"198.51.100.210/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210\" (1 events before) 019a4300-0000-7000-8000-000000000013\n      request.client_ip = \"198.51.100.210\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -24250,23 +24065,23 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
-           *                     "end": 22,
+           *                     "end": 17,
            *                     "error": null,
            *                     "reached": true,
            *                     "start": 0,
-           *                     "text": "derived.client_network",
+           *                     "text": "request.client_ip",
            *                     "type": "string",
-           *                     "value": "\"198.51.100.210/32\""
+           *                     "value": "\"198.51.100.210\""
            *                   }
            *                 ],
            *                 "steps_left_out": 0,
-           *                 "text": "derived.client_network",
-           *                 "value": "\"198.51.100.210/32\""
+           *                 "text": "request.client_ip",
+           *                 "value": "\"198.51.100.210\""
            *               }
            *             ],
            *             "first_seen_at": "2026-11-02T09:01:00.000Z",
            *             "key": [
-           *               "198.51.100.210/32"
+           *               "198.51.100.210"
            *             ],
            *             "last_seen_at": "2026-11-02T09:01:00.000Z",
            *             "slug": "address"
@@ -25065,7 +24880,6 @@ export interface operations {
            * @example {
            *       "by": [],
            *       "clauses": [],
-           *       "could_not_fire": [],
            *       "entities": [
            *         {
            *           "count": 1,
@@ -25074,7 +24888,6 @@ export interface operations {
            *       ],
            *       "errors": [],
            *       "in_scope": null,
-           *       "left_out": [],
            *       "outcomes": [
            *         {
            *           "count": 2,
@@ -25583,7 +25396,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "WQa_iPD6OqK2aLjt2x_g3lsiMDFhMjFmYTgtYjc4Mi03MmNlLWFmNDEtNjBiZmE1ZjBhMjU2Il0",
+           *       "cursor": "zGjPNJylm7xEx025AE28AlsiMDFhMjFmOWEtMmZmZC03MmY2LTgyYzMtY2MwM2FkZTJmZGM3Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -26266,7 +26079,7 @@ export interface operations {
            *       "beside": [
            *         {
            *           "definition": "account",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
            *           "median": 1,
            *           "p99": 1,
            *           "reverse_median": 1,
@@ -26288,61 +26101,61 @@ export interface operations {
            *         {
            *           "events": 24,
            *           "key": [
-           *             "203.0.113.250/32"
+           *             "203.0.113.250"
            *           ]
            *         },
            *         {
            *           "events": 16,
            *           "key": [
-           *             "198.51.100.210/32"
+           *             "198.51.100.210"
            *           ]
            *         },
            *         {
            *           "events": 16,
            *           "key": [
-           *             "198.51.100.211/32"
+           *             "198.51.100.211"
            *           ]
            *         },
            *         {
            *           "events": 16,
            *           "key": [
-           *             "198.51.100.212/32"
+           *             "198.51.100.212"
            *           ]
            *         },
            *         {
            *           "events": 11,
            *           "key": [
-           *             "2001:db8:5:24::/64"
+           *             "2001:db8:5:24::1"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.22/32"
+           *             "203.0.113.22"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.24/32"
+           *             "203.0.113.24"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.32/32"
+           *             "203.0.113.32"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.60/32"
+           *             "203.0.113.60"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.8/32"
+           *             "203.0.113.8"
            *           ]
            *         }
            *       ],
@@ -26350,12 +26163,12 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.003246928284774607,
+           *       "newcomers_an_hour": 0.003248323128750754,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
            *           "distinct": 60,
-           *           "expression": "derived.client_network",
+           *           "expression": "request.client_ip",
            *           "failed": 0,
            *           "fill_rate": 1
            *         }
@@ -28477,7 +28290,8 @@ export interface operations {
            *         "browsers do not reach the public URL: `localhost` is reached from this machine or network alone; set `server.public_url`"
            *       ],
            *       "status": "red",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "warnings": []
            *     }
            */
           "application/json": components["schemas"]["SelfTest"];
@@ -28606,7 +28420,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.090820698,
+           *           "seconds_to_solve": 1.153038166,
            *           "solved": 1
            *         }
            *       ],

@@ -64,6 +64,17 @@ def test_it_is_red_when_keys_are_missing(public: Service) -> None:
     assert (status, "challenge.turnstile_secret" in reasons) == ("red", True)
 
 
+def test_it_warns_of_challenges_that_may_not_lead_back(public: Service) -> None:
+    """It stays green, since a call may name a return URL, and says who isn't sent back."""
+    tenant = shop(public, GREEN, {**GREEN, "default_return_url_template": f"{ORIGIN}/back"})
+    found = tenant.get("challenge/self-test", role="Viewer")
+    (warning,) = found["warnings"]
+    assert (found["status"], "`ask-0`" in warning, "`ask-1`" in warning) == ("green", True, False)
+    settings = {"settings": {"return_url_origins": [ORIGIN]}}
+    made(tenant.by("Owner").patch(tenant.path, settings))
+    assert tenant.get("challenge/self-test", role="Viewer")["warnings"] == []
+
+
 def test_a_template_of_no_origin_cannot_be_stored(public: Service) -> None:
     """A template of no origin is refused where it is written, so the self-test stays green."""
     tenant = shop(public, {**GREEN, "default_return_url_template": f"{ORIGIN}/back"})

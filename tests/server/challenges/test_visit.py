@@ -129,6 +129,30 @@ def test_nobody_is_sent_to_a_foreign_origin(gate: Gate, return_url: str) -> None
     assert "location" not in solved.headers
 
 
+@pytest.mark.parametrize(
+    ("origins", "return_url", "returns"),
+    [
+        ((), None, False),
+        ((), "https://shop.example/secret", True),
+        ((), "https://shop.example:8443/secret", True),
+        (("https://shop.example",), "https://shop.example/secret", True),
+        (("https://shop.example",), "https://shop.example:8443/secret", False),
+        (("https://shop.example",), "http://shop.example/secret", False),
+        (("https://shop.example",), None, False),
+    ],
+)
+def test_a_record_says_whether_its_challenge_leads_back(
+    service: Service, origins: tuple[str, ...], return_url: str | None, returns: bool
+) -> None:
+    """The record says it as soon as the challenge is made, and so it is for who solves it."""
+    gate = gate_of(service, origins=origins)
+    path = gate.challenged("192.0.2.67", return_url)
+    decision_id = path.split("/")[4].partition("?")[0]
+    assert gate.tenant.get(f"decisions/{decision_id}")["challenge_returns"] is returns
+    assert gate.http.get(path).status_code == 200
+    assert (gate.spend(path).json()["redirect_url"] is not None) is returns
+
+
 def test_a_host_that_the_visitor_made_up_leads_nowhere(service: Service) -> None:
     """Without origins of the tenant, a proxy's visitor is sent to none that the request named."""
     gate = gate_of(service, origins=())

@@ -153,8 +153,25 @@ def test_what_is_saved_has_the_warnings_of_its_challenges(busy: Deciding) -> Non
 
 
 def test_the_log_of_nothing_warns_of_nothing(shop: Deciding) -> None:
-    """A tenant without events gets no warning."""
-    assert "warnings" not in made(shop.by("Owner").post(f"{shop.path}/policies", policy(shop)))
+    """A tenant without events gets no warning about them."""
+    assert said(made(shop.by("Owner").post(f"{shop.path}/policies", policy(shop)))) == ""
+
+
+def test_a_challenge_without_a_way_back_is_said_until_it_has_one(shop: Deciding) -> None:
+    """The policy's warning names the mitigation, and an origin or a template ends it."""
+    owner, where = shop.by("Owner"), f"{shop.path}/policies"
+    answer = made(owner.post(where, policy(shop)))
+    assert "`prove`" in said(answer, "challenge-without-return")
+    found = {each["id"]: each for each in shop.get("definitions/findings", role="Analyst")}
+    assert "`prove`" in said(found[answer["policy_id"]], "challenge-without-return")
+    made(owner.patch(shop.path, {"settings": {"return_url_origins": ["https://shop.example"]}}))
+    again = made(owner.patch(f"{where}/{answer['policy_id']}", {"description": "again"}))
+    assert said(again, "challenge-without-return") == ""
+    made(owner.patch(shop.path, {"settings": {"return_url_origins": []}}))
+    challenge = {"challenge": {"default_return_url_template": "https://shop.example/"}}
+    made(owner.patch(f"{shop.path}/mitigations/{shop.ids('mitigations')['prove']}", challenge))
+    again = made(owner.patch(f"{where}/{answer['policy_id']}", {"description": "and again"}))
+    assert said(again, "challenge-without-return") == ""
 
 
 def test_a_template_outside_of_the_origins_is_refused(shop: Deciding) -> None:

@@ -13,12 +13,14 @@ from uuid import UUID
 
 import orjson
 
+from tidegate.challenge.return_url import destination
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.proofs import ChallengeContext, tenant_of_ticket
 from tidegate.server import wire
 from tidegate.server.challenges import browsers
 from tidegate.server.challenges.ticket import decision_of, host_of
 from tidegate.server.http.problems import Problem
+from tidegate.server.logging import log as logger
 from tidegate.server.wire.tenants import all_settings
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log import decisions, log
@@ -62,9 +64,18 @@ def session_of(call: Call) -> ChallengeSession:
             return challenges.find(connection, challenge_id)
         except NotFoundError:
             _require_recent(challenge_id, call.now)
-            made = _session(call, connection, *_decision(call, connection, challenge_id))
+            tenant_id, logged = _decision(call, connection, challenge_id)
+            made = _session(call, connection, tenant_id, logged)
+            is_returned = returns(call, connection, tenant_id, logged)
     kept = call.write(lambda writing: challenges.open_session(writing, made))
     call.app.challenges.figures.count(kept.provider, "issued")
+    if not is_returned:
+        logger.warning(
+            "challenge without a return: no URL of the visitor may be sent back to",
+            challenge_id=str(challenge_id),
+            tenant_id=str(tenant_id),
+            mend="name the site's origin in `return_url_origins`, or a template in the mitigation",
+        )
     if kept.stage != "first":
         call.app.challenges.figures.count(kept.provider, "looped")
     return kept
@@ -82,6 +93,29 @@ def settings_of(connection: Connection, tenant_id: UUID) -> dict[str, Any]:
 def context_of(call: Call, session: ChallengeSession) -> ChallengeContext | None:
     """The sealed context of the challenge; None when the keys cannot read it."""
     return call.app.proof_keys(session.tenant_id).open(session.challenge_id, session.sealed)
+
+
+def returns(
+    call: Call, connection: Connection, tenant_id: UUID, logged: LoggedDecision
+) -> bool | None:
+    """Whether a visitor who passes the challenge of a decision is sent back.
+
+    The tenant's settings and the mitigation are those of now, as they are for a visitor.
+
+    Returns:
+        None where the decision challenged nobody.
+    """
+    record = orjson.loads(logged.record)
+    if record["action"].get("challenge") is None:
+        return None
+    keys = call.app.proof_keys(tenant_id)
+    context = keys.open(logged.decision_id, _sealed(call, tenant_id, logged))
+    found = destination(
+        None if context is None else context.return_url,
+        _template(connection, tenant_id, record["mitigation"]),
+        settings_of(connection, tenant_id)["return_url_origins"],
+    )
+    return found is not None
 
 
 def _decision(

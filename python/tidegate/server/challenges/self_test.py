@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.challenge.public_url import unreachable
 from tidegate.challenge.return_url import destination
 from tidegate.policy.definitions.model import Challenge
+from tidegate.policy.definitions.return_urls import may_not_return, no_return
 from tidegate.server import wire
 from tidegate.server.challenges.opening import settings_of
 from tidegate.server.http.call import Answer, Call
@@ -43,6 +44,7 @@ def self_test(call: Call) -> Answer:
             status="green" if is_green else "red",
             public_url=public_url,
             reasons=tuple(reasons),
+            warnings=tuple(_not_returning(live, settings["return_url_origins"])),
             providers=tests,
         )
     )
@@ -101,6 +103,13 @@ def _bad_templates(using: list[Definition], origins: tuple[str, ...]) -> Iterato
         template = _challenge(each).default_return_url_template
         if template is not None and destination(None, template, origins) is None:
             yield f"the return URL of `{each.slug}` is of none of the tenant's origins"
+
+
+def _not_returning(live: list[Definition], origins: tuple[str, ...]) -> Iterator[str]:
+    lost = [each.slug for each in live if may_not_return(_challenge(each), origins)]
+    if lost:
+        finding = no_return(lost)
+        yield f"{finding.message}; {finding.hint}"
 
 
 def _challenge(found: Definition) -> Challenge:

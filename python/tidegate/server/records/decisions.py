@@ -10,6 +10,7 @@ import msgspec
 
 from tidegate.policy.shown_proof import ShownProof
 from tidegate.server import wire
+from tidegate.server.challenges.opening import returns
 from tidegate.server.engines.history import Names, names_of
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.pages import page_after
@@ -98,7 +99,8 @@ def read(call: Call) -> Answer:
     with call.app.store.read() as connection:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
         names = names_of(connection, call.tenant_id, logged.revision)
-    return Answer(body=_answer(found, logged, names, Kept.of(call)))
+        is_returned = returns(call, connection, call.tenant_id, logged)
+    return Answer(body=_answer(found, logged, names, Kept.of(call), is_returned))
 
 
 def find(
@@ -117,7 +119,11 @@ def find(
 
 
 def _answer(
-    found: FoundDecision, logged: LoggedDecision, names: Names, kept: Kept
+    found: FoundDecision,
+    logged: LoggedDecision,
+    names: Names,
+    kept: Kept,
+    is_returned: bool | None,
 ) -> wire.Decision:
     record, event = kept.record(logged.record), kept.event(logged.event)
     return wire.Decision(
@@ -129,6 +135,7 @@ def _answer(
         observed_at=wire.time_text(found.observed_at_ns),
         received_at=wire.time_text(logged.received_at_ns),
         action=record["action"],
+        challenge_returns=is_returned,
         reason=record["reason"],
         policy_id=found.policy_id,
         policy=record["policy"],

@@ -110,4 +110,8 @@ class SelfTest:
     status: Literal["green", "red"]
     public_url: str
     reasons: tuple[str, ...]
+    warnings: Annotated[
+        tuple[str, ...],
+        Meta(description="challenges that some visitors pass without being sent back"),
+    ]
     providers: tuple[ProviderTest, ...]

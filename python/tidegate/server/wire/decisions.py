@@ -152,6 +152,13 @@ class Decision:
     observed_at: Time
     received_at: Time
     action: dict[str, Any]
+    challenge_returns: Annotated[
+        bool | None,
+        Meta(
+            description="whether a visitor who passes the challenge is sent back, by the settings"
+            " of now; null where nobody was challenged"
+        ),
+    ]
     reason: Reason
     policy_id: UUID | None
     policy: str | None
