@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
+import attrs
+
 from tidegate.client import Client
-from tidegate.edge.conventions import Boundary, early
+from tidegate.edge.conventions import early
+from tidegate.edge.guard import Guard, Options
 from tidegate.edge.reply import problem
-from tidegate.edge.sight import Sight
 from tidegate.edge.visit import NoAddressError, header_text
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from tidegate.decider import Decider, Decision
     from tidegate.edge.reply import Reply
     from tidegate.edge.visit import Visit
@@ -26,82 +31,131 @@ Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class AsgiMiddleware:
-    """Asks about every HTTP request before the application sees it.
+    """Asks about every HTTP request before the application sees it, and reports refusals.
 
     Bodies pass untouched in both directions; WebSockets and the lifespan go to the application.
 
     Args:
         app: the application.
         decider: an ``AsyncClient``, or an ``Engine``, which decides in microseconds on the loop.
-        fail_open: whether a request passes when there is no decision; otherwise it is answered
-            with 502.
-        trusted_proxies: addresses and networks whose ``x-forwarded-for`` and
-            ``x-forwarded-proto`` are believed; ``unix`` for whoever connects through a Unix socket.
-        origin: scheme and host of the site, as in ``https://shop.example``, where a proxy in front
-            does not hand on the visitor's; by default the request says.
+        options: see :class:`tidegate.edge.guard.Options`; hooks get the scope. ``fields`` may give
+            an awaitable.
 
     Raises:
-        TypeError: the decider is a ``Client``, which would hold up the loop.
-        ValueError: a proxy or the origin cannot be used.
+        TypeError: the decider is a ``Client``, which would hold up the loop, or an option is
+            unknown.
+        ValueError: a proxy or the origin cannot be used, or an engine challenges.
     """
 
     def __init__(
         self,
         app: Application,
         decider: Decider[Decision] | Decider[Awaitable[Decision]],
-        *,
-        fail_open: bool = False,
-        trusted_proxies: Iterable[str] = (),
-        origin: str | None = None,
+        **options: Unpack[Options[Scope]],
     ) -> None:
         if isinstance(decider, Client):
             raise TypeError("a `Client` would hold up the loop: use an `AsyncClient`")
         self.app = app
         self._decider = decider
-        self._boundary = Boundary(fail_open)
-        self._sight = Sight.of(trusted_proxies, origin)
+        self._guard: Guard[Scope] = Guard(decider, **options)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or have the application answer it."""
-        if scope["type"] == "http":
-            reply = await self._reply(scope)
-            if reply is not None:
-                await _send(scope, send, reply)
-                return
-        await self.app(scope, receive, send)
+        if scope["type"] != "http" or self._guard.is_skipped(scope):
+            await self.app(scope, receive, send)
+            return
+        asked = Asked(self._decider, self._guard)
+        reply = await asked.reply(scope)
+        if reply is not None:
+            await _send(scope, send, reply)
+            return
+        status: int | None = None
 
-    async def _reply(self, scope: Scope) -> Reply | None:
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
         try:
-            visit = self._visit(scope)
+            await self.app(scope, receive, noting)
+        except Exception:
+            # The server answers so, where nothing was answered yet.
+            status = HTTPStatus.INTERNAL_SERVER_ERROR if status is None else status
+            raise
+        finally:
+            if status is not None:
+                await asked.report(status)
+
+
+@attrs.define
+class Asked:
+    """One request: what is asked about it, and then reported of it.
+
+    Args:
+        decider: is asked, on the loop.
+        guard: the settings.
+    """
+
+    _decider: Decider[Decision] | Decider[Awaitable[Decision]]
+    _guard: Guard[Any]
+    _event: dict[str, Any] | None = attrs.field(default=None, init=False)
+
+    async def reply(self, scope: Scope, request: Any = None) -> Reply | None:
+        """The answer to the visitor; None when the application answers.
+
+        Args:
+            request: as hooks get it; the scope when None.
+        """
+        guard = self._guard
+        hooked = scope if request is None else request
+        try:
+            visit = _visit(guard, scope)
         except NoAddressError:
-            return problem(None, "bad-request")
+            return guard.refused(problem(None, "bad-request"))
         if visit.has_proof:
             # Servers write their access log from the scope.
             scope["query_string"] = visit.clean_query.encode()
-        return early(visit) or await self._asked(visit)
-
-    async def _asked(self, visit: Visit) -> Reply | None:
+        refusal = early(visit)
+        if refusal is not None:
+            return guard.refused(refusal)
+        fields = None if guard.fields is None else await _awaited(guard.fields(hooked))
+        self._event = guard.event(visit, fields)
         try:
-            decision = self._decider.decide(visit.event())
-            if inspect.isawaitable(decision):
-                decision = await decision
+            decision: Decision = await _awaited(self._decider.decide(self._event))
         except Exception as error:
-            return self._boundary.failed(visit, error)
-        return self._boundary.decided(visit, decision)
+            return guard.failed(hooked, visit, error)
+        return guard.decided(hooked, visit, decision)
 
-    def _visit(self, scope: Scope) -> Visit:
-        path: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
-        return self._sight.visit(
-            method=scope["method"],
-            scheme=scope.get("scheme", "http"),
-            path=path.decode("latin-1"),
-            query=scope["query_string"].decode("latin-1"),
-            headers=[
-                (name.decode("latin-1").lower(), header_text(value))
-                for name, value in scope["headers"]
-            ],
-            peer=(scope.get("client") or ("",))[0],
-        )
+    async def report(self, status: int) -> None:
+        """Report the application's answer, where it is one that is reported."""
+        event = self._guard.outcome(self._event, status)
+        if event is None:
+            return
+        send = getattr(self._decider, "send", self._decider.decide)
+        try:
+            await _awaited(send(event))
+        except Exception as error:
+            self._guard.not_reported(error)
+
+
+async def _awaited(given: Any) -> Any:
+    return await given if inspect.isawaitable(given) else given
+
+
+def _visit(guard: Guard[Any], scope: Scope) -> Visit:
+    path: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
+    return guard.sight.visit(
+        method=scope["method"],
+        scheme=scope.get("scheme", "http"),
+        path=path.decode("latin-1"),
+        query=scope["query_string"].decode("latin-1"),
+        headers=[
+            (name.decode("latin-1").lower(), header_text(value)) for name, value in scope["headers"]
+        ],
+        peer=(scope.get("client") or ("",))[0],
+        server=tuple(scope.get("server") or ("", None)),
+    )
 
 
 async def _send(scope: Scope, send: Send, reply: Reply) -> None:

@@ -48,6 +48,7 @@ class Sight:
         query: str,
         headers: Sequence[tuple[str, str]],
         peer: str,
+        server: tuple[str, int | None] = ("", None),
     ) -> Visit:
         """The visit of one request.
 
@@ -55,6 +56,7 @@ class Sight:
             path: as it was written, one character a byte; ``query`` is the same.
             headers: names in lower case.
             peer: the address of the other end of the connection; empty for a Unix socket.
+            server: name and port of the server, which is the host of a request that names none.
 
         Raises:
             NoAddressError: it has no one host.
@@ -65,7 +67,8 @@ class Sight:
         forwarded = self._forwarded(headers, "x-forwarded-proto", peer)
         if forwarded and forwarded[-1].lower() in ("http", "https"):
             scheme = forwarded[-1].lower()
-        seen = (scheme, hosts[0] if hosts else "") if self.origin is None else self.origin
+        host = hosts[0] if hosts else _host_of(scheme, *server)
+        seen = (scheme, host) if self.origin is None else self.origin
         return Visit(
             method=method.upper(),
             scheme=seen[0],
@@ -84,3 +87,10 @@ class Sight:
             return ()
         values = [value for each, value in headers if each == name]
         return [entry.strip() for value in values for entry in value.split(",")]
+
+
+def _host_of(scheme: str, name: str, port: int | None) -> str:
+    """The host of a server, as a ``Host`` header would have it."""
+    shown = f"[{name}]" if ":" in name else name
+    is_usual = port is None or port == {"http": 80, "https": 443}.get(scheme)
+    return shown if is_usual else f"{shown}:{port}"

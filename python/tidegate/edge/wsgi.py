@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import attrs
+
 from tidegate.client import AsyncClient
-from tidegate.edge.conventions import Boundary, early
+from tidegate.edge.conventions import early
+from tidegate.edge.guard import Guard, Options
 from tidegate.edge.reply import problem
-from tidegate.edge.sight import Sight
 from tidegate.edge.visit import NoAddressError, header_text, without_proof
 
 if TYPE_CHECKING:
+    from typing import Unpack
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
     from tidegate.decider import Decider, Decision
@@ -25,74 +28,123 @@ _TARGETS = ("RAW_URI", "REQUEST_URI")
 
 
 class WsgiMiddleware:
-    """Asks about every request before the application sees it; bodies pass untouched.
+    """Asks about every request before the application sees it, and reports refusals.
+
+    Bodies pass untouched.
 
     Args:
         app: the application.
         decider: a ``Client`` or an ``Engine``.
-        fail_open: whether a request passes when there is no decision; otherwise it is answered
-            with 502.
-        trusted_proxies: addresses and networks whose ``x-forwarded-for`` and
-            ``x-forwarded-proto`` are believed; ``unix`` for whoever connects through a Unix socket.
-        origin: scheme and host of the site, as in ``https://shop.example``, where a proxy in front
-            does not hand on the visitor's; by default the request says.
+        options: see :class:`tidegate.edge.guard.Options`; hooks get the environment.
 
     Raises:
-        TypeError: the decider is an ``AsyncClient``, which needs a loop.
-        ValueError: a proxy or the origin cannot be used.
+        TypeError: the decider is an ``AsyncClient``, which needs a loop, or an option is unknown.
+        ValueError: a proxy or the origin cannot be used, or an engine challenges.
     """
 
     def __init__(
         self,
         app: WSGIApplication,
         decider: Decider[Decision],
-        *,
-        fail_open: bool = False,
-        trusted_proxies: Iterable[str] = (),
-        origin: str | None = None,
+        **options: Unpack[Options[WSGIEnvironment]],
     ) -> None:
         if isinstance(decider, AsyncClient):
             raise TypeError("an `AsyncClient` needs a loop: use a `Client`")
         self.app = app
         self._decider = decider
-        self._boundary = Boundary(fail_open)
-        self._sight = Sight.of(trusted_proxies, origin)
+        self._guard: Guard[WSGIEnvironment] = Guard(decider, **options)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request, or have the application answer it."""
-        reply = self._reply(environ)
-        if reply is None:
+        if self._guard.is_skipped(environ):
             return self.app(environ, start_response)
+        asked = Asked(self._decider, self._guard)
+        reply = asked.reply(environ, environ)
+        if reply is None:
+            return self._answered(asked, environ, start_response)
         length = ("content-length", str(len(reply.body)))
         status = f"{reply.status} {_phrase(reply.status)}"
         start_response(status, [*reply.headers, length])
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [reply.body]
 
-    def _reply(self, environ: WSGIEnvironment) -> Reply | None:
+    def _answered(
+        self, asked: Asked, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        """The application's answer, whose status is reported when it is known."""
+
+        def noting(status: str, *rest: Any) -> Any:
+            asked.report(int(status[:3]))
+            return start_response(status, *rest)
+
         try:
-            visit = self._visit(environ)
+            return self.app(environ, noting)
+        except Exception:
+            asked.report(HTTPStatus.INTERNAL_SERVER_ERROR)
+            raise
+
+
+@attrs.define
+class Asked:
+    """One request: what is asked about it, and then reported of it.
+
+    Args:
+        decider: is asked, on the caller's thread.
+        guard: the settings.
+    """
+
+    _decider: Decider[Decision]
+    _guard: Guard[Any]
+    _event: dict[str, Any] | None = attrs.field(default=None, init=False)
+
+    def reply(self, environ: WSGIEnvironment, request: Any) -> Reply | None:
+        """The answer to the visitor; None when the application answers.
+
+        Args:
+            request: as hooks get it.
+        """
+        guard = self._guard
+        try:
+            visit = _visit(guard, environ)
         except NoAddressError:
-            return problem(None, "bad-request")
+            return guard.refused(problem(None, "bad-request"))
         if visit.has_proof:
             _hide_proof(environ)
-        return early(visit) or self._asked(visit)
-
-    def _asked(self, visit: Visit) -> Reply | None:
+        refusal = early(visit)
+        if refusal is not None:
+            return guard.refused(refusal)
+        fields = None if guard.fields is None else guard.fields(request)
+        self._event = guard.event(visit, fields)
         try:
-            decision = self._decider.decide(visit.event())
+            decision = self._decider.decide(self._event)
         except Exception as error:
-            return self._boundary.failed(visit, error)
-        return self._boundary.decided(visit, decision)
+            return guard.failed(request, visit, error)
+        return guard.decided(request, visit, decision)
 
-    def _visit(self, environ: WSGIEnvironment) -> Visit:
-        return self._sight.visit(
-            method=environ["REQUEST_METHOD"],
-            scheme=environ["wsgi.url_scheme"],
-            path=_path(environ),
-            query=environ.get("QUERY_STRING", ""),
-            headers=list(_headers(environ)),
-            peer=environ.get("REMOTE_ADDR", ""),
-        )
+    def report(self, status: int) -> None:
+        """Report the application's answer once, where it is one that is reported."""
+        event = self._guard.outcome(self._event, status)
+        if event is None:
+            return
+        self._event = None
+        send: Callable[[Any], object] = getattr(self._decider, "send", self._decider.decide)
+        try:
+            send(event)
+        except Exception as error:
+            self._guard.not_reported(error)
+
+
+def _visit(guard: Guard[Any], environ: WSGIEnvironment) -> Visit:
+    scheme = environ["wsgi.url_scheme"]
+    port = environ.get("SERVER_PORT", "")
+    return guard.sight.visit(
+        method=environ["REQUEST_METHOD"],
+        scheme=scheme,
+        path=_path(environ),
+        query=environ.get("QUERY_STRING", ""),
+        headers=list(_headers(environ)),
+        peer=environ.get("REMOTE_ADDR", ""),
+        server=(environ.get("SERVER_NAME", ""), int(port) if port.isdecimal() else None),
+    )
 
 
 def _path(environ: Mapping[str, str]) -> str:

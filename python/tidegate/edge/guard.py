@@ -1,0 +1,187 @@
+"""Settings and hooks that every middleware in Python has, and what it does with them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
+
+from tidegate.edge.conventions import Boundary
+from tidegate.edge.sight import Sight
+
+if TYPE_CHECKING:
+    from tidegate.decider import Decision
+    from tidegate.edge.reply import Reply
+    from tidegate.edge.visit import Visit
+    from tidegate.policy.definitions.model import Definitions
+
+log = logging.getLogger("tidegate.edge")
+
+Request = TypeVar("Request")
+
+REFUSED = range(400, 600)
+"""Statuses with which a site refuses a request, or fails."""
+
+
+class Options(TypedDict, Generic[Request], total=False):
+    """Settings of a middleware. Hooks get the request as the framework has it.
+
+    An error in a hook is raised as one of the application is.
+
+    Attributes:
+        fail_open: whether a request passes when there is no decision; otherwise it is answered
+            with 502. With a key that the service refuses nothing passes.
+        trusted_proxies: addresses and networks whose ``x-forwarded-for`` and
+            ``x-forwarded-proto`` are believed; ``unix`` for whoever connects through a Unix socket.
+        origin: scheme and host of the site, as in ``https://shop.example``, where a proxy in front
+            does not hand on the visitor's; by default the request says.
+        fields: gives the ``fields`` of the event, such as the account that is logged in.
+        skip: whether a request goes to the application without a decision and without a report.
+        on_decision: called with every decision before it is carried out, and with None where
+            there is none.
+        monitor_only: whether every request passes, whatever is decided.
+        outcomes: statuses of the application's answers that are reported, each as a second event
+            of the request with ``fields.status``; 400 to 599 by default. An empty collection
+            reports nothing.
+    """
+
+    fail_open: bool
+    trusted_proxies: Iterable[str]
+    origin: str | None
+    fields: Callable[[Request], Any] | None
+    skip: Callable[[Request], bool] | None
+    on_decision: Callable[[Request, Decision | None], object] | None
+    monitor_only: bool
+    outcomes: Collection[int]
+
+
+class Guard(Generic[Request]):
+    """The settings of one middleware, checked, and its steps around the question itself.
+
+    Args:
+        decider: what the middleware asks.
+
+    Raises:
+        TypeError: an option is unknown.
+        ValueError: a proxy or the origin cannot be used, or the decider challenges and has no
+            page for it.
+    """
+
+    def __init__(
+        self,
+        decider: object,
+        *,
+        fail_open: bool = False,
+        trusted_proxies: Iterable[str] = (),
+        origin: str | None = None,
+        fields: Callable[[Request], Any] | None = None,
+        skip: Callable[[Request], bool] | None = None,
+        on_decision: Callable[[Request, Decision | None], object] | None = None,
+        monitor_only: bool = False,
+        outcomes: Collection[int] = REFUSED,
+    ) -> None:
+        if not monitor_only:
+            _require_pages(decider)
+        self.sight = Sight.of(trusted_proxies, origin)
+        self.fields = fields
+        self._boundary = Boundary(fail_open)
+        self._skip = skip
+        self._on_decision = on_decision
+        self._monitor_only = monitor_only
+        self._outcomes = outcomes
+        self._has_warned = False
+        self._lost = 0
+
+    def is_skipped(self, request: Request) -> bool:
+        """Whether the application gets the request without a decision."""
+        return self._skip is not None and self._skip(request)
+
+    def event(self, visit: Visit, fields: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The event to decide on."""
+        event = visit.event()
+        if not _may_be_address(visit.client_ip or ""):
+            event["request"]["client_ip"] = ""
+            self._warn_of_no_address(visit.client_ip or "")
+        return {**event, "fields": dict(fields)} if fields else event
+
+    def decided(self, request: Request, visit: Visit, decision: Decision) -> Reply | None:
+        """The answer to the visitor; None when the application answers."""
+        if self._on_decision is not None:
+            self._on_decision(request, decision)
+        return self._kept(self._boundary.decided(visit, decision))
+
+    def failed(self, request: Request, visit: Visit, error: Exception) -> Reply | None:
+        """The same, when there is no decision."""
+        if self._on_decision is not None:
+            self._on_decision(request, None)
+        return self._kept(self._boundary.failed(visit, error))
+
+    def refused(self, reply: Reply) -> Reply | None:
+        """The same, when there is nothing to decide."""
+        return self._kept(reply)
+
+    def outcome(self, event: Mapping[str, Any] | None, status: int) -> dict[str, Any] | None:
+        """The event that reports the application's answer; None when it isn't reported.
+
+        Args:
+            event: that was decided on; None when nothing was.
+            status: of the application's answer.
+        """
+        if event is None or status not in self._outcomes:
+            return None
+        kept = {name: value for name, value in event.items() if name != "return_url"}
+        return {**kept, "fields": {**event.get("fields", {}), "status": str(status)}}
+
+    def not_reported(self, error: Exception) -> None:
+        """Log that an answer could not be reported: the visitor has it, and keeps it."""
+        self._lost += 1
+        if self._lost == 1:
+            log.warning("an answer of the site could not be reported: %s", error)
+
+    def _warn_of_no_address(self, peer: str) -> None:
+        if self._has_warned:
+            return
+        self._has_warned = True
+        log.warning(
+            "the server gives %s as the visitor's address, so no policy applies that needs one."
+            ' Behind a proxy on a Unix socket, set `trusted_proxies=["unix"]` and have the proxy'
+            " send `X-Forwarded-For`. In a test, give the client an address, as in"
+            ' `TestClient(app, client=("192.0.2.7", 50000))` or'
+            ' `environ_base={"REMOTE_ADDR": "192.0.2.7"}`',
+            repr(peer) if peer else "nothing",
+        )
+
+    def _kept(self, reply: Reply | None) -> Reply | None:
+        return None if self._monitor_only else reply
+
+
+def _may_be_address(text: str) -> bool:
+    """Whether the other end of a connection has more than a name such as ``testclient``."""
+    return "." in text or ":" in text
+
+
+def _require_pages(decider: object) -> None:
+    """Refuse an engine that challenges: nothing could carry out its challenges.
+
+    Raises:
+        ValueError: with the names of its mitigations.
+    """
+    definitions: Definitions | None = getattr(decider, "definitions", None)
+    if definitions is None:
+        return
+    challenging = {
+        each.slug for each in definitions.mitigations if each.enabled and each.mode == "Challenge"
+    }
+    used = dict.fromkeys(
+        clause.mitigation
+        for policy in definitions.policies
+        if policy.enabled and policy.status == "active"
+        for clause in policy.clauses
+        if clause.mitigation in challenging
+    )
+    if used:
+        named = ", ".join(f"`{each}`" for each in used)
+        raise ValueError(
+            f"an engine in the process has no page for a challenge, and {named} challenges: ask a"
+            " service with a `Client`, or use mode `Block` or `Monitor`"
+        )
