@@ -2837,6 +2837,113 @@ export interface components {
       column?: number;
       hint?: string;
     };
+    DefinitionsDocument: {
+      /** @constant */
+      apiVersion: "tidegate/v1";
+      tenant?: {
+        tenant_id?: string | null;
+        name: string;
+        slug?: string | null;
+      } | null;
+      revision?: number | null;
+      settings?: {
+        return_url_origins?: string[] | null;
+        proof_ttl_seconds?: number | null;
+        challenge_wait_seconds?: number | null;
+        retention_days?: number | null;
+        redact?: string[] | null;
+        fail_mode?: ("last-known" | "open" | "closed") | null;
+        trusted_proxies?: string[] | null;
+        max_keys?: number | null;
+        on_budget_exceeded?: ("allow" | "challenge" | "block") | null;
+      } | null;
+      lists?:
+        | {
+            list_id?: string | null;
+            name: string;
+            slug?: string | null;
+            description?: string | null;
+            /** @enum {string} */
+            kind: "ip" | "string";
+            entries?: string[] | null;
+          }[]
+        | null;
+      actions?:
+        | {
+            action_id?: string | null;
+            name: string;
+            slug?: string | null;
+            description?: string | null;
+            enabled?: boolean | null;
+            /** @description expression: action */
+            expression: string;
+            fail_mode?: ("last-known" | "open" | "closed") | null;
+          }[]
+        | null;
+      entities?:
+        | {
+            entity_definition_id?: string | null;
+            name: string;
+            slug?: string | null;
+            description?: string | null;
+            enabled?: boolean | null;
+            priority?: number | null;
+            key_fields: string[];
+            match_expression?: string | null;
+            on_missing_key?: ("skip" | "blank") | null;
+          }[]
+        | null;
+      mitigations?:
+        | {
+            mitigation_id?: string | null;
+            name: string;
+            slug?: string | null;
+            description?: string | null;
+            enabled?: boolean | null;
+            /** @enum {string} */
+            mode: "Monitor" | "Challenge" | "Block";
+            ttl_seconds?: number | null;
+            challenge?: {
+              provider?: ("pow" | "turnstile") | null;
+              difficulty?: number | null;
+              default_return_url_template?: string | null;
+            } | null;
+            block?: {
+              status_code?: number | null;
+              body?: string | null;
+              headers?: {
+                [key: string]: string;
+              } | null;
+            } | null;
+          }[]
+        | null;
+      policies?:
+        | {
+            policy_id?: string | null;
+            name: string;
+            slug?: string | null;
+            description?: string | null;
+            enabled?: boolean | null;
+            status?: ("draft" | "active" | "retired") | null;
+            priority?: number | null;
+            expression?: string | null;
+            clauses: {
+              name?: string | null;
+              expression?: string | null;
+              actions?: string[] | null;
+              entity?: string | null;
+              mitigation?: string | null;
+              window?: {
+                duration_seconds: number;
+                threshold: number;
+                measure?: ("count" | "distinct") | null;
+                field?: string | null;
+              } | null;
+              final?: boolean | null;
+            }[];
+          }[]
+        | null;
+    };
     /**
      * DifferenceGroup
      * @description Differences that have something in common.
@@ -17050,8 +17157,8 @@ export interface operations {
          *       ]
          *     }
          */
-        "application/json": unknown;
-        "application/yaml": unknown;
+        "application/json": components["schemas"]["DefinitionsDocument"];
+        "application/yaml": components["schemas"]["DefinitionsDocument"];
       };
     };
     responses: {

@@ -19,6 +19,7 @@ import msgspec
 import orjson
 
 import tidegate
+from tidegate.policy.document.schema import document_schema
 from tidegate.server import wire
 from tidegate.server.http.convert import answer_of, member_types, read_only_types
 from tidegate.server.http.forms import FORM
@@ -29,6 +30,8 @@ from tidegate.server.routing.route import Credential, Route
 from tidegate.server.routing.routes import ROUTES, TAGS
 
 _REFERENCE = "#/components/schemas/{name}"
+_DOCUMENT = "DefinitionsDocument"
+"""The one body that is read by the reader of documents."""
 VERSION = "1.2.0"
 """The version of the interface: docs/versions.md says which change raises which part."""
 _NAMED: Mapping[Any, str] = {
@@ -116,6 +119,7 @@ class _Schemas:
             dict.fromkeys([ProblemDocument, *_NAMED, *_ordered(bodies | answers | queries)])
         )
         made, components = msgspec.json.schema_components(wanted, ref_template=_REFERENCE)
+        components[_DOCUMENT] = document_schema()
         self._made = dict(zip(wanted, map(_plain, made), strict=True))
         self.components: dict[str, Any] = _plain(dict(sorted(components.items())))
         # Refusals of the layer are documented; answers may gain members.
@@ -202,7 +206,8 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
 
 def _content(route: Route, schemas: _Schemas) -> dict[str, Any]:
     if route.body is bytes:
-        return {media: {"schema": {}} for media in route.media_types}
+        reference = {"$ref": _REFERENCE.format(name=_DOCUMENT)}
+        return {media: {"schema": reference} for media in route.media_types}
     return {
         media: {"schema": schemas.of(route.body) if media in _SAME_MEMBERS else _LINES}
         for media in route.media_types

@@ -1,0 +1,84 @@
+"""The definitions document as JSON Schema, from the shapes of its members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from tidegate.policy.definitions import shapes
+from tidegate.policy.definitions.model import API_VERSION, Clause, Definitions
+
+
+def document_schema() -> dict[str, Any]:
+    """The schema of a whole document.
+
+    A document that does not fit is refused; one that fits may be refused for more, such as an
+    expression that does not compile.
+    """
+    schema = _object(Definitions)
+    schema["properties"] = {"apiVersion": {"const": API_VERSION}, **schema["properties"]}
+    schema["required"] = ["apiVersion"]
+    return schema
+
+
+def _object(model: type[attrs.AttrsInstance]) -> dict[str, Any]:
+    known = shapes.members(model)
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for name, attribute in known.items():
+        is_required = attribute.default is attrs.NOTHING and not _is_derived(model, name)
+        properties[name] = _schema(shapes.shape_of(attribute), may_be_null=not is_required)
+        if is_required:
+            required.append(name)
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _is_derived(model: type[attrs.AttrsInstance], name: str) -> bool:
+    """Whether a member that is left out is made: a slug, an id, the name of a clause."""
+    return name == "slug" or name.endswith("_id") or (model is Clause and name == "name")
+
+
+def _schema(shape: shapes.Shape, *, may_be_null: bool) -> dict[str, Any]:
+    """The schema of one member; null means the same as leaving it out."""
+    found = _shown(shape)
+    if may_be_null:
+        return {"anyOf": [found, {"type": "null"}]}
+    return found
+
+
+def _shown(shape: shapes.Shape) -> dict[str, Any]:
+    match shape:
+        case shapes.Part(type=model):
+            return _object(model)
+        case shapes.Many(item=item, minimum=minimum, maximum=maximum, unique=is_unique):
+            return {
+                "type": "array",
+                "items": _shown(item),
+                "minItems": minimum,
+                "maxItems": maximum,
+                "uniqueItems": is_unique,
+            }
+        case shapes.Headers(maximum=maximum):
+            values = {"type": "string"}
+            return {"type": "object", "additionalProperties": values, "maxProperties": maximum}
+        case shapes.Boolean():
+            return {"type": "boolean"}
+        case shapes.Integer(minimum=least, maximum=most):
+            return {"type": "integer", "minimum": least, "maximum": most}
+        case shapes.Number(minimum=lowest, maximum=highest):
+            return {"type": "number", "minimum": lowest, "maximum": highest}
+        case shapes.Text(minimum=shortest, maximum=longest):
+            return {"type": "string", "minLength": shortest, "maxLength": longest}
+        case shapes.Choice(values=choices):
+            return {"type": "string", "enum": list(choices)}
+        case shapes.Identifier():
+            return {"type": "string", "format": "uuid"}
+        case shapes.Expression(purpose=purpose):
+            return {"type": "string", "minLength": 1, "description": f"expression: {purpose}"}
+    return {"type": "string"}
