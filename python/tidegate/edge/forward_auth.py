@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -127,7 +128,22 @@ def read_inquiry(method: str, path: str, query: str, headers: Sequence[tuple[str
             return _forward_auth(headers)
     except NoAddressError as error:
         raise UnclearInquiryError(str(error)) from None
-    raise UnclearInquiryError("neither `x-original-url` nor `x-forwarded-uri` is there")
+    raise UnclearInquiryError(
+        "neither `x-original-url` nor `x-forwarded-uri` is there" + _meant(given)
+    )
+
+
+def _meant(given: Iterable[str]) -> str:
+    """The headers that look like one of those that are read, for the log of the refusal."""
+    near = {
+        name: found[0]
+        for name in sorted(given)
+        if name not in _OF_THE_PROXY
+        and (found := get_close_matches(name, ("x-original-url", "x-forwarded-uri"), 1, 0.9))
+    }
+    return "".join(
+        f"; `{name}` is not read, did you mean `{meant}`?" for name, meant in near.items()
+    )
 
 
 def refused() -> Reply:

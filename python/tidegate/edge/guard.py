@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tidegate.decider import Decision
     from tidegate.edge.reply import Reply
     from tidegate.edge.visit import Visit
-    from tidegate.policy.definitions.model import Definitions
 
 log = logging.getLogger("tidegate.edge")
 
@@ -166,7 +165,7 @@ def _require_pages(decider: object) -> None:
     Raises:
         ValueError: with the names of its mitigations.
     """
-    definitions: Definitions | None = getattr(decider, "definitions", None)
+    definitions: Any = getattr(decider, "definitions", None)
     if definitions is None:
         return
     challenging = {

@@ -78,6 +78,21 @@ def test_the_log_says_why_a_target_is_refused(
     assert "the path has '#'" in capfd.readouterr().err
 
 
+def test_the_log_names_the_header_that_a_proxy_lacks(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], process: None
+) -> None:
+    """A misspelt header refuses everybody, so the reason is a warning, with what was meant."""
+    with deciding(tmp_path) as service:
+        headers = {"x-original-method": "GET", "x-original-uri": "/login"}
+        key = service.tenant().key
+        seen = ask(service.base_url, "/authz", {**headers, "x-service-api-key": key})
+        unknown = ask(service.base_url, "/authz", {**headers, "x-service-api-key": "tg_x"})
+        assert (seen.status, unknown.status) == (403, 401)
+    said = capfd.readouterr().err
+    assert "`x-original-uri` is not read, did you mean `x-original-url`?" in said
+    assert "valid API key in `x-service-api-key`" in said
+
+
 def test_a_request_past_the_limits_of_events_is_refused(fresh: Deciding) -> None:
     """A visitor must not be able to choose a failure: proxies may let those pass."""
     query = "&".join(f"a{number}=" for number in range(300))

@@ -56,7 +56,7 @@ async def authorize(hot: HotPath, scope: Mapping[str, Any], path: str) -> Answer
     try:
         key = hot.admission.credential(scope["headers"])
     except Problem as problem:
-        hot.failed(problem, problem, AUTHZ, request_id)
+        hot.failed(problem, problem, AUTHZ, request_id, problem.detail)
         return problem_answer(problem, PATH, request_id)
     return _sent(await _reply(hot, key, scope, path, request_id), request_id)
 

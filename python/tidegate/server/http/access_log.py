@@ -77,10 +77,12 @@ class AccessLog:
         """A hot call that was refused.
 
         Args:
-            reason: more than the code says, where there is more.
+            reason: more than the code says, where there is more: mostly a proxy that is set up
+                wrongly, so it is a warning.
         """
         if self._may_write():
-            log.info(
+            write = log.info if reason is None else log.warning
+            write(
                 "refusal",
                 method="POST",
                 path=path,
