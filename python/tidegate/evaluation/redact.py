@@ -153,8 +153,8 @@ class Redactor:
         """The value of a member without its secrets.
 
         ``place`` is ``event``, ``request``, ``headers``, ``query_params``, ``cookies``, ``fields``,
-        ``body``, ``link`` (a text with a query), ``search`` (a query), or ``text``, where members have their own names.
-        ``kept`` are the parts of the value that may be kept.
+        ``body``, ``link`` (a text with a query), ``search`` (a query), or ``text``, where members
+        have their own names. ``kept`` are the parts of the value that may be kept.
         """
         match node.kind:
             case "array":
