@@ -48,7 +48,7 @@ def new_key(service: Service, limit: int) -> str:
 
 def address() -> str:
     """One that no other test uses."""
-    return f"2001:db8::{uuid4().hex[:4]}:{uuid4().hex[:4]}"
+    return f"2001:db8:{uuid4().hex[:4]}:{uuid4().hex[:4]}::1"
 
 
 def probe(client_ip: str) -> Any:

@@ -161,7 +161,7 @@ def scene(
     request: pytest.FixtureRequest, service: Service, tenant_key: str, engine: Engine
 ) -> Iterator[Scene]:
     """A scene for each decider; the clients ask a service over its socket."""
-    address = f"2001:db8::{uuid4().hex[:4]}:{uuid4().hex[:4]}"
+    address = f"2001:db8:{uuid4().hex[:4]}:{uuid4().hex[:4]}::1"
     start = datetime.now(UTC) - timedelta(hours=1)
     if request.param == "Engine":
         yield Scene(blocking(engine), address, start)
