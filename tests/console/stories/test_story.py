@@ -89,7 +89,7 @@ def test_a_blocked_visitor_is_found_and_let_through(operator: Watched, told: Ser
     expect(page.get_by_text("Recorded and reproduced: equal")).to_be_visible()
     expect(page.get_by_role("region", name="Event (redacted)")).to_contain_text("/.env")
     address = told.control("GET", f"/tenants/{told.tenant_id}/active-mitigations").json()
-    held = next(each["entity_id"] for each in address if each["key"] == [STOPPED])
+    held = next(each["entity_id"] for each in address if each["key"] == [f"{STOPPED}/32"])
     page.goto(f"{HOME}/entities/{held}")
     expect(page.get_by_role("heading", name="Seen with it")).to_be_visible()
     reach(page.get_by_role("button", name="Lift", exact=True).first)
