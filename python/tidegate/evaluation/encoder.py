@@ -20,6 +20,7 @@ from tidegate.evaluation.target import (
 )
 from tidegate.evaluation.user_agents import ROBOT_DEVICE, Families, families
 from tidegate.evaluation.variables import variable
+from tidegate.functions.addresses import client_network
 from tidegate.functions.text import lower, segments, upper
 from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.limits import DEFAULT, Limits
@@ -37,8 +38,6 @@ _DECIDED = ("actions.", "entity.")
 
 _OF_THE_QUERY = {"request.query_params", "request.arguments", "derived.repeated_params"}
 _SUBNET_BITS = {4: 24, 6: 48}
-_CLIENT_BITS = {4: 32, 6: 64}
-"""Of the network that one client commonly has to itself."""
 
 Source: TypeAlias = tuple[str, ...]
 """A member of an event, by the names on the way to it."""
@@ -215,12 +214,17 @@ def _host(request: _Request) -> str:
     return (name if is_port and is_whole else host).removesuffix(".")
 
 
-def _network(request: _Request, bits: Mapping[int, int]) -> str:
+def _subnet(request: _Request) -> str:
     address = request.client_address()
     if address is None:
         return ""
-    interface = ipaddress.ip_interface((address, bits[address.version]))
+    interface = ipaddress.ip_interface((address, _SUBNET_BITS[address.version]))
     return interface.network.with_prefixlen
+
+
+def _client_network(request: _Request) -> str:
+    address = request.client_address()
+    return "" if address is None else client_network(address)
 
 
 def _version(request: _Request) -> int:
@@ -270,8 +274,8 @@ _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "observed_at": lambda r: () if r.raw.observed_at is None else (r.raw.observed_at,),
     "fields": lambda r: (r.map("fields"),),
     "derived.ip_version": lambda r: (_version(r),),
-    "derived.ip_subnet": lambda r: (_network(r, _SUBNET_BITS),),
-    "derived.client_network": lambda r: (_network(r, _CLIENT_BITS),),
+    "derived.ip_subnet": lambda r: (_subnet(r),),
+    "derived.client_network": lambda r: (_client_network(r),),
     "derived.client_ip_problem": lambda r: (r.client().problem or "",),
     "derived.path_segments": lambda r: (segments(r.path()),),
     "derived.path_extension": lambda r: (_extension(r.path()),),

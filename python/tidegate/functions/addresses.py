@@ -30,6 +30,8 @@ _AROUND = " \t\n\r\v\f\"'"
 _ZONE = re.compile(r"%(?:25)?[A-Za-z0-9._~:@-]+")
 _PORT = re.compile(r"[0-9]{1,5}")
 _MAX_PORT = 65_535
+CLIENT_BITS = {4: 32, 6: 64}
+"""Of the network that one client commonly has to itself, by the version of its address."""
 
 
 def parse_address(text: str, *, dotted_ipv6: bool = False) -> Address | None:
@@ -65,6 +67,12 @@ def sent_address(text: str) -> Address | None:
     if not colon or not is_certain or not _is_port(port):
         return None
     return parse_address(address, dotted_ipv6=True)
+
+
+def client_network(address: Address) -> str:
+    """The network that the client with an address commonly has: ``derived.client_network``."""
+    bits = CLIENT_BITS[address.version]
+    return ipaddress.ip_interface((address, bits)).network.with_prefixlen
 
 
 def parse_network(text: str, *, dotted_ipv6: bool = False) -> Network | None:

@@ -13,7 +13,7 @@ import ipaddress
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from tidegate.functions.addresses import parse_address, parse_network
+from tidegate.functions.addresses import CLIENT_BITS, parse_address, parse_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,6 @@ Pattern: TypeAlias = "Sequence[str | None]"
 """Texts that follow each other; None stands for any text, the empty one too."""
 _HEX = "0123456789abcdef"
 _SUBNET_BITS = {4: 24, 6: 48}
-_CLIENT_BITS = {4: 32, 6: 64}
 
 
 class Form:
@@ -267,7 +266,7 @@ FORMS: dict[str, Form] = {
     "request.host": Host(),
     "request.client_ip": AddressForm(),
     "derived.ip_subnet": NetworkForm(_SUBNET_BITS),
-    "derived.client_network": NetworkForm(_CLIENT_BITS),
+    "derived.client_network": NetworkForm(CLIENT_BITS),
     "derived.path_extension": Extension(),
     "derived.country": Country(),
 }

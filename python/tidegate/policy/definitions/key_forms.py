@@ -13,22 +13,30 @@ from uuid import UUID
 import attrs
 
 from tidegate.decider import Challenge
+from tidegate.functions.addresses import client_network, sent_address
 from tidegate.policy.definitions.keys import EntityKey, Part, entity_id
 from tidegate.policy.definitions.redaction import Redaction
 from tidegate.policy.definitions.secrets import Reading, kept_parts
 
 if TYPE_CHECKING:
     from tidegate.policy.decision import EngineDecision
-    from tidegate.policy.definitions.compiled import CompiledDefinitions
+    from tidegate.policy.definitions.compiled import CompiledDefinitions, CompiledEntity
     from tidegate.policy.definitions.secrets import Redacts
 
 
 @attrs.frozen
 class KeyForm:
-    """The key of an entity definition: the id of the definition, and how each part is read."""
+    """The key of an entity definition.
+
+    Attributes:
+        id: of the definition.
+        readings: how each part is read.
+        is_network: whether each part is the network of a client.
+    """
 
     id: str
     readings: tuple[Reading, ...]
+    is_network: tuple[bool, ...]
 
 
 @attrs.frozen
@@ -50,7 +58,7 @@ class KeyForms:
         return cls(
             compiled.tenant,
             Redaction.of(compiled),
-            {each.slug: KeyForm(each.id, each.key_readings) for each in compiled.entities},
+            {each.slug: _form(each) for each in compiled.entities},
         )
 
     def has_secret(self, slug: str) -> bool:
@@ -72,12 +80,15 @@ class KeyForms:
 
         Args:
             slug: of the entity's definition.
-            key: the parts of its key, secrets in clear or as their hashes.
+            key: the parts of its key, secrets in clear or as their hashes; an address stands for
+                the network of its client.
             redactor: makes the hashes.
         """
         form = self.by_slug.get(slug)
         if form is None or len(form.readings) != len(key):
             return None
+        parts = zip(form.is_network, key, strict=True)
+        key = [_network_of(part) if is_network else part for is_network, part in parts]
         kept = EntityKey.of(slug, kept_parts(redactor, form.readings, key))
         return str(entity_id(self.tenant, form.id, kept)), kept.parts
 
@@ -102,3 +113,13 @@ class KeyForms:
         if isinstance(action, Challenge) and action.return_url is not None:
             action = attrs.evolve(action, return_url=redactor.link(action.return_url))
         return attrs.evolve(decision, action=action, entities=tuple(entities), fired=fired)
+
+
+def _form(entity: CompiledEntity) -> KeyForm:
+    is_network = tuple(each.text.strip() == "derived.client_network" for each in entity.key_fields)
+    return KeyForm(entity.id, entity.key_readings, is_network)
+
+
+def _network_of(part: Part) -> Part:
+    address = sent_address(part) if isinstance(part, str) else None
+    return part if address is None else client_network(address)
