@@ -56,6 +56,10 @@ NEVER = [
     'derived.ip_subnet == "192.0.2.0"',
     'derived.ip_subnet == "2001:db8::/64"',
     'derived.ip_subnet.endsWith("/32")',
+    'derived.client_network == "192.0.2.7"',
+    'derived.client_network == "192.0.2.0/24"',
+    'derived.client_network == "2001:db8::/48"',
+    'derived.client_network == "2001:db8::1/64"',
     'request.host == "shop.example:8443"',
     'request.host == "[::1]:8443"',
     'request.host == "https://shop.example"',
@@ -114,6 +118,9 @@ POSSIBLE = [
     'derived.ip_subnet == "192.0.2.0/24"',
     'derived.ip_subnet == "2001:db8::/48"',
     'derived.ip_subnet.startsWith("192.0.")',
+    'derived.client_network == "192.0.2.7/32"',
+    'derived.client_network == "2001:db8:1:2::/64"',
+    'derived.client_network.startsWith("192.0.")',
     'request.host == "shop.example"',
     'request.host == "[::1]"',
     'request.host == "::1"',
@@ -178,6 +185,7 @@ MEMBERS = {
     "derived.lenient_path": "path",
     "derived.path_extension": "path",
     "derived.ip_subnet": "client_ip",
+    "derived.client_network": "client_ip",
 }
 SOURCES = {"path": "request.path", "host": "request.host", "client_ip": "request.client_ip"}
 LETTERS = {"path": "/.ab?", "host": "a:[]8", "client_ip": "01a.:/5"}
