@@ -7,7 +7,7 @@ document is checked too; a model with stand-ins is never returned.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -261,9 +261,9 @@ class _Reader:
             self._report("wrong-length", message, pointer)
         kept = node.items[: shape.maximum]
         values = tuple(
-            item.value
-            if isinstance(shape.item, shapes.Text) and _is_plain(shape.item, item)
-            else self._value(shape.item, item, pointer_to(pointer, at))
+            self._value(shape.item, item, pointer_to(pointer, at))
+            if (text := _plain(shape.item, item)) is None
+            else text
             for at, item in enumerate(kept)
         )
         if shape.unique:
@@ -328,14 +328,14 @@ class _Reader:
         )
 
 
-def _is_plain(shape: shapes.Text, node: Node) -> TypeGuard[Scalar]:
-    """Whether a text has nothing to report: no place is made for most of a million of them."""
-    return (
-        isinstance(node, Scalar)
-        and isinstance(node.value, str)
-        and not _has_lone_surrogate(node.value)
-        and text_problem(shape, node.value) is None
-    )
+def _plain(shape: shapes.Shape, node: Node) -> str | None:
+    """A text with nothing to report: no place is made for most of a million of them."""
+    if not isinstance(shape, shapes.Text) or not isinstance(node, Scalar):
+        return None
+    text = node.value
+    if not isinstance(text, str) or _has_lone_surrogate(text):
+        return None
+    return text if text_problem(shape, text) is None else None
 
 
 def _has_lone_surrogate(value: object) -> bool:

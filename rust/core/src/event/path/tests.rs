@@ -88,7 +88,11 @@ fn what_is_taken_for_canonical_is() {
         for path in &paths {
             let long = format!("/a/path/of/more/bytes/than/are/looked/at/at/once{path}/b");
             for path in [path, &long] {
-                assert!(!is_canonical(path) || resolved(path, &arena) == path, "{path}");
+                assert!(
+                    !is_canonical(path)
+                        || resolved(&percent_decode(path), |segment| segment, &arena) == path,
+                    "{path}"
+                );
             }
         }
     }
