@@ -98,7 +98,11 @@ def test_header_names_fold_and_values_join() -> None:
         headers={"Accept": ["a", None, 1.5, True], "X": [], "accept": "b", "Y": None},
         cookies={"A": ["1", "2"], "a": "3"},
     )
+    event["fields"] = {"f": ["", "../x"], "g": [None, 1]}
+    event["request"]["route_params"] = {"f": ["ok", "../x"]}
     headers, cookies = fields(event, "request.headers", "request.cookies")
+    others = fields(event, "fields", "request.route_params")
+    assert [dict(each) for each in others] == [{"f": ", ../x", "g": "1"}, {"f": "ok, ../x"}]
     assert list(headers.items()) == [("accept", "a, 1.5, true, b")]
     assert list(cookies.items()) == [("A", "1, 2"), ("a", "3")]
 
