@@ -60,7 +60,7 @@ fn map_values_become_text() {
     with_event(text, |event| {
         let headers = [("a", "x, 1.50, true"), ("d", "\u{e9}")];
         assert_eq!(event.section(Section::Headers), headers);
-        let fields = [("n", "-0.0"), ("t", "false"), ("l", "x")];
+        let fields = [("n", "-0.0"), ("t", "false"), ("l", "x, y")];
         assert_eq!(event.section(Section::Fields), fields);
     });
 }
