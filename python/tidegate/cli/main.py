@@ -68,7 +68,7 @@ class Commands(click.Group):
         except ModuleNotFoundError as error:
             if error.name is None or error.name.startswith("tidegate"):
                 raise
-            return _Unavailable(cmd_name, error.name)
+            return _Unavailable(cmd_name, error.name, _extra_of(module))
         assert isinstance(command, click.Command)
         return command
 
@@ -91,11 +91,17 @@ class Commands(click.Group):
             formatter.write_dl(rows)
 
 
+def _extra_of(module: str) -> str:
+    """The extra that has the libraries of a command."""
+    room = module.removeprefix("tidegate.cli.").partition(".")[0]
+    return {"remote": "client", "hybrid": "daemon"}.get(room, "server")
+
+
 class _Unavailable(click.Command):
     """Stands for a command whose libraries are not installed, and accepts all its arguments."""
 
-    def __init__(self, name: str, missing: str) -> None:
-        self.hint = f"`tidegate {name}` needs `{missing}`: pip install 'tidegate[server]'"
+    def __init__(self, name: str, missing: str, extra: str) -> None:
+        self.hint = f"`tidegate {name}` needs `{missing}`: pip install 'tidegate[{extra}]'"
         super().__init__(
             name,
             help=self.hint,
