@@ -41,7 +41,8 @@ def test_a_missing_extra_is_named_whatever_the_arguments(
     done = run_without_server(*arguments)
     assert done.returncode == 2
     assert f"`tidegate {arguments[0]}` needs" in done.stderr
-    assert "pip install 'tidegate[server]'" in done.stderr
+    extra = "client" if arguments[0] == "apply" else "server"
+    assert f"pip install 'tidegate[{extra}]'" in done.stderr
 
 
 def test_commands_of_the_engine_need_no_extra(process: None) -> None:

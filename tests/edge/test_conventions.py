@@ -152,6 +152,25 @@ def test_the_fail_mode_of_a_client_is_carried_out(fronted: Fronted) -> None:
         assert ask(site, "/").status == 200
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"sec-purpose": "prefetch"},
+        {"sec-purpose": "prefetch;prerender"},
+        {"purpose": "prefetch"},
+        {"x-purpose": "preview"},
+        {"x-moz": "prefetch"},
+    ],
+)
+def test_a_page_that_is_fetched_ahead_opens_no_challenge(
+    fronted: Fronted, header: dict[str, str]
+) -> None:
+    """The browser throws the refusal away, and is challenged when somebody wants the page."""
+    with fronted(deciding(Challenge(redirect_url="https://t.test/c"))) as site:
+        assert ask(site, "/", {**BROWSER, **header}).status == 403
+        assert ask(site, "/", BROWSER).status == 302
+
+
 @pytest.mark.parametrize(("status", "sent"), [(429, 429), (599, 599), (200, 403), (99, 403)])
 def test_a_block_has_a_status_that_blocks(fronted: Fronted, status: int, sent: int) -> None:
     """Any other is replaced by 403."""

@@ -1,6 +1,6 @@
 /** Middleware for Express, Connect and whatever calls `(request, response, next)` of Node. */
 
-import { protect } from "./tidegate.js";
+import { protect, report } from "./tidegate.js";
 
 /**
  * A target in which Express and rules find the same path. Of another one Express cuts a fragment
@@ -13,7 +13,11 @@ export function tidegate(options) {
   return async (request, response, next) => {
     let reply;
     try {
-      reply = await protect(asked(request), settings);
+      const visitor = asked(request);
+      reply = await protect(visitor, settings);
+      if (reply === null) {
+        response.once("finish", () => report(visitor, response.statusCode, settings));
+      }
       if (reply !== null) await send(reply, response);
     } catch (error) {
       next(error);

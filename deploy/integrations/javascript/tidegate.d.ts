@@ -26,6 +26,8 @@ export interface Options<R extends AskedRequest = Request> {
   origin?: string;
   /** Called with each failure to get a decision. */
   onFailure?: (error: unknown) => void;
+  /** Whether an answer of the site is reported, by its status; 400 and above by default. */
+  outcomes?: (status: number) => boolean;
   /** Takes the place of the global `fetch`. */
   fetch?: typeof fetch;
 }
@@ -35,3 +37,13 @@ export function protect<R extends AskedRequest = Request>(
   request: R,
   options: Options<R>,
 ): Promise<Response | null>;
+
+/**
+ * Reports the site's answer to a request that passed, when it is a refusal: as a second event of the
+ * request, with `fields.status`. Never throws; a failure goes to `onFailure`.
+ */
+export function report<R extends AskedRequest = Request>(
+  request: R,
+  status: number,
+  options: Options<R>,
+): Promise<void>;

@@ -61,6 +61,28 @@ export async function protect(request, options) {
   }
 }
 
+/**
+ * Reports the site's answer to a request that passed, when it is a refusal: as a second event of the
+ * request, with `fields.status`. Never throws, and answers when the report has left.
+ */
+export async function report(request, status, options) {
+  if (!(options.outcomes ?? isRefusal)(status)) return;
+  const visit = readVisit(request, options);
+  if (visit === null) return;
+  const { return_url: _, ...event } = eventOf(visit, options);
+  event.fields = { status: String(status) };
+  try {
+    const response = await call("/api/v1/beacon/event", event, options);
+    if (!response.ok) throw new Error(`Tidegate answered ${response.status} to a report`);
+  } catch (error) {
+    options.onFailure?.(error);
+  }
+}
+
+function isRefusal(status) {
+  return status >= 400;
+}
+
 function readVisit(request, options) {
   const parts = ADDRESS.exec(visible(request.url));
   if (parts === null || !HOST.test(parts[2]) || !URL.canParse(`http://${parts[2]}`)) return null;
@@ -147,16 +169,20 @@ function grouped(pairs) {
   return found;
 }
 
-async function decide(visit, options) {
+function call(path, event, options) {
   const ask = options.fetch ?? fetch;
-  if (!KEY.test(options.apiKey)) throw new RefusedKey("`apiKey` is not 1 to 512 visible characters");
-  const response = await ask(`${options.url.replace(/\/+$/, "")}/api/v1/runtime/mitigation`, {
+  return ask(`${options.url.replace(/\/+$/, "")}${path}`, {
     method: "POST",
     redirect: "manual",
     signal: AbortSignal.timeout(options.timeoutMilliseconds ?? 2000),
     headers: { "content-type": "application/json", "x-service-api-key": options.apiKey },
-    body: JSON.stringify(eventOf(visit, options)),
+    body: JSON.stringify(event),
   });
+}
+
+async function decide(visit, options) {
+  if (!KEY.test(options.apiKey)) throw new RefusedKey("`apiKey` is not 1 to 512 visible characters");
+  const response = await call("/api/v1/runtime/mitigation", eventOf(visit, options), options);
   const text = await response.text();
   if ([400, 413, 422].includes(response.status)) throw new RefusedRequest();
   if ([401, 403].includes(response.status)) {
@@ -239,6 +265,11 @@ function problem(visit, code, members = {}) {
 
 /** Whether somebody looks at a page that is to come, by what the browser says of the request. */
 function isNavigation(visit) {
+  // Of a page that is fetched ahead a browser throws a refusal away, and asks again when it is wanted.
+  const purposes = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
+  if (purposes.some((name) => /^pre(?:fetch|render|view)/i.test(visit.headers.get(name) ?? ""))) {
+    return false;
+  }
   const mode = visit.headers.get("sec-fetch-mode");
   if (mode) return mode === "navigate";
   const accept = (visit.headers.get("accept") ?? "").toLowerCase();

@@ -109,9 +109,20 @@ def blocked(action: Block) -> Reply:
 def is_navigation(visit: Visit) -> bool:
     """Whether a person waits for a page, by the headers of the browser.
 
-    Without fetch metadata (W3C, ``Sec-Fetch-Mode``) it is a GET that wants HTML.
+    Without fetch metadata (W3C, ``Sec-Fetch-Mode``) it is a GET that wants HTML. Nobody waits for a
+    page that is fetched ahead: a browser throws a refusal away, and asks again when it is wanted.
     """
+    if _is_fetched_ahead(visit):
+        return False
     mode = visit.header("sec-fetch-mode")
     if mode:
         return mode == "navigate"
     return visit.method in ("GET", "HEAD") and "text/html" in visit.header("accept").lower()
+
+
+def _is_fetched_ahead(visit: Visit) -> bool:
+    """Whether a browser fetches something that may be wanted later, or shows a preview of it."""
+    return any(
+        visit.header(name).lower().startswith(("prefetch", "prerender", "preview"))
+        for name in ("sec-purpose", "purpose", "x-purpose", "x-moz")
+    )

@@ -1,10 +1,11 @@
 /** What `protect` answers, asked of a stand-in for the service on a socket. */
 
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
 import { createServer } from "node:http";
 import { after, before, beforeEach, test } from "node:test";
 import { tidegate } from "../express.js";
-import { protect } from "../tidegate.js";
+import { protect, report } from "../tidegate.js";
 
 const QUERY = "service_challenge_proof=abc.def-1";
 const BROWSER = { accept: "text/html", "sec-fetch-mode": "navigate" };
@@ -102,6 +103,13 @@ test("a browser is redirected to a challenge, a program gets a document", async 
   assert.deepEqual([code, redirect_url], ["challenge-required", target]);
 });
 
+test("a page that is fetched ahead is not sent to a challenge", async () => {
+  answer.body.action = { type: "challenge", challenge: { redirect_url: "https://t.example/c" } };
+  for (const header of [{ "sec-purpose": "prefetch;prerender" }, { "x-moz": "prefetch" }]) {
+    assert.equal((await visit("/", { ...BROWSER, ...header })).status, 403);
+  }
+});
+
 test("a failure is answered with 502, unless it was set that a visitor passes", async () => {
   answer = { status: 503, body: {} };
   assert.equal((await visit("/")).status, 502);
@@ -142,6 +150,24 @@ test("a visitor cannot choose the failure", async () => {
   }
 });
 
+test("a refusal of the site is reported as a second event, and nothing else is", async () => {
+  const request = new Request("https://shop.example/login?a=1", { method: "POST" });
+  await report(request, 200, options);
+  assert.deepEqual(asked, []);
+  await protect(request, options);
+  await report(request, 401, options);
+  const [first, second] = asked.map(({ event }) => event);
+  assert.deepEqual(second.fields, { status: "401" });
+  assert.deepEqual(second.request, first.request);
+  assert.equal(second.return_url, undefined);
+  assert.notEqual(second.idempotency_key, first.idempotency_key);
+  const failures = [];
+  options = { ...options, onFailure: (error) => failures.push(error), outcomes: () => true };
+  answer = { status: 503, body: {} };
+  await report(request, 200, options);
+  assert.equal(failures.length, 1);
+});
+
 test("a head request gets no body", async () => {
   answer.body.action = { type: "block", block: { body: "no" } };
   const reply = await visit("/", BROWSER, "HEAD");
@@ -169,8 +195,8 @@ test("what Express would read otherwise is refused", async () => {
     new Promise((resolve) => {
       const headers = { host: "shop.example" };
       const request = { method: "GET", url, headers, rawHeaders: [], socket: {} };
-      const response = { setHeader() {}, end: () => resolve(response.statusCode) };
-      tidegate(options)(request, response, () => resolve("passed"));
+      const response = { setHeader() {}, once() {}, end: () => resolve(response.statusCode) };
+      tidegate(options)(request, response, (error) => resolve(error ?? "passed"));
     });
   const odd = ["/admin#x", "/a?b#c", "/admin\u00a0", "/a\\admin", "http://x/admin", "*", "/a b", ""];
   for (const target of odd) assert.equal(await status(target), 400, target);
@@ -179,4 +205,17 @@ test("what Express would read otherwise is refused", async () => {
     assert.equal(await status(target), "passed", target);
     assert.equal(asked.at(-1).event.request.path, target.split("?")[0]);
   }
+});
+
+test("Express reports the status that the site answered", async () => {
+  const request = {
+    method: "GET", url: "/login", headers: { host: "shop.example" }, socket: {},
+    rawHeaders: ["host", "shop.example"],
+  };
+  const response = new EventEmitter();
+  await new Promise((next) => tidegate(options)(request, response, next));
+  response.statusCode = 401;
+  response.emit("finish");
+  while (asked.length < 2) await new Promise((later) => setImmediate(later));
+  assert.deepEqual(asked[1].event.fields, { status: "401" });
 });

@@ -1,10 +1,10 @@
 /** Stands in front of a site and asks Tidegate about every request. */
 
-import { protect } from "../tidegate.js";
+import { protect, report } from "../tidegate.js";
 
 export default {
-  async fetch(request, environment) {
-    const reply = await protect(request, {
+  async fetch(request, environment, context) {
+    const options = {
       url: environment.TIDEGATE_URL,
       apiKey: environment.TIDEGATE_KEY,
       failOpen: environment.TIDEGATE_FAIL_OPEN === "true",
@@ -12,7 +12,11 @@ export default {
       // The platform sets it, whatever the visitor sends.
       clientAddress: (asked) => asked.headers.get("cf-connecting-ip"),
       onFailure: (error) => console.error("no decision:", String(error)),
-    });
-    return reply ?? fetch(request);
+    };
+    const reply = await protect(request, options);
+    if (reply !== null) return reply;
+    const answer = await fetch(request);
+    context?.waitUntil(report(request, answer.status, options));
+    return answer;
   },
 };
