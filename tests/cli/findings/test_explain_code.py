@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from click.testing import CliRunner, Result
 
 from tidegate.cli.findings.codes import Explained, codes
 from tidegate.cli.main import tidegate
+from tidegate.decider import Reason
+from tidegate.edge.reply import CODES
 from tidegate.errors import ExpressionError
 from tidegate.language.check.checker import check
 from tidegate.language.tree.schema import Schema
+from tidegate.policy.definitions.return_urls import NO_RETURN
+from tidegate.server.definitions.challenge_safety import CANNOT_ANSWER, NO_PUBLIC_URL
 from tidegate.server.http.problems import KINDS
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -52,7 +57,19 @@ def test_no_meaning_is_of_a_code_that_is_not() -> None:
     language = (DOCS / "language.md").read_text()
     known = documented() | set(KINDS) | set(re.findall(r"`([a-z0-9_]+)`", language))
     inputs = {"unreadable-line", "line-too-long"}
-    assert set(codes()) - known == inputs
+    assert set(codes()) - known - spoken() == inputs
+
+
+def spoken() -> set[str]:
+    """Reasons of decisions, codes of integrations, and warnings about challenges."""
+    warnings = {CANNOT_ANSWER, NO_PUBLIC_URL, NO_RETURN}
+    return {*get_args(Reason), *CODES, *warnings}
+
+
+def test_reasons_of_decisions_and_codes_of_integrations_are_explained() -> None:
+    """A record, an answer of middleware or a warning names them, so the command knows them."""
+    for code in spoken():
+        assert run(code).output.startswith(f"{code}: ")
 
 
 @pytest.mark.parametrize(("code", "explained"), EXAMPLES, ids=[code for code, _ in EXAMPLES])
