@@ -2658,6 +2658,8 @@ export interface components {
       errors: components["schemas"]["ExpressionError"][];
       /** @description places at which the budget of the decision ended; mostly none */
       budget_ended_at: string[];
+      /** @description why the client that the event names has no address: `empty`, `not-an-address`, `several-addresses` or `only-proxies` */
+      client_ip_problem: string | null;
       /** @description null when the event showed no proof of a challenge */
       proof: components["schemas"]["ShownProof"] | null;
       duration_us: number;
@@ -2852,6 +2854,7 @@ export interface components {
         challenge_wait_seconds?: number | null;
         retention_days?: number | null;
         redact?: string[] | null;
+        keep_only_read?: boolean | null;
         fail_mode?: ("last-known" | "open" | "closed") | null;
         trusted_proxies?: string[] | null;
         max_keys?: number | null;
@@ -3210,6 +3213,18 @@ export interface components {
       last_seen_at: string;
     };
     /**
+     * EntityUse
+     * @description To how many events an entity definition applied, and why not to the others.
+     */
+    EntityUse: {
+      entity: string;
+      applied: number;
+      not_applied: number;
+      /** @description events that it did not apply to, of which the reason was looked for */
+      looked_at: number;
+      why: components["schemas"]["LeftOutReason"][];
+    };
+    /**
      * EntityWindow
      * @description The present count of a window.
      */
@@ -3291,6 +3306,8 @@ export interface components {
       host?: string | null;
       /** @default null */
       path?: string | null;
+      /** @default null */
+      query?: string | null;
       /** @default null */
       client_ip?: string | null;
       /** @default null */
@@ -3665,6 +3682,11 @@ export interface components {
       parameters: string[];
       result: string;
       signature: string;
+    };
+    /** LeftOutReason */
+    LeftOutReason: {
+      reason: string;
+      events: number;
     };
     /** ListChange */
     ListChange: {
@@ -4441,6 +4463,16 @@ export interface components {
       policies: components["schemas"]["PolicyOutcomes"][];
       /** @description entities that the draft's state had no room for */
       evictions: number;
+      /**
+       * @description entity definitions of the draft
+       * @default []
+       */
+      entities?: components["schemas"]["EntityUse"][];
+      /**
+       * @description policies that could fire on none of the events, and why
+       * @default []
+       */
+      could_not_fire?: components["schemas"]["StoppedPolicy"][];
     };
     /**
      * ReplayedDecision
@@ -4591,6 +4623,14 @@ export interface components {
       type: string | null;
       reached: boolean;
     };
+    /**
+     * StoppedPolicy
+     * @description A policy that could fire on none of the events.
+     */
+    StoppedPolicy: {
+      policy: string;
+      because: string;
+    };
     /** SyncAck */
     SyncAck: {
       /** Format: uuid */
@@ -4736,6 +4776,11 @@ export interface components {
       /** @default 30 */
       retention_days?: number;
       /**
+       * @description whether of headers, parameters, cookies, fields and bodies only what definitions read is stored in clear, and of all else a keyed hash
+       * @default false
+       */
+      keep_only_read?: boolean;
+      /**
        * @default last-known
        * @enum {unknown}
        */
@@ -4761,6 +4806,8 @@ export interface components {
       challenge_wait_seconds?: number;
       retention_days?: number;
       redact?: string[];
+      /** @description whether of headers, parameters, cookies, fields and bodies only what definitions read is stored in clear, and of all else a keyed hash */
+      keep_only_read?: boolean;
       /** @enum {unknown} */
       fail_mode?: "closed" | "last-known" | "open";
       trusted_proxies?: string[];
@@ -4859,6 +4906,10 @@ export interface components {
       /** @description of the draft; null without one */
       in_scope: number | null;
       clauses: components["schemas"]["ClauseCount"][];
+      /** @description entity definitions that the draft's clauses name; none without a draft */
+      left_out: components["schemas"]["EntityUse"][];
+      /** @description the draft, if it could fire on none of the events, and why */
+      could_not_fire: components["schemas"]["StoppedPolicy"][];
       errors: components["schemas"]["FailureCount"][];
       entities: components["schemas"]["EntityCount"][];
       outcomes: components["schemas"]["OutcomeCount"][];
@@ -6626,6 +6677,7 @@ export interface operations {
            *         "settings": {
            *           "challenge_wait_seconds": 0,
            *           "fail_mode": "last-known",
+           *           "keep_only_read": false,
            *           "max_keys": 1000000,
            *           "on_budget_exceeded": "block",
            *           "proof_ttl_seconds": 1800,
@@ -6646,6 +6698,7 @@ export interface operations {
            *         "settings": {
            *           "challenge_wait_seconds": 0,
            *           "fail_mode": "last-known",
+           *           "keep_only_read": false,
            *           "max_keys": 1000000,
            *           "on_budget_exceeded": "block",
            *           "proof_ttl_seconds": 1800,
@@ -6779,6 +6832,7 @@ export interface operations {
            *       "settings": {
            *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
+           *         "keep_only_read": false,
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
@@ -6929,6 +6983,7 @@ export interface operations {
            *       "settings": {
            *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
+           *         "keep_only_read": false,
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
@@ -7212,6 +7267,7 @@ export interface operations {
            *       "settings": {
            *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
+           *         "keep_only_read": false,
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
            *         "proof_ttl_seconds": 1800,
@@ -7845,7 +7901,7 @@ export interface operations {
            *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *         "can_sync": false,
            *         "expires_at": null,
-           *         "last_used_at": null,
+           *         "last_used_at": "2026-11-02T09:15:00.000Z",
            *         "name": "demo",
            *         "prefix": "0123456789abcdef",
            *         "previous_secret_expires_at": null,
@@ -10295,7 +10351,7 @@ export interface operations {
            *         "enabled": true,
            *         "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
            *         "key_fields": [
-           *           "request.client_ip"
+           *           "derived.client_network"
            *         ],
            *         "match_expression": null,
            *         "name": "Address",
@@ -16378,6 +16434,7 @@ export interface operations {
            *         "challenge_wait_seconds": 0,
            *         "retention_days": 30,
            *         "redact": [],
+           *         "keep_only_read": false,
            *         "fail_mode": "last-known",
            *         "trusted_proxies": [],
            *         "max_keys": 1000000,
@@ -16434,7 +16491,7 @@ export interface operations {
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002f",
+           *           "action_id": "019a4300-0000-7000-8000-000000000030",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16453,13 +16510,13 @@ export interface operations {
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000030",
+           *           "action_id": "019a4300-0000-7000-8000-000000000031",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000031",
+           *           "action_id": "019a4300-0000-7000-8000-000000000032",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -16479,7 +16536,7 @@ export interface operations {
            *           "slug": "address",
            *           "priority": 10,
            *           "key_fields": [
-           *             "request.client_ip"
+           *             "derived.client_network"
            *           ]
            *         },
            *         {
@@ -16493,7 +16550,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -16540,7 +16597,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000033",
+           *           "mitigation_id": "019a4300-0000-7000-8000-000000000034",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -16641,7 +16698,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -16664,7 +16721,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -16834,6 +16891,7 @@ export interface operations {
          *         "challenge_wait_seconds": 0,
          *         "retention_days": 30,
          *         "redact": [],
+         *         "keep_only_read": false,
          *         "fail_mode": "last-known",
          *         "trusted_proxies": [],
          *         "max_keys": 1000000,
@@ -16890,7 +16948,7 @@ export interface operations {
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002f",
+         *           "action_id": "019a4300-0000-7000-8000-000000000030",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16909,13 +16967,13 @@ export interface operations {
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000030",
+         *           "action_id": "019a4300-0000-7000-8000-000000000031",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000031",
+         *           "action_id": "019a4300-0000-7000-8000-000000000032",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -16935,7 +16993,7 @@ export interface operations {
          *           "slug": "address",
          *           "priority": 10,
          *           "key_fields": [
-         *             "request.client_ip"
+         *             "derived.client_network"
          *           ]
          *         },
          *         {
@@ -16949,7 +17007,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -16996,7 +17054,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-000000000033",
+         *           "mitigation_id": "019a4300-0000-7000-8000-000000000034",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -17097,7 +17155,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -17120,7 +17178,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -17182,7 +17240,7 @@ export interface operations {
            *       "warnings": [
            *         {
            *           "code": "needless-pattern",
-           *           "column": 2031,
+           *           "column": 2054,
            *           "detail": "the pattern only tests for the text `../../`",
            *           "hint": "use `contains` with a list",
            *           "line": 1,
@@ -17718,6 +17776,7 @@ export interface operations {
            *       "budget_ended_at": [],
            *       "challenge_returns": null,
            *       "clause": "repeated probes",
+           *       "client_ip_problem": null,
            *       "daemon": null,
            *       "decision_id": "019a4300-0000-7000-8000-000000000011",
            *       "duration_us": 45,
@@ -17728,7 +17787,7 @@ export interface operations {
            *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
            *           "entity_id": "019a4300-0000-7000-8000-000000000012",
            *           "key": [
-           *             "203.0.113.9"
+           *             "203.0.113.9/32"
            *           ]
            *         }
            *       ],
@@ -17909,7 +17968,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000012",
            *             "key": [
-           *               "203.0.113.9"
+           *               "203.0.113.9/32"
            *             ]
            *           }
            *         ],
@@ -17954,7 +18013,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000012",
            *             "key": [
-           *               "203.0.113.9"
+           *               "203.0.113.9/32"
            *             ]
            *           }
            *         ],
@@ -17980,7 +18039,7 @@ export interface operations {
            *       "reproduced": true,
            *       "revision": 2,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9\" (2 events before) 019a4300-0000-7000-8000-000000000012\n      request.client_ip = \"203.0.113.9\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (2 events before) 019a4300-0000-7000-8000-000000000012\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -18726,23 +18785,23 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
-           *                     "end": 17,
+           *                     "end": 22,
            *                     "error": null,
            *                     "reached": true,
            *                     "start": 0,
-           *                     "text": "request.client_ip",
+           *                     "text": "derived.client_network",
            *                     "type": "string",
-           *                     "value": "\"203.0.113.9\""
+           *                     "value": "\"203.0.113.9/32\""
            *                   }
            *                 ],
            *                 "steps_left_out": 0,
-           *                 "text": "request.client_ip",
-           *                 "value": "\"203.0.113.9\""
+           *                 "text": "derived.client_network",
+           *                 "value": "\"203.0.113.9/32\""
            *               }
            *             ],
            *             "first_seen_at": "2026-11-02T09:15:00.000Z",
            *             "key": [
-           *               "203.0.113.9"
+           *               "203.0.113.9/32"
            *             ],
            *             "last_seen_at": "2026-11-02T09:15:00.000Z",
            *             "slug": "address"
@@ -19258,19 +19317,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Known crawlers pass",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000023",
-           *         "slug": "known-crawlers-pass",
+           *         "name": "Risky checkout",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000002e",
+           *         "slug": "risky-checkout",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "allow": 24,
-           *         "block": 6,
-           *         "by_others": 0,
-           *         "challenge": 0,
+           *         "allow": 0,
+           *         "block": 0,
+           *         "by_others": 2,
+           *         "challenge": 1,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:55.000Z",
-           *         "monitor": 24,
-           *         "total": 30
+           *         "last_match_at": "2026-11-02T09:03:37.000Z",
+           *         "monitor": 0,
+           *         "total": 3
            *       }
            *     ]
            */
@@ -20088,7 +20147,7 @@ export interface operations {
          * @example {
          *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
          *       "key": [
-         *         "203.0.113.9"
+         *         "203.0.113.9/32"
          *       ]
          *     }
          */
@@ -20110,7 +20169,7 @@ export interface operations {
            *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
            *       "entity_id": "019a4300-0000-7000-8000-000000000012",
            *       "key": [
-           *         "203.0.113.9"
+           *         "203.0.113.9/32"
            *       ],
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *     }
@@ -20258,7 +20317,7 @@ export interface operations {
            *           "entity_id": "019a4300-0000-7000-8000-000000000012",
            *           "expires_at": "2026-11-02T09:15:00.000Z",
            *           "key": [
-           *             "203.0.113.9"
+           *             "203.0.113.9/32"
            *           ],
            *           "mitigation": "refuse",
            *           "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
@@ -20274,7 +20333,7 @@ export interface operations {
            *       "event_count": 3,
            *       "first_seen_at": "2026-11-02T09:15:00.000Z",
            *       "key": [
-           *         "203.0.113.9"
+           *         "203.0.113.9/32"
            *       ],
            *       "last_seen_at": "2026-11-02T09:15:00.000Z",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -20419,7 +20478,7 @@ export interface operations {
            *         "entity_id": "019a4300-0000-7000-8000-000000000012",
            *         "expires_at": "2026-11-02T09:15:00.000Z",
            *         "key": [
-           *           "203.0.113.9"
+           *           "203.0.113.9/32"
            *         ],
            *         "mitigation": "refuse",
            *         "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
@@ -20975,7 +21034,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000012",
            *             "key": [
-           *               "203.0.113.9"
+           *               "203.0.113.9/32"
            *             ]
            *           }
            *         ],
@@ -20999,7 +21058,7 @@ export interface operations {
            *         "errors": {}
            *       },
            *       "fired": false,
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9\" (3 events before) 019a4300-0000-7000-8000-000000000012\n      request.client_ip = \"203.0.113.9\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (3 events before) 019a4300-0000-7000-8000-000000000012\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
            *       "trace": {
            *         "actions": [
            *           {
@@ -21791,23 +21850,23 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
-           *                     "end": 17,
+           *                     "end": 22,
            *                     "error": null,
            *                     "reached": true,
            *                     "start": 0,
-           *                     "text": "request.client_ip",
+           *                     "text": "derived.client_network",
            *                     "type": "string",
-           *                     "value": "\"203.0.113.9\""
+           *                     "value": "\"203.0.113.9/32\""
            *                   }
            *                 ],
            *                 "steps_left_out": 0,
-           *                 "text": "request.client_ip",
-           *                 "value": "\"203.0.113.9\""
+           *                 "text": "derived.client_network",
+           *                 "value": "\"203.0.113.9/32\""
            *               }
            *             ],
            *             "first_seen_at": "2026-11-02T09:15:00.000Z",
            *             "key": [
-           *               "203.0.113.9"
+           *               "203.0.113.9/32"
            *             ],
            *             "last_seen_at": "2026-11-02T09:15:00.000Z",
            *             "slug": "address"
@@ -22418,8 +22477,54 @@ export interface operations {
            *         "progress": 303,
            *         "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *         "result": {
+           *           "could_not_fire": [
+           *             {
+           *               "because": "action `sign_up` matched no event",
+           *               "policy": "sign-ups"
+           *             }
+           *           ],
            *           "differences_listed": 3,
            *           "different": 3,
+           *           "entities": [
+           *             {
+           *               "applied": 66,
+           *               "entity": "account",
+           *               "looked_at": 102,
+           *               "not_applied": 234,
+           *               "why": [
+           *                 {
+           *                   "events": 102,
+           *                   "reason": "the match expression is false"
+           *                 }
+           *               ]
+           *             },
+           *             {
+           *               "applied": 300,
+           *               "entity": "address",
+           *               "looked_at": 0,
+           *               "not_applied": 0,
+           *               "why": []
+           *             },
+           *             {
+           *               "applied": 197,
+           *               "entity": "fingerprint",
+           *               "looked_at": 101,
+           *               "not_applied": 103,
+           *               "why": [
+           *                 {
+           *                   "events": 101,
+           *                   "reason": "`fields[\"ja4\"]` is empty"
+           *                 }
+           *               ]
+           *             },
+           *             {
+           *               "applied": 300,
+           *               "entity": "program",
+           *               "looked_at": 0,
+           *               "not_applied": 0,
+           *               "why": []
+           *             }
+           *           ],
            *           "events": 300,
            *           "evictions": 0,
            *           "policies": [
@@ -22802,8 +22907,54 @@ export interface operations {
            *       "progress": 303,
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "result": {
+           *         "could_not_fire": [
+           *           {
+           *             "because": "action `sign_up` matched no event",
+           *             "policy": "sign-ups"
+           *           }
+           *         ],
            *         "differences_listed": 3,
            *         "different": 3,
+           *         "entities": [
+           *           {
+           *             "applied": 66,
+           *             "entity": "account",
+           *             "looked_at": 102,
+           *             "not_applied": 234,
+           *             "why": [
+           *               {
+           *                 "events": 102,
+           *                 "reason": "the match expression is false"
+           *               }
+           *             ]
+           *           },
+           *           {
+           *             "applied": 300,
+           *             "entity": "address",
+           *             "looked_at": 0,
+           *             "not_applied": 0,
+           *             "why": []
+           *           },
+           *           {
+           *             "applied": 197,
+           *             "entity": "fingerprint",
+           *             "looked_at": 101,
+           *             "not_applied": 103,
+           *             "why": [
+           *               {
+           *                 "events": 101,
+           *                 "reason": "`fields[\"ja4\"]` is empty"
+           *               }
+           *             ]
+           *           },
+           *           {
+           *             "applied": 300,
+           *             "entity": "program",
+           *             "looked_at": 0,
+           *             "not_applied": 0,
+           *             "why": []
+           *           }
+           *         ],
            *         "events": 300,
            *         "evictions": 0,
            *         "policies": [
@@ -22974,8 +23125,54 @@ export interface operations {
            *       "progress": 303,
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "result": {
+           *         "could_not_fire": [
+           *           {
+           *             "because": "action `sign_up` matched no event",
+           *             "policy": "sign-ups"
+           *           }
+           *         ],
            *         "differences_listed": 3,
            *         "different": 3,
+           *         "entities": [
+           *           {
+           *             "applied": 66,
+           *             "entity": "account",
+           *             "looked_at": 102,
+           *             "not_applied": 234,
+           *             "why": [
+           *               {
+           *                 "events": 102,
+           *                 "reason": "the match expression is false"
+           *               }
+           *             ]
+           *           },
+           *           {
+           *             "applied": 300,
+           *             "entity": "address",
+           *             "looked_at": 0,
+           *             "not_applied": 0,
+           *             "why": []
+           *           },
+           *           {
+           *             "applied": 197,
+           *             "entity": "fingerprint",
+           *             "looked_at": 101,
+           *             "not_applied": 103,
+           *             "why": [
+           *               {
+           *                 "events": 101,
+           *                 "reason": "`fields[\"ja4\"]` is empty"
+           *               }
+           *             ]
+           *           },
+           *           {
+           *             "applied": 300,
+           *             "entity": "program",
+           *             "looked_at": 0,
+           *             "not_applied": 0,
+           *             "why": []
+           *           }
+           *         ],
            *         "events": 300,
            *         "evictions": 0,
            *         "policies": [
@@ -23163,7 +23360,7 @@ export interface operations {
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-00000000002e",
+           *         "decision_id": "019a4300-0000-7000-8000-00000000002f",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -23321,7 +23518,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "key": [
-           *               "198.51.100.210"
+           *               "198.51.100.210/32"
            *             ]
            *           },
            *           {
@@ -23367,7 +23564,7 @@ export interface operations {
            *             "definition": "address",
            *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "key": [
-           *               "198.51.100.210"
+           *               "198.51.100.210/32"
            *             ]
            *           }
            *         ],
@@ -23380,7 +23577,7 @@ export interface operations {
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "reproduced": true,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210\" (1 events before) 019a4300-0000-7000-8000-000000000013\n      request.client_ip = \"198.51.100.210\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210/32\" (1 events before) 019a4300-0000-7000-8000-000000000013\n      derived.client_network = \"198.51.100.210/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -24172,23 +24369,23 @@ export interface operations {
            *                 "steps": [
            *                   {
            *                     "depth": 0,
-           *                     "end": 17,
+           *                     "end": 22,
            *                     "error": null,
            *                     "reached": true,
            *                     "start": 0,
-           *                     "text": "request.client_ip",
+           *                     "text": "derived.client_network",
            *                     "type": "string",
-           *                     "value": "\"198.51.100.210\""
+           *                     "value": "\"198.51.100.210/32\""
            *                   }
            *                 ],
            *                 "steps_left_out": 0,
-           *                 "text": "request.client_ip",
-           *                 "value": "\"198.51.100.210\""
+           *                 "text": "derived.client_network",
+           *                 "value": "\"198.51.100.210/32\""
            *               }
            *             ],
            *             "first_seen_at": "2026-11-02T09:01:00.000Z",
            *             "key": [
-           *               "198.51.100.210"
+           *               "198.51.100.210/32"
            *             ],
            *             "last_seen_at": "2026-11-02T09:01:00.000Z",
            *             "slug": "address"
@@ -24987,6 +25184,7 @@ export interface operations {
            * @example {
            *       "by": [],
            *       "clauses": [],
+           *       "could_not_fire": [],
            *       "entities": [
            *         {
            *           "count": 1,
@@ -24995,6 +25193,7 @@ export interface operations {
            *       ],
            *       "errors": [],
            *       "in_scope": null,
+           *       "left_out": [],
            *       "outcomes": [
            *         {
            *           "count": 2,
@@ -25503,7 +25702,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "zGjPNJylm7xEx025AE28AlsiMDFhMjFmOWEtMmZmZC03MmY2LTgyYzMtY2MwM2FkZTJmZGM3Il0",
+           *       "cursor": "PEdTgilKtXy_rHBAi4TyjlsiMDFhMjFmY2EtZWQ0Yi03N2VkLTk4NmYtOGY2MmQyODg3Yjc2Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -26186,7 +26385,7 @@ export interface operations {
            *       "beside": [
            *         {
            *           "definition": "account",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
            *           "median": 1,
            *           "p99": 1,
            *           "reverse_median": 1,
@@ -26208,61 +26407,61 @@ export interface operations {
            *         {
            *           "events": 24,
            *           "key": [
-           *             "203.0.113.250"
+           *             "203.0.113.250/32"
            *           ]
            *         },
            *         {
            *           "events": 16,
            *           "key": [
-           *             "198.51.100.210"
+           *             "198.51.100.210/32"
            *           ]
            *         },
            *         {
            *           "events": 16,
            *           "key": [
-           *             "198.51.100.211"
+           *             "198.51.100.211/32"
            *           ]
            *         },
            *         {
            *           "events": 16,
            *           "key": [
-           *             "198.51.100.212"
+           *             "198.51.100.212/32"
            *           ]
            *         },
            *         {
            *           "events": 11,
            *           "key": [
-           *             "2001:db8:5:24::1"
+           *             "2001:db8:5:24::/64"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.22"
+           *             "203.0.113.22/32"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.24"
+           *             "203.0.113.24/32"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.32"
+           *             "203.0.113.32/32"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.60"
+           *             "203.0.113.60/32"
            *           ]
            *         },
            *         {
            *           "events": 10,
            *           "key": [
-           *             "203.0.113.8"
+           *             "203.0.113.8/32"
            *           ]
            *         }
            *       ],
@@ -26270,12 +26469,12 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.003248323128750754,
+           *       "newcomers_an_hour": 0.0032436487793903305,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
            *           "distinct": 60,
-           *           "expression": "request.client_ip",
+           *           "expression": "derived.client_network",
            *           "failed": 0,
            *           "fill_rate": 1
            *         }
@@ -28527,7 +28726,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.153038166,
+           *           "seconds_to_solve": 1.126269905,
            *           "solved": 1
            *         }
            *       ],
