@@ -155,6 +155,19 @@ def test_a_block_that_fires_revokes_the_pass(engine: Engine) -> None:
     assert of(engine.decide(shown(token(OTHER_PASS), ip=AWAY))) == PROVEN
 
 
+def test_after_a_revoked_pass_a_block_comes_before_a_challenge(evaluator: Evaluator) -> None:
+    """A visitor who solved a challenge sees the Block behind it, and not one more challenge."""
+    refused = {**ADMIN, "mitigation": "once"}
+    sections = {**SECTIONS, "policies": [policy(EVERYBODY), policy(refused, name="second")]}
+    engine = Engine(document(**sections), evaluator, clock=lambda: START, proof_keys=KEYS)
+    assert of(engine.decide(shown(path="/admin"))) == ("challenge", "policy", None)
+    assert of(engine.decide(shown(token(), path="/admin"))) == PROVEN
+    refusal = engine.decide(shown(token(), path="/admin"))
+    assert of(refusal) == ("block", "policy", "revoked")
+    assert (refusal.policy, refusal.clause, refusal.mitigation) == ("second", "admin", "once")
+    assert of(engine.decide(shown(token()))) == ("challenge", "policy", "revoked")
+
+
 def test_of_several_cookies_the_first_valid_one_counts(engine: Engine) -> None:
     """A planted cookie hides no good one, and only two of a text are looked at."""
     planted, good = "planted", token()

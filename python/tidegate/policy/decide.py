@@ -400,8 +400,7 @@ class _Walk:
     def _decision(self, proof: ShownProof | None) -> EngineDecision:
         fired = [each for each in self._tried if each.fired]
         is_proven = proof is not None and proof.status == "valid"
-        answers = (each for each in fired if _mode(each.clause) != "Monitor" and not is_proven)
-        answer = next(answers, None)
+        answer = None if is_proven else _answer(fired, proof)
         mitigation = answer.clause.mitigation if answer else None
         ended_at = self._ends.reached(self._final)
         return EngineDecision(
@@ -449,6 +448,17 @@ def _reason(answer: TriedClause | None, ended_at: tuple[str, ...]) -> decider.Re
     if answer is not None:
         return "active-mitigation" if answer.active else "policy"
     return "budget-exceeded" if ended_at else "no-match"
+
+
+def _answer(fired: Sequence[TriedClause], proof: ShownProof | None) -> TriedClause | None:
+    """The clause that answers: the first that does not monitor. After a revoked pass a Block comes
+    before Challenges, since one more solution would lead to it again."""
+    modes = ("Block",) if proof is not None and proof.status == "revoked" else ()
+    for wanted in (modes, ("Challenge", "Block")):
+        for each in fired:
+            if _mode(each.clause) in wanted:
+                return each
+    return None
 
 
 def _mode(clause: CompiledClause) -> Any:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
+    from tidegate.evaluation.native import NativeProofKeys
+
 VERSION = b"\x01"
 """First byte of each token and of each sealed context."""
 MAX_TOKEN_LENGTH = 256
@@ -106,6 +108,12 @@ class ProofKeys:
     tenant: UUID
     proof_key: bytes = attrs.field(repr=False)
     sealing_key: bytes = attrs.field(repr=False)
+
+    def native(self) -> NativeProofKeys:
+        """The same keys for the Rust evaluator."""
+        from tidegate.evaluation.native import NativeProofKeys
+
+        return NativeProofKeys(self.tenant.bytes, self.proof_key, self.sealing_key)
 
     def client(self, client_ip: str | None, user_agent: str | None) -> Client:
         """The client that sends a request.

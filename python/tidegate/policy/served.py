@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.model import Mode
 
 _STRENGTH = ("Monitor", "Challenge", "Block")
+_MODES: dict[str, Mode] = {"challenge": "Challenge", "block": "Block"}
 
 
 class Served(Protocol):
@@ -107,8 +108,7 @@ class ServedDecision:
 
 
 def _mode(decision: EngineDecision) -> Mode | None:
-    modes = (each.mode for each in decision.fired if each.mode != "Monitor")
-    return next(modes, None) if decision.policy is not None else None
+    return _MODES.get(decision.action.type) if decision.policy is not None else None
 
 
 def _without_query(path: str) -> str:

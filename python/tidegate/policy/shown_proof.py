@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import UUID
 
 import attrs
+import orjson
 
 from tidegate.policy.state.passes import Move, Revoke
 
@@ -157,3 +158,8 @@ def _shown(keys: ProofKeys, finding: Finding, record: Mapping[str, Any]) -> Show
         differs.append("agent")
     claim = Claim(finding.pass_id, finding.expires_at, client.network, tuple(differs))
     return ShownProof("valid", claim).as_read()
+
+
+def to_records(proofs: Sequence[ShownProof] | None) -> bytes | None:
+    """Proofs as a backend takes them."""
+    return None if proofs is None else orjson.dumps([each.to_record() for each in proofs])

@@ -173,8 +173,16 @@ impl PendingChange<'_> {
 
 impl<'a> Decision<'a> {
     /// The first fired clause that challenges or blocks; none in spite of a proof.
+    ///
+    /// After a revoked pass a Block comes before Challenges, since one more solution would lead to
+    /// it again.
     pub fn answer(&self) -> Option<&FiredClause<'a>> {
-        self.fired.iter().find(|fired| fired.mode() != Mode::Monitor && !self.is_proven())
+        if self.is_proven() {
+            return None;
+        }
+        let is_revoked = self.proof.is_some_and(|proof| proof.status == Status::Revoked);
+        let block = self.fired.iter().find(|fired| is_revoked && fired.mode() == Mode::Block);
+        block.or_else(|| self.fired.iter().find(|fired| fired.mode() != Mode::Monitor))
     }
 
     /// Whether the event shows a valid proof, which is the answer.

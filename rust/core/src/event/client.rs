@@ -1,5 +1,7 @@
 //! The client of an event: its address, or why there is none (docs/fields.md, "Addresses").
 
+pub mod geo;
+
 use crate::value::address::{Address, Network, NetworkSet};
 
 /// Characters around an address that do not belong to it.

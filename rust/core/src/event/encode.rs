@@ -9,13 +9,13 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use bumpalo::collections::{String as ArenaString, Vec as ArenaVec};
 
+use crate::event::client::geo::AddressDatabases;
 use crate::event::client::{Client, Problem};
 use crate::event::field::{Field, Member, Section};
-use crate::event::geo::AddressDatabases;
 use crate::event::headers::header;
 use crate::event::layout::{Layout, Source};
+use crate::event::path::target::{self, Target};
 use crate::event::record::Record;
-use crate::event::target::{self, Target};
 use crate::event::user_agent::{Families, ROBOT_DEVICE, UNKNOWN_FAMILY, UserAgents};
 use crate::event::variable::VariableType;
 use crate::event::{Entries, RawBody, RawEvent, headers, path};

@@ -4,7 +4,6 @@ pub mod arena;
 pub mod client;
 pub mod encode;
 pub mod field;
-pub mod geo;
 pub mod headers;
 pub mod layout;
 pub mod path;
@@ -12,7 +11,6 @@ pub mod prepared;
 pub mod record;
 pub(crate) mod sample;
 pub mod strictness;
-pub mod target;
 pub mod user_agent;
 pub mod variable;
 

@@ -1,5 +1,7 @@
 //! Paths: percent decoding, the canonical form, segments and extension.
 
+pub mod target;
+
 use std::borrow::Cow;
 
 use bumpalo::Bump;

@@ -34,7 +34,7 @@ pub struct Families {
     pub device: String,
 }
 
-/// An agent of our own table: `tidegate/evaluation/known_agents.py`.
+/// An agent of our own table: `tidegate/evaluation/agents/known_agents.py`.
 #[derive(Debug, Deserialize)]
 struct KnownAgent {
     /// A word of the user agent, in ASCII lower case.

@@ -11,7 +11,7 @@ use tidegate_core::decision::budget::{Budget, Ends, Spent};
 use tidegate_core::definitions::Definitions;
 use tidegate_core::engine::{Engine, EventSource, Given, ReferenceData};
 use tidegate_core::event::RawEvent;
-use tidegate_core::event::geo::AddressDatabases;
+use tidegate_core::event::client::geo::AddressDatabases;
 use tidegate_core::event::layout::Layout;
 use tidegate_core::event::strictness::Strictness;
 use tidegate_core::event::user_agent::UserAgents;

@@ -67,7 +67,7 @@ pub(crate) fn user_agents(
     if let Some(data) = DATA.get() {
         return Ok(Some(data));
     }
-    let patterns = py.import("tidegate.evaluation.user_agents")?.call_method0("patterns")?;
+    let patterns = py.import("tidegate.evaluation.agents.user_agents")?.call_method0("patterns")?;
     let patterns = patterns.cast::<PyBytes>()?.as_bytes();
     let compiled = py.detach(|| UserAgents::new(patterns)).map_err(value_error)?;
     Ok(Some(DATA.get_or_init(|| compiled)))

@@ -1,4 +1,4 @@
-//! Names of robots in the text of a user agent: `evaluation/robot_names.py` has the definition.
+//! Names of robots in the text of a user agent: `evaluation/agents/robot_names.py` has the definition.
 
 /// What an address of a page or of mail begins with or has.
 const CONTACTS: [&str; 3] = ["://", "@", "www."];
