@@ -32,7 +32,7 @@ from benchmarks.goals.native import REPOSITORY
 from benchmarks.peers.timing import no_collector
 from benchmarks.traffic.policies import read_policies, to_definitions
 from benchmarks.traffic.workload import iterate_rules
-from tidegate.evaluation.user_agents import patterns
+from tidegate.evaluation.agents.user_agents import patterns
 from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.document import compile_definitions
 

@@ -27,6 +27,7 @@ from tidegate.policy.document import compile_definitions
 from tidegate.policy.explain.explain import Explanation, explain
 from tidegate.policy.explain.left_out import LeftOut
 from tidegate.policy.reference_engine import ReferenceEngine
+from tidegate.policy.shown_proof import to_records
 from tidegate.policy.state.snapshot import restore
 from tidegate.policy.state.standing import read_active, read_state
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from tidegate.definitions import Source
     from tidegate.errors import EventError
-    from tidegate.evaluation.native import Calls, NativeProofKeys, Redactor
+    from tidegate.evaluation.native import Calls, Redactor
     from tidegate.evaluation.rules import Evaluator
     from tidegate.event_form import Event
     from tidegate.policy.backend import Backend, Frozen
@@ -91,7 +92,7 @@ class _Deciding:
             ValueError: the budget ended at no place of the definitions.
         """
         at = self._at(received_at)
-        record = self._backend.decide_record(event, at, ended_at, _given(proofs))
+        record = self._backend.decide_record(event, at, ended_at, to_records(proofs))
         return EngineDecision.from_record(record)
 
     def decide_json(self, body: bytes, received_at: int | None = None) -> bytes:
@@ -129,7 +130,7 @@ class _Deciding:
         Raises:
             EventError: the event is refused.
         """
-        return self._backend.serve(body, self._at(received_at), decision_id, _given(proofs))
+        return self._backend.serve(body, self._at(received_at), decision_id, to_records(proofs))
 
     def read_calls(self, bodies: list[bytes], needs_content: list[bool], hash_key: bytes) -> Calls:
         """Read hot calls of the tenant, which can then be decided on together.
@@ -425,7 +426,7 @@ class Engine(_Deciding):
         """
         at = self._at(received_at)
         for _ in range(_EXPLAIN_ATTEMPTS):
-            peeked = self._backend.peek(event, at, ended_at, _given(proofs))
+            peeked = self._backend.peek(event, at, ended_at, to_records(proofs))
             decided = EngineDecision.from_record(peeked)
             ends = decided.budget_ended_at if ended_at is None else ended_at
             known = self._backend.entity_states(event, at, ends)
@@ -505,7 +506,7 @@ class Engine(_Deciding):
                 sample,
                 self.redactor,
                 self._events,
-                _native_keys(self._proof_keys),
+                None if self._proof_keys is None else self._proof_keys.native(),
             )
         raise ValueError(f'there is no evaluator `{self.evaluator}`; it is "native" or "reference"')
 
@@ -530,7 +531,7 @@ class BundledEngine(_Deciding):
     ) -> None:
         from tidegate.evaluation.native import NativeEngine
 
-        keys = _native_keys(proof_keys)
+        keys = None if proof_keys is None else proof_keys.native()
         self._native = NativeEngine(content, [], sample, redactor, "any", keys)
         super().__init__(self._native, clock)
 
@@ -579,19 +580,6 @@ class BundledEngine(_Deciding):
 def left_out(engine: Engine) -> LeftOut:
     """An empty count of the events that an engine's entity definitions apply to, and do not."""
     return LeftOut(engine._compiled, engine._addresses)
-
-
-def _given(proofs: Sequence[ShownProof] | None) -> bytes | None:
-    """Proofs for a backend."""
-    return None if proofs is None else orjson.dumps([each.to_record() for each in proofs])
-
-
-def _native_keys(keys: ProofKeys | None) -> NativeProofKeys | None:
-    if keys is None:
-        return None
-    from tidegate.evaluation.native import NativeProofKeys
-
-    return NativeProofKeys(keys.tenant.bytes, keys.proof_key, keys.sealing_key)
 
 
 def _known(events: Strictness) -> Strictness:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tidegate.errors import EventError
+from tidegate.evaluation.agents.known_agents import KNOWN_AGENTS, KnownAgent
 from tidegate.evaluation.encoder import encode
-from tidegate.evaluation.known_agents import KNOWN_AGENTS, KnownAgent
 from tidegate.evaluation.target import canonical_path
 from tidegate.functions.addresses import parse_network
 from tidegate.language.tree.schema import FIELD_MODEL

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from shared_data import shared_lines
 from tidegate._native import RuleSet
 from tidegate.errors import EventError
+from tidegate.evaluation.agents.known_agents import KNOWN_AGENTS, KnownAgent
 from tidegate.evaluation.encoder import encode
-from tidegate.evaluation.known_agents import KNOWN_AGENTS, KnownAgent
 from tidegate.functions.addresses import parse_network
 from tidegate.language.tree.schema import FIELD_MODEL, Schema
 from tidegate.testing.strategies import event_bytes, events, schemas

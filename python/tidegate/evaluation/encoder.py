@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from tidegate.errors import EventError
+from tidegate.evaluation.agents.user_agents import ROBOT_DEVICE, Families, families
 from tidegate.evaluation.clients import Client, client_of
 from tidegate.evaluation.event import RawEvent, read_event
 from tidegate.evaluation.json_text import json_value, read_json
@@ -18,7 +19,6 @@ from tidegate.evaluation.target import (
     pairs_of,
     read_target,
 )
-from tidegate.evaluation.user_agents import ROBOT_DEVICE, Families, families
 from tidegate.evaluation.variables import variable
 from tidegate.functions.addresses import client_network
 from tidegate.functions.text import lower, segments, upper

@@ -10,8 +10,8 @@ import attrs
 import orjson
 from ua_parser import BasicResolver, Domain, load_lazy_builtins
 
-from tidegate.evaluation.known_agents import KNOWN_AGENTS
-from tidegate.evaluation.robot_names import Robot, robot_or_first, robots, without_contacts
+from tidegate.evaluation.agents.known_agents import KNOWN_AGENTS
+from tidegate.evaluation.agents.robot_names import Robot, robot_or_first, robots, without_contacts
 
 MAX_BYTES = 1_024
 """A user agent is read this far: the patterns backtrack, and no honest one is longer."""

@@ -149,7 +149,6 @@ from tidegate.server.wire.expressions import (
     Purpose,
     TypedPart,
 )
-from tidegate.server.wire.left_out import EntityUse, LeftOutReason, StoppedPolicy
 from tidegate.server.wire.operators import (
     AccessToken,
     IdentityProvider,
@@ -172,7 +171,9 @@ from tidegate.server.wire.replay import (
     DifferenceMember,
     DifferencesQuery,
     DifferencesSummary,
+    EntityUse,
     JobStatus,
+    LeftOutReason,
     OutcomeCounts,
     PolicyOutcomes,
     ReplayDifference,
@@ -184,6 +185,7 @@ from tidegate.server.wire.replay import (
     SimulatedEvent,
     Simulation,
     SimulationResult,
+    StoppedPolicy,
     SummaryQuery,
 )
 from tidegate.server.wire.results import (

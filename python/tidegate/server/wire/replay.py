@@ -18,10 +18,36 @@ from tidegate.server.wire.decisions import (
 )
 from tidegate.server.wire.definitions import PolicyCreate
 from tidegate.server.wire.documents import DefinitionWarning
-from tidegate.server.wire.left_out import EntityUse, StoppedPolicy
 from tidegate.server.wire.period import Clock, Moment
 
 JobStatus: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+@attrs.frozen(kw_only=True)
+class LeftOutReason:
+    reason: str
+    events: int
+
+
+@attrs.frozen(kw_only=True)
+class EntityUse:
+    """To how many events an entity definition applied, and why not to the others."""
+
+    entity: str
+    applied: int
+    not_applied: int
+    looked_at: Annotated[
+        int, Meta(description="events that it did not apply to, of which the reason was looked for")
+    ]
+    why: tuple[LeftOutReason, ...]
+
+
+@attrs.frozen(kw_only=True)
+class StoppedPolicy:
+    """A policy that could fire on none of the events."""
+
+    policy: str
+    because: str
 
 
 @attrs.frozen(kw_only=True)

@@ -11,8 +11,8 @@ from msgspec import Meta
 from tidegate.server.wire.common import Expression, Name, Time
 from tidegate.server.wire.decisions import ActionName, DecisionSummary, KeyPart, ModeName, Reason
 from tidegate.server.wire.definitions import PolicyCreate
-from tidegate.server.wire.left_out import EntityUse, StoppedPolicy
 from tidegate.server.wire.period import Clock, Span
+from tidegate.server.wire.replay import EntityUse, StoppedPolicy
 
 MAX_NEWEST = 100_000
 MAX_FACETS = 12

@@ -1,0 +1,1 @@
+"""The families of user agents: browsers, systems, devices and robots."""
