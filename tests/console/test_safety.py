@@ -100,7 +100,7 @@ def event_of(text: str, number: int) -> dict[str, Any]:
         "method": "GET",
         "path": clean,
         "client_ip": f"192.0.2.{number % 250 + 1}",
-        "query": {"q": clean},
+        "query_params": {"q": clean},
         "headers": {"user-agent": clean, "referer": clean},
     }
     return {"request": request, "fields": {"note": clean, "status": "401"}}

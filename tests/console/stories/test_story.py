@@ -179,7 +179,7 @@ def test_the_key_doctor_has_a_verdict(operator: Watched, told: Service) -> None:
     page.goto(f"{HOME}/entity-definitions/{address['entity_definition_id']}")
     health = page.get_by_role("region", name="Is this key any good?")
     expect(health.get_by_text("key").first).to_be_visible()
-    expect(health.get_by_role("row", name="request.client_ip")).to_contain_text(MOST)
+    expect(health.get_by_role("row", name="derived.client_network")).to_contain_text(MOST)
     operator.require_silence()
 
 

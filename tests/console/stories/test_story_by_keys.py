@@ -64,7 +64,7 @@ def let_through(page: Page, address: str) -> None:
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Recorded and reproduced: equal")).to_be_visible(timeout=PATIENCE)
-    press(named(page, "link", address))
+    press(named(page, "link", f"{address}/32"))
     press(named(page, "button", "Lift"))
     expect(page.get_by_label("Reason, for the audit, if there is one")).to_be_visible()
     page.keyboard.press("Enter")

@@ -129,7 +129,7 @@ def test_values_are_counted_the_most_frequent_first(busy: Deciding) -> None:
     ]
     assert versions["values"] == [{"value": 4, "literal": "4", "count": 8}]
     assert logins["values"][0] == {"value": False, "literal": "false", "count": 5}
-    narrowed = {"fields": ["request.method"], "expression": 'request.path.startsWith("/shop?")'}
+    narrowed = {"fields": ["request.method"], "expression": 'request.raw_path.startsWith("/shop?")'}
     assert ask(busy, "traffic/facets", narrowed)["facets"][0]["values"][0]["value"] == "POST"
 
 
