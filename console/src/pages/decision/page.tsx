@@ -23,14 +23,14 @@ export default function DecisionPage() {
   const decision = useQuery({
     queryKey: ["decision", tenant_id, id],
     queryFn: async () =>
-      readExact<Decision>(
+      readExact(
         await body(
           api.GET("/api/v1/tenants/{tenant_id}/decisions/{decision_id}", {
             params: { path },
             parseAs: "text",
           }),
         ),
-      ),
+      ) as Decision,
     staleTime: Infinity,
   });
   return (
