@@ -219,7 +219,7 @@ class Summary:
                 console.print(text, style="yellow", markup=False)
 
     def warnings(self) -> list[str]:
-        """What whoever called the command should know, in sentences."""
+        """Warnings for the user of the command, in sentences."""
         return [*self._of_clients(), *self._of_proxies()]
 
     def _of_proxies(self) -> Iterator[str]:

@@ -73,7 +73,7 @@ class Middleware:
 
 
 def _found(given: Any) -> Any:
-    """What a setting names, or is."""
+    """The object of a setting, which is the object itself or its dotted path."""
     return import_string(given) if isinstance(given, str) else given
 
 

@@ -11,7 +11,7 @@ from tidegate.decider import Decider, Decision
 from tidegate.edge.asgi import Asked
 from tidegate.edge.guard import Guard, Options
 
-# FastAPI reads the annotations below when the program runs, so they are no texts.
+# FastAPI reads the annotations below at run time: no `from __future__ import annotations` here.
 
 
 class Protect:

@@ -36,8 +36,8 @@ class Options(TypedDict, Generic[Request], total=False):
             does not hand on the visitor's; by default the request says.
         fields: gives the ``fields`` of the event, such as the account that is logged in.
         skip: whether a request goes to the application without a decision and without a report.
-        on_decision: called with every decision before it is carried out, and with None where
-            there is none.
+        on_decision: called with every decision before it is carried out, or with None when no
+            decision was made.
         monitor_only: whether every request passes, whatever is decided.
         outcomes: statuses of the application's answers that are reported, each as a second event
             of the request with ``fields.status``; 400 to 599 by default. An empty collection

@@ -144,7 +144,7 @@ class Notes:
         self.most_backward = max(self.most_backward, self._latest - time)
 
     def warnings(self) -> list[str]:
-        """What whoever called the command should know, in sentences."""
+        """Warnings for the user of the command, in sentences."""
         found = []
         if self.first_backward is not None:
             found.append(
