@@ -98,7 +98,10 @@ newcomer-test: .venv/built ## what the pages say to type, from a wheel and from 
 
 check: .venv/built         ## formatting, lint, types
 	cargo fmt --all --check
+	cargo fmt --manifest-path benchmarks/native/Cargo.toml --check
 	cargo clippy --workspace --all-targets --all-features --locked --quiet -- -D warnings
+	cargo clippy --manifest-path benchmarks/native/Cargo.toml --target-dir target \
+		--all-features --locked --quiet -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -99,8 +99,10 @@ def test_the_notices_name_every_crate_that_is_linked(process: None) -> None:
 
 @NEEDS_CARGO
 @pytest.mark.skipif(find_spec("maturin") is None, reason="maturin is not installed")
-def test_the_source_archive_holds_docs_and_tests(tmp_path: Path, process: None) -> None:
-    """Who builds from it can read and test what was built."""
+def test_the_source_archive_builds_with_its_lock_and_holds_docs_and_tests(
+    tmp_path: Path, process: None
+) -> None:
+    """A packager builds exactly what we built, and can read and test it."""
     done = run("-m", "maturin", "sdist", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     (archive,) = tmp_path.glob("*.tar.gz")
@@ -118,3 +120,11 @@ def test_the_source_archive_holds_docs_and_tests(tmp_path: Path, process: None) 
         "rust/core/src/engine/mod.rs",
     }
     assert not [name for name in names if "__pycache__" in name or name.endswith(".so")]
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp_path / "unpacked", filter="data")
+    (manifest,) = (tmp_path / "unpacked").glob("*/Cargo.toml")
+    locked = ["cargo", "metadata", "--locked", "--offline", "--format-version=1"]
+    done = subprocess.run(
+        [*locked, "--manifest-path", str(manifest)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ import orjson
 
 import tidegate
 from benchmarks.goals.goal import Goal
-from benchmarks.goals.native import REPOSITORY
+from benchmarks.goals.native import REPOSITORY, WORKSPACE
 from benchmarks.traffic.policies import read_policies, to_definitions
 from benchmarks.traffic.workload import TRAFFIC, read_lines
 
@@ -33,8 +33,8 @@ BATCH = 256
 EVENTS = 60_000
 WARM = 10_000
 COUNT_WINDOWS = (
-    *("cargo", "run", "--quiet", "--release", "--locked"),
-    *("-p", "tidegate-native-benchmarks", "--bin", "count_windows"),
+    *("cargo", "run", "--quiet", "--release", "--locked", *WORKSPACE),
+    *("--bin", "count_windows"),
 )
 
 

@@ -28,7 +28,7 @@ import orjson
 import tidegate
 from benchmarks.goals.from_python import optional
 from benchmarks.goals.goal import Goal, absent
-from benchmarks.goals.native import REPOSITORY
+from benchmarks.goals.native import REPOSITORY, WORKSPACE
 from benchmarks.peers.timing import no_collector
 from benchmarks.traffic.policies import read_policies, to_definitions
 from benchmarks.traffic.workload import iterate_rules
@@ -79,7 +79,7 @@ def _build(directory: Path) -> Path:
     """The folder with the loops as an extension, for the import path."""
     build = [
         *("cargo", "build", "--release", "--quiet", "--locked", "--lib"),
-        *("-p", "tidegate-native-benchmarks", "--features", "python"),
+        *(*WORKSPACE, "--features", "python"),
     ]
     subprocess.run(build, cwd=REPOSITORY, check=True)
     package = directory / "loops"

@@ -17,9 +17,11 @@ Figures: TypeAlias = dict[str, dict[str, Any]]
 """Measurements by the name of the set."""
 
 REPOSITORY = Path(__file__).parents[2]
+WORKSPACE = ("--manifest-path", "benchmarks/native/Cargo.toml", "--target-dir", "target")
+"""Where Cargo finds the programs that measure, and builds them; from the repository's root."""
 COMMAND = (
-    *("cargo", "run", "--quiet", "--release", "--locked"),
-    *("-p", "tidegate-native-benchmarks", "--bin", "match_events", "--"),
+    *("cargo", "run", "--quiet", "--release", "--locked", *WORKSPACE),
+    *("--bin", "match_events", "--"),
 )
 PHASES = ("read", "fields", "search", "evaluate")
 

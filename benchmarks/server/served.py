@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
+from benchmarks.goals.native import REPOSITORY, WORKSPACE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -129,11 +131,9 @@ def pinned(command: Sequence[str], core: int | None) -> list[str]:
 
 def load_generator() -> Path:
     """The program that sends events, built if need be."""
-    root = Path(__file__).parents[2]
     build = ["cargo", "build", "--release", "--quiet", "--locked"]
-    package = ["-p", "tidegate-native-benchmarks", "--bin", "http_load"]
-    subprocess.run([*build, *package], cwd=root, check=True)
-    return root / "target" / "release" / "http_load"
+    subprocess.run([*build, *WORKSPACE, "--bin", "http_load"], cwd=REPOSITORY, check=True)
+    return REPOSITORY / "target" / "release" / "http_load"
 
 
 def load(
