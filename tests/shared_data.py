@@ -66,7 +66,14 @@ def readers() -> set[Path]:
 
 
 class DataReaders:
-    """Leaves out every test whose file reads no data set."""
+    """Leaves out every test whose file reads no data set.
+
+    Where no data lie beside the repository it leaves out all: the run of every test read samples.
+    """
+
+    def pytest_ignore_collect(self) -> bool | None:
+        """Look at no file where there is nothing to do."""
+        return None if SHARED.exists() else True
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
@@ -76,3 +83,14 @@ class DataReaders:
         files = readers()
         config.hook.pytest_deselected(items=[item for item in items if item.path not in files])
         items[:] = [item for item in items if item.path in files]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """End well where there was nothing to do."""
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not SHARED.exists():
+            session.exitstatus = pytest.ExitCode.OK
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say why nothing ran."""
+        if not SHARED.exists():
+            terminalreporter.line("No data lie beside the repository; `make test-all` read samples")

@@ -162,6 +162,7 @@ def _ask(asking: Asking, markers: Mapping[str, str]) -> None:
     assert len(decisions) >= 2 * len(PLACES)
     for each in decisions:
         asking.own("GET", f"decisions/{each['decision_id']}")
+    for each in decisions[::2]:  # one of the two of a place
         asking.own("GET", f"decisions/{each['decision_id']}/explain")
     entities = {entity for each in decisions for entity in each["entity_ids"]}
     assert len(entities) > len(KEYED)
