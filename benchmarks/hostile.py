@@ -5,7 +5,7 @@ on a run of one letter, both as long as an event may hold; every expression bomb
 accepts runs on the largest legal event. The dearest are printed with the time of their
 first native evaluation. Two groups are not published: the published firewall rules of most
 work on text drawn from their own letters, and families of patterns written to keep as
-many states alive as they may (``tidegate.testing.hostile.CROWDED``) with generated ones, for
+many states alive as they may (``tests.generators.hostile.CROWDED``) with generated ones, for
 ``matches`` and for ``regex.extract``.
 """
 
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from tests.generators.hostile import CROWDED, SHAPES, SIZES, crowd, quoted
 
 import tidegate
 from tidegate.regex import RegexError, parse
-from tidegate.testing.hostile import CROWDED, SHAPES, SIZES, crowd, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

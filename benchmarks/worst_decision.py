@@ -18,6 +18,7 @@ from uuid import UUID, uuid5
 import attrs
 import click
 import orjson
+from tests.generators.hostile import CROWDED, crowd, quoted
 
 from tidegate.errors import ExpressionError
 from tidegate.evaluation.native import NativeEngine, Redactor
@@ -37,7 +38,6 @@ from tidegate.policy.definitions.model import (
     Window,
 )
 from tidegate.regex import RegexError, parse
-from tidegate.testing.hostile import CROWDED, crowd, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-from tidegate.testing.corpus import CorpusCase, read_corpus
+from tests.generators.corpus import CorpusCase, read_corpus
 
 if TYPE_CHECKING:
     from tidegate.evaluation.rules import Evaluator

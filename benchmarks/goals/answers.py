@@ -23,7 +23,7 @@ def measure(sets: int, events: int | None) -> list[Goal]:
         f"{what}, {events or usual:,} events": (module, "--events", str(events or usual))
         for what, module, usual in CHECKS
     }
-    commands[f"{sets:,} generated sets"] = ("tidegate.testing.sets", "--sets", str(sets))
+    commands[f"{sets:,} generated sets"] = ("tests.generators.sets", "--sets", str(sets))
     running = {
         what: subprocess.Popen([sys.executable, "-m", *command], stdout=subprocess.DEVNULL)
         for what, command in commands.items()

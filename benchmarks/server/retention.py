@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from functools import partial
 
 import click
+from tests.store_contract.examples import START_NS, TENANT, entry, tenant
 from tools.database_pair import pair
 
 from benchmarks.machine import describe
 from tidegate.server.engines.retention import DAY_NS, PAUSE_SECONDS, STEP_DECISIONS
 from tidegate.stores import LogBlock, Store, migrate, open_store, retention
 from tidegate.stores.objects import tenants
-from tidegate.testing.store_contract.examples import START_NS, TENANT, entry, tenant
 
 ROW = 64
 EVENT = {"request": {"path": "/login", "raw_query": os.urandom(600).hex()}}

@@ -10,18 +10,18 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.generators.sets import Run, main
 
 import tidegate
 from tidegate.errors import CanonicalFormError, EventError
 from tidegate.evaluation.rules import Evaluator
-from tidegate.testing.sets import Run, main
 
 EVENT = b'{"request":{"method":"GET","path":"/login","user_agent":"GoogleBot"}}'
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_indexed_sets_hold_as_the_reference_says(seed: int) -> None:
-    """A short run of what `python -m tidegate.testing.sets` does at length."""
+    """A short run of what `python -m tests.generators.sets` does at length."""
     run = Run(seed)
     differing = [str(each) for _ in range(25) for each in run.one()]
     assert differing == []

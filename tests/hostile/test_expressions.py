@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.generators.hostile import SHAPES, SIZES, written
 
 import tidegate
 from shared_data import shared_lines
-from tidegate.testing.hostile import SHAPES, SIZES, written
 
 LARGEST = {
     "request": {

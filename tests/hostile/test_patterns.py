@@ -6,12 +6,12 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.generators.hostile import CROWDED, crowd, quoted
 
 import tidegate
 from shared_data import shared_lines
 from tidegate.functions.automaton import Automaton
 from tidegate.regex import RegexError, parse
-from tidegate.testing.hostile import CROWDED, crowd, quoted
 
 SCHEMA = tidegate.Schema.empty().with_variables({"subject": "string"})
 FILES = ["redos/regexlib_redos", "redos/regexlib_sample", "regex_semantics/rust_regex"]

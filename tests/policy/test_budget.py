@@ -11,6 +11,7 @@ import orjson
 import pytest
 from benchmarks.worst_decision import KINDS, NOW, engine_of, many_patterns
 from building import ADDRESS, BLOCK, PUZZLE, START, WATCH, document, event, policy
+from tests.generators import budgets
 
 from tidegate.engine import Engine
 from tidegate.evaluation.native import NativeEngine
@@ -21,7 +22,6 @@ from tidegate.policy.definitions.compiled import CompiledDefinitions
 from tidegate.policy.document import read_document
 from tidegate.policy.explain.explain import PAST_BUDGET
 from tidegate.policy.state.state import State
-from tidegate.testing import budgets
 
 WORST_SEEDS = (0,)
 SCALE = 2

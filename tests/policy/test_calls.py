@@ -12,6 +12,9 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.generators.log_entries import LoggedCall, Surroundings, entry
+from tests.generators.proofs import proof_keys
+from tests.generators.scenarios import START, TENANT, arrivals, definitions
 
 from shared_data import shared_lines
 from tidegate.errors import EventError
@@ -22,9 +25,6 @@ from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.testing.choices import RandomChoices, pick
-from tidegate.testing.log_entries import LoggedCall, Surroundings, entry
-from tidegate.testing.proofs import proof_keys
-from tidegate.testing.scenarios import START, TENANT, arrivals, definitions
 from tidegate.testing.strategies import event_bytes
 
 if TYPE_CHECKING:

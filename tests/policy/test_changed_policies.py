@@ -9,18 +9,19 @@ from uuid import UUID
 import attrs
 import orjson
 import pytest
+from tests.generators import scenarios
 
 from tidegate.engine import BundledEngine, Engine
 from tidegate.errors import CanonicalFormError, EventError
 from tidegate.policy.definitions import bundle
 from tidegate.policy.definitions.compile import Compilation, compile_all
 from tidegate.policy.definitions.model import Clause, Definitions, Policy, Settings, Tenant
-from tidegate.testing import scenarios
 from tidegate.testing.choices import RandomChoices, happens, pick
 
 if TYPE_CHECKING:
+    from tests.generators.scenarios import Arrival
+
     from tidegate.testing.choices import Choices
-    from tidegate.testing.scenarios import Arrival
 
 EDITS = 8
 EVENTS = 12

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 import pytest
+from tests.generators.proofs import proof_keys
+from tests.generators.scenarios import TENANT, arrivals, changed, definitions
 
 from tidegate.evaluation.native import NativeEngine, NativeProofKeys
 from tidegate.policy.decide import decide
@@ -18,16 +20,15 @@ from tidegate.policy.served import ServedDecision
 from tidegate.policy.state import snapshot
 from tidegate.policy.state.state import State
 from tidegate.testing.choices import RandomChoices
-from tidegate.testing.proofs import proof_keys
-from tidegate.testing.scenarios import TENANT, arrivals, changed, definitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tests.generators.scenarios import Arrival
+
     from tidegate.policy.decide import Decided
     from tidegate.policy.definitions.compiled import CompiledDefinitions
     from tidegate.policy.definitions.model import Definitions
-    from tidegate.testing.scenarios import Arrival
 
 EVENTS = 60
 SCENARIOS = 150

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import orjson
 import pytest
+from tests.store_contract.examples import done, entry
 from tools.database_pair import Pair, pair
 
 from tidegate.stores import UnknownOutcomeError, migrate
 from tidegate.stores.decision_log import log
 from tidegate.stores.postgresql import PostgresqlStore
-from tidegate.testing.store_contract.examples import done, entry
 
 BEFORE = 300
 """Appends that are acknowledged before the primary is killed."""

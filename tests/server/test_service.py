@@ -12,6 +12,7 @@ from uuid import UUID
 import attrs
 import pytest
 from tests.server.workers.forking import crew_of
+from tests.store_contract.examples import START_NS, TENANT, done, entry, tenant
 
 from tidegate.operators.keys import load_keys
 from tidegate.server.hot.key_ring import ApiKey, make_key
@@ -21,7 +22,6 @@ from tidegate.stores import SqliteStore, StoreUnavailableError, migrate
 from tidegate.stores.decision_log import snapshots
 from tidegate.stores.index import deriving
 from tidegate.stores.objects import api_keys, tenants
-from tidegate.testing.store_contract.examples import START_NS, TENANT, done, entry, tenant
 
 
 @pytest.fixture

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 from tests.shared_data import shared_lines, size
-
-from tidegate.stores import SqliteStore, StoreUnavailableError, migrate
-from tidegate.stores.index import catalog, derived
-from tidegate.stores.index.catalog import MAX_NAME_CHARACTERS, Bounds
-from tidegate.stores.index.counting import LearnedNames
-from tidegate.testing.store_contract.examples import (
+from tests.store_contract.examples import (
     OTHER_TENANT,
     START_NS,
     TENANT,
     done,
     entry,
 )
+
+from tidegate.stores import SqliteStore, StoreUnavailableError, migrate
+from tidegate.stores.index import catalog, derived
+from tidegate.stores.index.catalog import MAX_NAME_CHARACTERS, Bounds
+from tidegate.stores.index.counting import LearnedNames
 
 SECTIONS = ("headers", "query_params", "cookies", "route_params")
 

@@ -9,13 +9,7 @@ from uuid import UUID
 import attrs
 import pytest
 from pysqlite3 import dbapi2
-
-from tidegate.stores import DamagedLogError, SqliteStore, migrate
-from tidegate.stores.damage.checks import Finding, check_rows
-from tidegate.stores.decision_log import decisions, gaps, log
-from tidegate.stores.directory.lock import claim
-from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
-from tidegate.testing.store_contract.examples import (
+from tests.store_contract.examples import (
     OTHER_TENANT,
     START_NS,
     TENANT,
@@ -23,6 +17,12 @@ from tidegate.testing.store_contract.examples import (
     done,
     entry,
 )
+
+from tidegate.stores import DamagedLogError, SqliteStore, migrate
+from tidegate.stores.damage.checks import Finding, check_rows
+from tidegate.stores.decision_log import decisions, gaps, log
+from tidegate.stores.directory.lock import claim
+from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
 
 COUNT = 30
 """Rows, of two tenants alternately."""

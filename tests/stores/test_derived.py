@@ -11,6 +11,15 @@ from pathlib import Path
 import pytest
 from pysqlite3 import dbapi2
 from sqlalchemy import Connection
+from tests.store_contract.examples import (
+    OTHER_TENANT,
+    START_NS,
+    TENANT,
+    WAIT_SECONDS,
+    done,
+    entry,
+)
+from tests.store_contract.index import key
 
 from tidegate.stores import (
     SqliteStore,
@@ -22,15 +31,6 @@ from tidegate.stores import (
 from tidegate.stores.decision_log import log
 from tidegate.stores.index import catalog, derived, deriving, idempotency, indexing, results
 from tidegate.stores.rows.connections import derived_path
-from tidegate.testing.store_contract.examples import (
-    OTHER_TENANT,
-    START_NS,
-    TENANT,
-    WAIT_SECONDS,
-    done,
-    entry,
-)
-from tidegate.testing.store_contract.index import key
 
 
 @pytest.fixture

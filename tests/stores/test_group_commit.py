@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.store_contract.examples import WAIT_SECONDS, entry
 
 from tidegate.stores import StoreUnavailableError
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
-from tidegate.testing.store_contract.examples import WAIT_SECONDS, entry
 
 
 class Recorder:

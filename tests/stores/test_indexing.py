@@ -9,13 +9,13 @@ import attrs
 import orjson
 import pytest
 from sqlalchemy import select
+from tests.store_contract.examples import POLICY, START_NS, TENANT, done, entry
+from tests.store_contract.index import key
 
 from tidegate.stores import DamagedLogError, SqliteStore, migrate
 from tidegate.stores.index.counting import count_log
 from tidegate.stores.index.idempotency import BUCKET_BITS, HOUR_NS
 from tidegate.stores.rows.tables import idempotency
-from tidegate.testing.store_contract.examples import POLICY, START_NS, TENANT, done, entry
-from tidegate.testing.store_contract.index import key
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from alembic.script import ScriptDirectory
 from pysqlite3 import dbapi2
 from sqlalchemy import event, text
 from sqlalchemy.engine import Engine
+from tests.store_contract.examples import START_NS, TENANT, decision_id, entity_id, entry
 
 from tidegate.stores import SchemaError, SqliteStore, migrate, migrations
 from tidegate.stores.decision_log import decisions, lifts, log, replay_jobs
@@ -27,7 +28,6 @@ from tidegate.stores.index import derived, idempotency, results
 from tidegate.stores.objects import audit
 from tidegate.stores.rows import connections
 from tidegate.stores.rows.tables import metadata
-from tidegate.testing.store_contract.examples import START_NS, TENANT, decision_id, entity_id, entry
 
 KEY = bytes(range(16)), bytes(16)
 LIFT = lifts.Lift(

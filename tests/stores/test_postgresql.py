@@ -7,6 +7,19 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.store_contract.contract import StoreContract
+from tests.store_contract.examples import (
+    TENANT,
+    WAIT_SECONDS,
+    Held,
+    OpenStore,
+    done,
+    entry,
+    names,
+    put,
+    tenant,
+)
+from tests.store_contract.partition_log import Connect, PartitionLogContract
 from tests.stores.partition_schema import open_partition
 
 from tidegate.stores import (
@@ -28,19 +41,6 @@ from tidegate.stores.index import idempotency
 from tidegate.stores.objects import tenants
 from tidegate.stores.postgresql import PostgresqlStore
 from tidegate.stores.rows.postgresql import connect, shown, writing_engine
-from tidegate.testing.store_contract.contract import StoreContract
-from tidegate.testing.store_contract.examples import (
-    TENANT,
-    WAIT_SECONDS,
-    Held,
-    OpenStore,
-    done,
-    entry,
-    names,
-    put,
-    tenant,
-)
-from tidegate.testing.store_contract.partition_log import Connect, PartitionLogContract
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

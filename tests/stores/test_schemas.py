@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from tests.store_contract.examples import done, entry, put
 from tests.stores.partition_schema import open_partition
 
 from tidegate.stores import migrate
@@ -12,7 +13,6 @@ from tidegate.stores.databases import need_partitions
 from tidegate.stores.decision_log import log
 from tidegate.stores.postgresql import PostgresqlStore
 from tidegate.stores.rows.postgresql import connect
-from tidegate.testing.store_contract.examples import done, entry, put
 
 if TYPE_CHECKING:
     from tools.database_pair import Pair

@@ -12,6 +12,20 @@ import attrs
 import pytest
 from pysqlite3 import dbapi2
 from sqlalchemy import Connection
+from tests.store_contract.contract import StoreContract
+from tests.store_contract.examples import (
+    START_NS,
+    TENANT,
+    WAIT_SECONDS,
+    Held,
+    OpenStore,
+    done,
+    entry,
+    names,
+    put,
+    tenant,
+)
+from tests.store_contract.partition_log import Connect, PartitionLogContract
 from tests.stores.partition import open_partition
 
 from tidegate.stores import (
@@ -28,20 +42,6 @@ from tidegate.stores.directory.partitions import is_made, make_partition
 from tidegate.stores.index import derived, results
 from tidegate.stores.objects import tenants
 from tidegate.stores.rows import connections
-from tidegate.testing.store_contract.contract import StoreContract
-from tidegate.testing.store_contract.examples import (
-    START_NS,
-    TENANT,
-    WAIT_SECONDS,
-    Held,
-    OpenStore,
-    done,
-    entry,
-    names,
-    put,
-    tenant,
-)
-from tidegate.testing.store_contract.partition_log import Connect, PartitionLogContract
 
 Url = str
 

@@ -2,5 +2,5 @@
 
 ``strategies`` are Hypothesis strategies for schemas, expressions and events (the extra
 ``tidegate[testing]``); ``agreement`` compares the two evaluators, ``conformance`` runs the
-published CEL cases, ``corpus`` reads cases kept as data.
+published CEL cases.
 """

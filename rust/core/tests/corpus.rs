@@ -1,5 +1,5 @@
 //! The corpus of every evaluator, without Python: `tests/corpus/trees.jsonl`,
-//! which `python -m tidegate.testing.trees` makes with the reference evaluator.
+//! which `python -m tests.generators.trees` makes with the reference evaluator.
 
 #![allow(
     clippy::unwrap_used,

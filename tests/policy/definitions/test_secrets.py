@@ -9,6 +9,7 @@ import attrs
 import orjson
 import pytest
 from building import PUZZLE, START, document, event, policy
+from tests.generators.scenarios import arrivals, changed, definitions
 
 from tidegate.engine import Engine
 from tidegate.evaluation.redact import Redactor
@@ -17,7 +18,6 @@ from tidegate.language.check.checker import check
 from tidegate.language.tree.schema import Schema
 from tidegate.policy.definitions.secrets import reading
 from tidegate.testing.choices import RandomChoices
-from tidegate.testing.scenarios import arrivals, changed, definitions
 
 if TYPE_CHECKING:
     from tidegate.evaluation.rules import Evaluator

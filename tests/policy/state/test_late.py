@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 from building import ADDRESS, BLOCK, START, Build, event, policy
+from tests.generators.scenarios import arrivals, definitions
 
 from tidegate.engine import Engine
 from tidegate.errors import EffectsError
@@ -16,7 +17,6 @@ from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.testing.choices import RandomChoices
-from tidegate.testing.scenarios import arrivals, definitions
 
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND

@@ -10,6 +10,14 @@ from uuid import UUID
 import attrs
 import orjson
 import pytest
+from tests.store_contract.examples import (
+    SECOND_NS,
+    START_NS,
+    TENANT,
+    decision_id,
+    done,
+    tenant,
+)
 
 from tidegate.operators.keys import load_keys
 from tidegate.policy.proofs import ChallengeContext
@@ -28,14 +36,6 @@ from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.decision_log import lines
 from tidegate.stores.decision_log.lines import LogBlock
 from tidegate.stores.objects import challenges, passes, tenants
-from tidegate.testing.store_contract.examples import (
-    SECOND_NS,
-    START_NS,
-    TENANT,
-    decision_id,
-    done,
-    tenant,
-)
 
 BACK = "https://shop.example/secret?q=1"
 

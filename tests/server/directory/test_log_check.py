@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pysqlite3 import dbapi2
 from structlog.testing import capture_logs
+from tests.store_contract.examples import OTHER_TENANT, TENANT, done, entry, tenant
 
 from tidegate.server.directory.log_check import check_log
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.directory.lock import claim
 from tidegate.stores.objects import audit, tenants
-from tidegate.testing.store_contract.examples import OTHER_TENANT, TENANT, done, entry, tenant
 
 COUNT = 12
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import attrs
 import pytest
 from pysqlite3 import dbapi2
+from tests.store_contract.examples import TENANT, done, entry, tenant
 from tests.stores.partition import open_partition
 
 from tidegate.server.directory.opening import StrayPartError, open_directory
@@ -16,7 +17,6 @@ from tidegate.server.directory.verification import Verification
 from tidegate.stores import SqliteStore
 from tidegate.stores.base import HeldError
 from tidegate.stores.objects import tenants
-from tidegate.testing.store_contract.examples import TENANT, done, entry, tenant
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from uuid import UUID
 import orjson
 import pytest
 from sqlalchemy import update
+from tests.store_contract.examples import TENANT, done, entry, tenant
 
 from tidegate.server.engines.compiling import SAMPLE, recent_events
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.objects import tenants
 from tidegate.stores.rows.tables import decision_log
-from tidegate.testing.store_contract.examples import TENANT, done, entry, tenant
 
 OTHER = UUID(int=2)
 

@@ -16,6 +16,7 @@ import pytest
 import yaml
 from sqlalchemy import delete
 from tests.server.serving import Caller, serving
+from tests.store_contract.examples import decision_id, done, entry
 
 from tidegate.cluster.follower import Follower
 from tidegate.engine import BundledEngine
@@ -27,7 +28,6 @@ from tidegate.stores.base import Store
 from tidegate.stores.decision_log import log, snapshots
 from tidegate.stores.decision_log.snapshots import Snapshot
 from tidegate.stores.rows.tables import decision_log
-from tidegate.testing.store_contract.examples import decision_id, done, entry
 
 DEFINITIONS = Path(__file__).parents[2] / "simulation" / "definitions.yaml"
 

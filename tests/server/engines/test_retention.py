@@ -11,6 +11,14 @@ from uuid import UUID
 import attrs
 import pytest
 from sqlalchemy import select
+from tests.store_contract.examples import (
+    OTHER_TENANT,
+    START_NS,
+    TENANT,
+    done,
+    entry,
+    tenant,
+)
 
 from tidegate.server.engines.compiling import keep_definitions
 from tidegate.server.engines.retention import DAY_NS, STEP_DECISIONS, Retention
@@ -19,14 +27,6 @@ from tidegate.stores.decision_log import log, snapshots
 from tidegate.stores.objects import definition_sets, kept_answers, tenants
 from tidegate.stores.objects.kept_answers import KEPT_NS, KeptAnswer
 from tidegate.stores.rows.tables import kept_answers as table
-from tidegate.testing.store_contract.examples import (
-    OTHER_TENANT,
-    START_NS,
-    TENANT,
-    done,
-    entry,
-    tenant,
-)
 
 NOW = START_NS + 31 * DAY_NS
 

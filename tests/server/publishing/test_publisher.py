@@ -8,6 +8,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from tests.store_contract.examples import TENANT, done, entry, tenant
 
 from tidegate.server.publishing import publisher as module
 from tidegate.server.publishing.base import NotTakenError
@@ -15,7 +16,6 @@ from tidegate.server.publishing.messages import Message
 from tidegate.server.publishing.publisher import Publisher
 from tidegate.stores import SqliteStore, migrate, retention
 from tidegate.stores.objects import tenants
-from tidegate.testing.store_contract.examples import TENANT, done, entry, tenant
 
 
 @attrs.define

@@ -13,6 +13,7 @@ import attrs
 import orjson
 import pytest
 from tests.server.deciding import DEFINITIONS, Deciding, deciding, made
+from tests.store_contract.examples import TENANT, done, tenant
 
 from tidegate.engine import Engine
 from tidegate.operators.keys import KEY_BYTES, Keys
@@ -26,7 +27,6 @@ from tidegate.stores import LogBlock, SqliteStore, migrate
 from tidegate.stores.decision_log import lines, log, replay_jobs
 from tidegate.stores.decision_log.decisions import Clock
 from tidegate.stores.objects import tenants
-from tidegate.testing.store_contract.examples import TENANT, done, tenant
 
 WAIT_SECONDS = 30
 HOUR = timedelta(hours=1)

@@ -6,12 +6,7 @@ from uuid import UUID
 
 import attrs
 import pytest
-
-from tidegate.stores import Store
-from tidegate.stores.decision_log import decisions
-from tidegate.stores.decision_log.decisions import DecisionQuery
-from tidegate.stores.index import results
-from tidegate.testing.store_contract.examples import (
+from tests.store_contract.examples import (
     OTHER_TENANT,
     POLICY,
     SECOND_NS,
@@ -21,6 +16,11 @@ from tidegate.testing.store_contract.examples import (
     done,
     entry,
 )
+
+from tidegate.stores import Store
+from tidegate.stores.decision_log import decisions
+from tidegate.stores.decision_log.decisions import DecisionQuery
+from tidegate.stores.index import results
 
 HOUR_NS = 3600 * SECOND_NS
 OTHER_POLICY = UUID("018f0000-0000-7000-8000-0000000000ab")

@@ -7,17 +7,17 @@ from functools import partial
 import attrs
 import pytest
 from sqlalchemy import Connection
-
-from tidegate.stores import ConflictError, Store
-from tidegate.stores.objects import kept_answers, revoked_tokens
-from tidegate.stores.objects.kept_answers import KeptAnswer
-from tidegate.testing.store_contract.examples import (
+from tests.store_contract.examples import (
     OTHER_TENANT,
     START_NS,
     TENANT,
     StorePlaces,
     done,
 )
+
+from tidegate.stores import ConflictError, Store
+from tidegate.stores.objects import kept_answers, revoked_tokens
+from tidegate.stores.objects.kept_answers import KeptAnswer
 
 LATER_NS = START_NS + 1_000
 

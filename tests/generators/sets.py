@@ -1,6 +1,6 @@
 """Indexed rule sets against the reference: the same rules hold.
 
-    python -m tidegate.testing.sets --sets 50000 --seed 1
+    python -m tests.generators.sets --sets 50000 --seed 1
 
 An index may pass a rule over only when the rule cannot be true. Sets are generated with
 parts that rules share, negate, nest and get wrong, over few words, so that
@@ -337,7 +337,7 @@ class Run:
     """A run over generated sets, with its counts so far."""
 
     def __init__(self, seed: int) -> None:
-        self._choices = RandomChoices(random.Random(seed))  # noqa: S311 - to be repeatable
+        self._choices = RandomChoices(random.Random(seed))
         self._generator = SetGenerator(self._choices)
         self.sets = 0
         self.answers = 0

@@ -1,6 +1,6 @@
 """The corpus as canonical trees, for an engine that has no parser.
 
-    python -m tidegate.testing.trees DIRECTORY
+    python -m tests.generators.trees DIRECTORY
 
 writes ``trees.jsonl`` beside the cases: a line for each case whose event JSON can hold, with its
 bundle, the event, and the result of the reference evaluator.  The tests of the native core read it
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 import orjson
+from tests.generators.corpus import CorpusCase, read_corpus
 
 from tidegate.evaluation.rules import bundle
 from tidegate.language.check.checker import check
 from tidegate.testing.agreement import UNPRICED
-from tidegate.testing.corpus import CorpusCase, read_corpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

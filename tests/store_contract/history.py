@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import orjson
 import pytest
-
-from tidegate.stores import NotFoundError, Store
-from tidegate.stores.decision_log import decisions, lifts, lines, log
-from tidegate.stores.decision_log.decisions import DecisionQuery
-from tidegate.stores.decision_log.lifts import Lift
-from tidegate.stores.index.results import of_policy
-from tidegate.stores.objects import audit, definition_sets
-from tidegate.testing.store_contract.examples import (
+from tests.store_contract.examples import (
     OTHER_TENANT,
     SECOND_NS,
     START_NS,
@@ -22,6 +15,13 @@ from tidegate.testing.store_contract.examples import (
     entity_id,
     entry,
 )
+
+from tidegate.stores import NotFoundError, Store
+from tidegate.stores.decision_log import decisions, lifts, lines, log
+from tidegate.stores.decision_log.decisions import DecisionQuery
+from tidegate.stores.decision_log.lifts import Lift
+from tidegate.stores.index.results import of_policy
+from tidegate.stores.objects import audit, definition_sets
 
 ENTRIES = [f"198.51.{number // 256}.{number % 256}" for number in range(20_000)]
 

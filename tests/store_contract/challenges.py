@@ -9,13 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-
-from tidegate.stores import NotFoundError, Store, retention
-from tidegate.stores.decision_log import decisions
-from tidegate.stores.objects import challenges, passes, tenants
-from tidegate.stores.objects.challenges import ChallengeCounts, ChallengeSession
-from tidegate.stores.objects.passes import Pass
-from tidegate.testing.store_contract.examples import (
+from tests.store_contract.examples import (
     LATER_NS,
     OTHER_TENANT,
     SECOND_NS,
@@ -28,6 +22,12 @@ from tidegate.testing.store_contract.examples import (
     numbered,
     tenant,
 )
+
+from tidegate.stores import NotFoundError, Store, retention
+from tidegate.stores.decision_log import decisions
+from tidegate.stores.objects import challenges, passes, tenants
+from tidegate.stores.objects.challenges import ChallengeCounts, ChallengeSession
+from tidegate.stores.objects.passes import Pass
 
 END_NS = START_NS + 900 * SECOND_NS
 

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import Connection
-
-from tidegate.stores import ConflictError, NotFoundError, Store
-from tidegate.stores.objects import identities, memberships, operators, revoked_tokens, tenants
-from tidegate.stores.objects.identities import Identity
-from tidegate.stores.objects.memberships import Membership
-from tidegate.stores.objects.operators import Operator
-from tidegate.testing.store_contract.examples import (
+from tests.store_contract.examples import (
     LATER_NS,
     OTHER_TENANT,
     START_NS,
@@ -19,6 +13,12 @@ from tidegate.testing.store_contract.examples import (
     done,
     numbered,
 )
+
+from tidegate.stores import ConflictError, NotFoundError, Store
+from tidegate.stores.objects import identities, memberships, operators, revoked_tokens, tenants
+from tidegate.stores.objects.identities import Identity
+from tidegate.stores.objects.memberships import Membership
+from tidegate.stores.objects.operators import Operator
 
 
 def invite(

@@ -1,6 +1,6 @@
 """Decisions whose budget ends: given the place, everybody repeats them alike.
 
-    python -m tidegate.testing.budgets --sets 100000 --seed 1
+    python -m tests.generators.budgets --sets 100000 --seed 1
 
 The native engine counts and decides where the budget of a decision ends.  Given that, the
 reference makes the same record and the same state, and so does another native engine whose
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 import orjson
+from tests.generators.scenarios import arrivals, definitions
 
 from tidegate.evaluation.native import NativeEngine
 from tidegate.policy.decide import decide
@@ -31,14 +32,14 @@ from tidegate.policy.explain.explain import explain
 from tidegate.policy.state import snapshot
 from tidegate.policy.state.state import State
 from tidegate.testing.choices import RandomChoices, happens, pick
-from tidegate.testing.scenarios import arrivals, definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.generators.scenarios import Arrival
+
     from tidegate.policy.definitions.compiled import CompiledDefinitions
     from tidegate.testing.choices import Choices
-    from tidegate.testing.scenarios import Arrival
 
 EVENTS = 12
 BUDGETS = (1, 2, 4, 8, 12, 20, 32, 48, 80, 120, 200, 400, 1_000_000)
@@ -111,7 +112,7 @@ class Trio:
 
 def run(seed: int) -> tuple[Trio, list[Difference]]:
     """One generated set and its traffic."""
-    choices = RandomChoices(random.Random(seed))  # noqa: S311 - to be repeatable
+    choices = RandomChoices(random.Random(seed))
     compiled = with_budget(choices, compile_all(definitions(choices)).compiled)
     traffic = list(arrivals(choices, EVENTS))
     sample = [each.body for each in traffic] if happens(choices, 50) else []

@@ -12,13 +12,13 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
+from tests.store_contract.examples import WAIT_SECONDS, entry
 
 from tidegate.stores import migrate
 from tidegate.stores.base import FencedError, TakenNumberError
 from tidegate.stores.decision_log import log
 from tidegate.stores.decision_log.partition_log import PartitionLog, drop, log_row
 from tidegate.stores.rows.dialects import driver_connection
-from tidegate.testing.store_contract.examples import WAIT_SECONDS, entry
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

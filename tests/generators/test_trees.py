@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tidegate.testing.trees import FILE, trees
+from tests.generators.trees import FILE, trees
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 

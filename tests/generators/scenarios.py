@@ -12,6 +12,7 @@ from uuid import UUID, uuid5
 
 import attrs
 import orjson
+from tests.generators.proofs import show_proofs
 
 from tidegate.policy.definitions.model import (
     Action,
@@ -27,7 +28,6 @@ from tidegate.policy.definitions.model import (
     Window,
 )
 from tidegate.testing.choices import happens, pick
-from tidegate.testing.proofs import show_proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,12 +24,9 @@ from contextlib import suppress
 import orjson
 import pytest
 from sqlalchemy import Connection
-
-from tidegate.stores import NotFoundError, Store, StoreBusyError, StoreUnavailableError, migrate
-from tidegate.stores.decision_log import log
-from tidegate.testing.store_contract.answers import AnswerContract
-from tidegate.testing.store_contract.challenges import ChallengeContract
-from tidegate.testing.store_contract.examples import (
+from tests.store_contract.answers import AnswerContract
+from tests.store_contract.challenges import ChallengeContract
+from tests.store_contract.examples import (
     OTHER_TENANT,
     START_NS,
     TENANT,
@@ -42,9 +39,12 @@ from tidegate.testing.store_contract.examples import (
     names,
     put,
 )
-from tidegate.testing.store_contract.history import HistoryContract
-from tidegate.testing.store_contract.index import IndexContract
-from tidegate.testing.store_contract.objects import ObjectContract
+from tests.store_contract.history import HistoryContract
+from tests.store_contract.index import IndexContract
+from tests.store_contract.objects import ObjectContract
+
+from tidegate.stores import NotFoundError, Store, StoreBusyError, StoreUnavailableError, migrate
+from tidegate.stores.decision_log import log
 
 
 class WritingContract(StorePlaces):
@@ -122,7 +122,7 @@ class WritingContract(StorePlaces):
         """A write that was reported durable is there after the process was killed."""
         migrate(url)
         kind = f"{open_store.__module__}:{getattr(open_store, '__qualname__', '')}"
-        process = subprocess.Popen(  # noqa: S603
+        process = subprocess.Popen(
             [sys.executable, "-c", _KILLED, url, kind],
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
@@ -198,7 +198,7 @@ class WritingContract(StorePlaces):
 
 _KILLED = """
 import importlib, sys
-from tidegate.testing.store_contract.examples import entry, put
+from tests.store_contract.examples import entry, put
 module, name = sys.argv[2].split(":")
 open_store = importlib.import_module(module)
 for part in name.split("."):

@@ -7,13 +7,7 @@ from functools import partial
 from uuid import UUID
 
 import pytest
-
-from tidegate.stores import NotFoundError, Store, migrate, retention
-from tidegate.stores.decision_log import decisions, log, replay_jobs, snapshots
-from tidegate.stores.decision_log.decisions import DecisionQuery
-from tidegate.stores.index import catalog, idempotency, results
-from tidegate.stores.objects import tenants
-from tidegate.testing.store_contract.examples import (
+from tests.store_contract.examples import (
     API_KEY,
     OTHER_TENANT,
     POLICY,
@@ -27,7 +21,13 @@ from tidegate.testing.store_contract.examples import (
     entity_id,
     entry,
 )
-from tidegate.testing.store_contract.results import ResultContract
+from tests.store_contract.results import ResultContract
+
+from tidegate.stores import NotFoundError, Store, migrate, retention
+from tidegate.stores.decision_log import decisions, log, replay_jobs, snapshots
+from tidegate.stores.decision_log.decisions import DecisionQuery
+from tidegate.stores.index import catalog, idempotency, results
+from tidegate.stores.objects import tenants
 
 HOUR_NS = 3600 * SECOND_NS
 OTHER_POLICY = UUID("018f0000-0000-7000-8000-0000000000ab")

@@ -5,6 +5,18 @@ from __future__ import annotations
 import attrs
 import pytest
 from sqlalchemy import Connection
+from tests.store_contract.examples import (
+    LATER_NS,
+    OTHER_TENANT,
+    POLICY,
+    START_NS,
+    TENANT,
+    StorePlaces,
+    done,
+    numbered,
+    tenant,
+)
+from tests.store_contract.people import OperatorContract
 
 from tidegate.stores import ConflictError, NotFoundError, StaleRevisionError, Store
 from tidegate.stores.decision_log import replay_jobs, snapshots
@@ -20,18 +32,6 @@ from tidegate.stores.objects import (
 from tidegate.stores.objects.api_keys import ApiKey
 from tidegate.stores.objects.audit import AuditEntry
 from tidegate.stores.objects.definitions import Definition
-from tidegate.testing.store_contract.examples import (
-    LATER_NS,
-    OTHER_TENANT,
-    POLICY,
-    START_NS,
-    TENANT,
-    StorePlaces,
-    done,
-    numbered,
-    tenant,
-)
-from tidegate.testing.store_contract.people import OperatorContract
 
 
 class TenantContract(StorePlaces):

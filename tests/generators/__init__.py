@@ -1,0 +1,1 @@
+"""Generators of definitions, traffic and records that our own tests draw from."""
