@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import attrs
+from tests.simulation.model.deciding import CallRefusedError, DecidingFollower, RecentAnswers
+from tests.simulation.model.requests import AppendRequest, Claim
 
-from tidegate.cluster.deciding import CallRefusedError, RecentAnswers
-from tidegate.cluster.follower import DecidingFollower, Follower
-from tidegate.cluster.messages import AppendRequest, Block, Call, Claim, Entry, ReadResult
+from tidegate.cluster.follower import Follower
+from tidegate.cluster.messages import Block, Call, Entry, ReadResult
 
 
 class Counting:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from tests.cluster.parts import Blocks, call, entry, follower
+from tests.simulation.model.deciding import Known
 
-from tidegate.cluster.deciding import Known
 from tidegate.cluster.messages import Block, ReadRequest
 
 

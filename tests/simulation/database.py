@@ -9,16 +9,9 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import attrs
+from tests.simulation.model.requests import AppendRequest, Claim, ClaimRefused, ClaimRequest
 
-from tidegate.cluster.messages import (
-    AppendRequest,
-    Block,
-    Claim,
-    ClaimRefused,
-    ClaimRequest,
-    ReadRequest,
-    ReadResult,
-)
+from tidegate.cluster.messages import Block, ReadRequest, ReadResult
 from tidegate.cluster.rows import Change, Placement, Rows, apply
 
 BLOCKS_A_READ = 4

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
+from tests.simulation.model.deciding import CallRefusedError
 
-from tidegate.cluster.deciding import CallRefusedError
 from tidegate.cluster.messages import Call, Entry
 from tidegate.definitions import load_compiled
 from tidegate.errors import EventError

@@ -10,22 +10,15 @@ from typing import Any
 import attrs
 from tests.simulation.database import Log
 from tests.simulation.deciding import EngineDecider
+from tests.simulation.model.deciding import DecidingFollower, RecentAnswers
+from tests.simulation.model.node import Output
+from tests.simulation.model.owner import READABLE, Owner
+from tests.simulation.model.requests import AppendRequest, AppendResult, OwnerOutput
 from tests.simulation.process import OWNER, READ_EVERY, Model, Process
 from tests.simulation.schedule import Kind
 
-from tidegate.cluster.deciding import RecentAnswers
-from tidegate.cluster.follower import DecidingFollower, Follower
-from tidegate.cluster.messages import (
-    Answer,
-    AppendRequest,
-    AppendResult,
-    Block,
-    Call,
-    Entry,
-    OwnerOutput,
-)
-from tidegate.cluster.node import Output
-from tidegate.cluster.owner import READABLE, Owner
+from tidegate.cluster.follower import Follower
+from tidegate.cluster.messages import Answer, Block, Call, Entry
 
 
 class NoEpoch(Log):

@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation.deciding import EngineDecider, KeptLimits
+from tests.simulation.model.deciding import DecidingFollower, RecentAnswers
+from tests.simulation.model.node import Node, Output, Parts
+from tests.simulation.model.owner import Owner, OwnerBounds
 
-from tidegate.cluster.deciding import RecentAnswers
 from tidegate.cluster.directory import Directory
-from tidegate.cluster.follower import DecidingFollower, Follower
+from tidegate.cluster.follower import Follower
 from tidegate.cluster.gateway import Bounds, Gateway
-from tidegate.cluster.node import Node, Output, Parts
-from tidegate.cluster.owner import Owner, OwnerBounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,20 +10,12 @@ from typing import Any
 
 import attrs
 from tests.simulation.database import Database, Log
+from tests.simulation.model.node import Output, ReadRows
+from tests.simulation.model.requests import AppendRequest, AppendResult, ClaimRequest
 from tests.simulation.oracle import Oracle
 from tests.simulation.process import Model, Process
 
-from tidegate.cluster.messages import (
-    Answer,
-    Answers,
-    AppendRequest,
-    AppendResult,
-    ClaimRequest,
-    ReadRequest,
-    Refusal,
-    Send,
-)
-from tidegate.cluster.node import Output, ReadRows
+from tidegate.cluster.messages import Answer, Answers, ReadRequest, Refusal, Send
 from tidegate.cluster.rows import Change, Drain, Join, Place, Renew, Rows
 
 DATABASE = "db"

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
 
-from tidegate.cluster.deciding import Applying, Decider, Recorded, Remembering
-from tidegate.cluster.messages import Block, ReadRequest, ReadResult
+from tidegate.cluster.messages import Block, Entry, ReadRequest, ReadResult
 
 READ_AGAIN = 1.0
 """Seconds after which a read without a result is repeated."""
+
+
+class Applying(Protocol):
+    """The state of a partition's tenants: a fold over its log."""
+
+    def apply(self, entries: Sequence[Entry]) -> None:
+        """Change the state as the decisions of the entries did, in their order."""
+        ...
+
+
+class Remembering(Protocol):
+    """Learns of the entries that are durable."""
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Remember entries of the log, in its order."""
+        ...
 
 
 State = TypeVar("State", bound=Applying)
@@ -103,7 +119,3 @@ class Follower(Generic[State, Answers]):
         """
         self._read_at = now + READ_AGAIN
         return ReadRequest(self.partition, self.position)
-
-
-DecidingFollower: TypeAlias = Follower[Decider, Recorded]
-"""One whose state an owner decides by."""

@@ -28,7 +28,6 @@ under the same id.  All others end the call: ``full``, ``no-owner`` and ``unansw
 """
 ASK_AGAIN: frozenset[Reason] = frozenset({"not-owner", "given-up"})
 """Reasons after which a gateway asks again."""
-AppendOutcome: TypeAlias = Literal["done", "fenced", "unknown"]
 
 
 # --- between gateway and owner ----------------------------------------------------------------
@@ -177,56 +176,6 @@ class Block:
 
 
 @attrs.frozen
-class ClaimRequest:
-    """Begin a new epoch of a partition, unless one was begun under a later term.
-
-    A claim that arrives late would otherwise fence the owner that came after, which may go on to
-    answer reads until it appends.
-
-    Attributes:
-        partition: which.
-        member: who claims.
-        term: of the placement that it claims under; the log keeps it with the epoch.
-        request: a number that the result repeats; results of earlier requests are stale.
-    """
-
-    partition: int
-    member: str
-    term: int
-    request: int
-
-
-@attrs.frozen
-class Claim:
-    """A new epoch: nothing of an earlier one is taken any more.
-
-    Attributes:
-        partition: which.
-        request: of the :class:`ClaimRequest`.
-        epoch: larger than all before.
-        end: the number of the last entry; everything that was ever acknowledged is up to it.
-    """
-
-    partition: int
-    request: int
-    epoch: int
-    end: int
-
-
-@attrs.frozen
-class ClaimRefused:
-    """The log has an epoch of a later term: another member owns the partition.
-
-    Attributes:
-        partition: which.
-        request: of the :class:`ClaimRequest`.
-    """
-
-    partition: int
-    request: int
-
-
-@attrs.frozen
 class ReadRequest:
     """Read the durable blocks of a partition.
 
@@ -256,64 +205,3 @@ class ReadResult:
     after: int
     blocks: tuple[Block, ...]
     end: int
-
-
-@attrs.frozen
-class AppendRequest:
-    """Append a block, if the epoch is the newest and the log ends at ``block.after``.
-
-    Attributes:
-        partition: which.
-        request: a number that the result repeats.
-        block: what is appended.
-    """
-
-    partition: int
-    request: int
-    block: Block
-
-
-@attrs.frozen
-class AppendResult:
-    """What became of an append.
-
-    Attributes:
-        partition: which.
-        request: of the :class:`AppendRequest`.
-        outcome: ``done``: durable.  ``fenced``: another epoch has begun, or the number was taken;
-            nothing was taken of it.  ``unknown``: nobody can tell.
-    """
-
-    partition: int
-    request: int
-    outcome: AppendOutcome
-
-
-@attrs.frozen
-class Released:
-    """The owner has stopped: what it answered is durable, and it appends no more.
-
-    Attributes:
-        partition: which.
-        term: of the placement it owned the partition under.
-    """
-
-    partition: int
-    term: int
-
-
-@attrs.frozen
-class GivenUp:
-    """The owner gave its claim up; it claims again when the directory says that it still owns.
-
-    Attributes:
-        partition: which.
-        outcome: of the append that ended the claim; ``fenced`` also where a claim was refused.
-    """
-
-    partition: int
-    outcome: AppendOutcome
-
-
-LogRequest: TypeAlias = ClaimRequest | ReadRequest | AppendRequest
-OwnerOutput: TypeAlias = LogRequest | Answers | Released | GivenUp

@@ -245,7 +245,7 @@ class _InLog:
     """Answers are found in the log and its index, which all nodes share: nothing is remembered."""
 
     def add(self, entries: Sequence[Entry]) -> None:
-        """See :class:`~tidegate.cluster.deciding.Remembering`."""
+        """See :class:`~tidegate.cluster.follower.Remembering`."""
 
 
 async def _give_back(claiming: asyncio.Task[Claim | None]) -> None:

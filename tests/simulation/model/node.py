@@ -10,27 +10,21 @@ from collections.abc import Callable, Iterable
 from typing import Protocol, TypeAlias
 
 import attrs
-
-from tidegate.cluster.deciding import Limits
-from tidegate.cluster.directory import Directory
-from tidegate.cluster.follower import DecidingFollower
-from tidegate.cluster.gateway import Gateway
-from tidegate.cluster.messages import (
-    Answer,
-    Answers,
+from tests.simulation.model.deciding import DecidingFollower, Limits
+from tests.simulation.model.owner import Owner
+from tests.simulation.model.requests import (
     AppendResult,
-    Batch,
     Claim,
     ClaimRefused,
     GivenUp,
     LogRequest,
     OwnerOutput,
-    ReadResult,
-    Refusal,
     Released,
-    Send,
 )
-from tidegate.cluster.owner import Owner
+
+from tidegate.cluster.directory import Directory
+from tidegate.cluster.gateway import Gateway
+from tidegate.cluster.messages import Answer, Answers, Batch, ReadResult, Refusal, Send
 from tidegate.cluster.rows import Change, Join, Renew, Rows
 
 

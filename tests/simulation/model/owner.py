@@ -12,29 +12,30 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 import attrs
-
-from tidegate.cluster.deciding import CallRefusedError, Limits, is_same
-from tidegate.cluster.follower import DecidingFollower
-from tidegate.cluster.messages import (
-    Answer,
-    Answers,
+from tests.simulation.model.deciding import CallRefusedError, DecidingFollower, Limits, is_same
+from tests.simulation.model.requests import (
     AppendOutcome,
     AppendRequest,
     AppendResult,
-    Batch,
-    Block,
-    Call,
     Claim,
     ClaimRefused,
     ClaimRequest,
-    Entry,
     GivenUp,
-    Outcome,
     OwnerOutput,
+    Released,
+)
+
+from tidegate.cluster.messages import (
+    Answer,
+    Answers,
+    Batch,
+    Block,
+    Call,
+    Entry,
+    Outcome,
     ReadResult,
     Reason,
     Refusal,
-    Released,
 )
 
 Phase: TypeAlias = Literal["idle", "claiming", "reading", "taking", "draining", "released"]

@@ -5,19 +5,12 @@ from __future__ import annotations
 from itertools import count
 
 from tests.cluster.parts import Blocks, Room, follower
+from tests.simulation.model.node import Node, Parts, ReadRows
+from tests.simulation.model.requests import AppendRequest, AppendResult, ClaimRequest
 
 from tidegate.cluster.directory import Directory
 from tidegate.cluster.gateway import Gateway
-from tidegate.cluster.messages import (
-    Answer,
-    Answers,
-    AppendRequest,
-    AppendResult,
-    ClaimRequest,
-    ReadRequest,
-    Send,
-)
-from tidegate.cluster.node import Node, Parts, ReadRows
+from tidegate.cluster.messages import Answer, Answers, ReadRequest, Send
 from tidegate.cluster.rows import Join, Member, Place, Placement, Rows
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import attrs
 
+from tidegate.cluster.follower import Applying, Follower, Remembering
 from tidegate.cluster.messages import Call, Entry, Reason
 
 
@@ -23,14 +24,6 @@ class CallRefusedError(Exception):
         super().__init__(reason)
         self.reason = reason
         self.detail = detail
-
-
-class Applying(Protocol):
-    """The state of a partition's tenants: a fold over its log."""
-
-    def apply(self, entries: Sequence[Entry]) -> None:
-        """Change the state as the decisions of the entries did, in their order."""
-        ...
 
 
 class Decider(Applying, Protocol):
@@ -76,14 +69,6 @@ class Known:
 
     answer: bytes
     is_same: bool
-
-
-class Remembering(Protocol):
-    """Learns of the entries that are durable."""
-
-    def add(self, entries: Sequence[Entry]) -> None:
-        """Remember entries of the log, in its order."""
-        ...
 
 
 class Recorded(Remembering, Protocol):
@@ -134,3 +119,7 @@ class RecentAnswers:
 def is_same(entry: Entry, call: Call) -> bool:
     """Whether a call has the body that an entry was decided on."""
     return entry.body == call.body
+
+
+DecidingFollower: TypeAlias = Follower[Decider, Recorded]
+"""One whose state an owner decides by."""

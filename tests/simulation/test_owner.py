@@ -5,26 +5,20 @@ from __future__ import annotations
 import attrs
 import pytest
 from tests.cluster.parts import Blocks, Room, call, entry, follower
-
-from tidegate.cluster.follower import DecidingFollower
-from tidegate.cluster.messages import (
-    Answer,
-    Answers,
+from tests.simulation.model.deciding import DecidingFollower
+from tests.simulation.model.owner import Owner, OwnerBounds
+from tests.simulation.model.requests import (
     AppendOutcome,
     AppendRequest,
     AppendResult,
-    Batch,
-    Block,
-    Call,
     ClaimRefused,
     ClaimRequest,
     GivenUp,
     OwnerOutput,
-    ReadRequest,
-    Refusal,
     Released,
 )
-from tidegate.cluster.owner import Owner, OwnerBounds
+
+from tidegate.cluster.messages import Answer, Answers, Batch, Block, Call, ReadRequest, Refusal
 
 LEASE = 100.0
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tests.cluster.parts import call, entry
-
-from tidegate.cluster.deciding import Known, RecentAnswers
+from tests.simulation.model.deciding import Known, RecentAnswers
 
 
 def test_an_answer_is_found_by_id_and_by_key() -> None:
