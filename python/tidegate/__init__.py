@@ -22,9 +22,9 @@ from tidegate.errors import (
     SnapshotError,
     TidegateError,
 )
-from tidegate.evaluation.envelope import Strictness
+from tidegate.evaluation.envelope import PreparedContext, Strictness
 from tidegate.evaluation.matches import Matches
-from tidegate.evaluation.rules import Evaluator, PreparedContext
+from tidegate.evaluation.rules import Evaluator
 from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.language.check.estimate import CostEstimate
 from tidegate.language.check.references import References
@@ -52,11 +52,11 @@ from tidegate.policy.definitions.model import (
     Window,
 )
 from tidegate.policy.definitions.model import NamedList as ListDefinition
-from tidegate.policy.explain.explain import (
+from tidegate.policy.explain.explain import Explanation
+from tidegate.policy.explain.parts import (
     ActionExplanation,
     ClauseExplanation,
     EntityExplanation,
-    Explanation,
     ExpressionExplanation,
     PolicyExplanation,
     StepExplanation,

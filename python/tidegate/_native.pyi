@@ -5,9 +5,8 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
 
 from tidegate.decider import ActionType, Reason
 from tidegate.errors import EventError
-from tidegate.evaluation.envelope import Strictness
+from tidegate.evaluation.envelope import Context, Strictness
 from tidegate.evaluation.matches import Matches
-from tidegate.evaluation.rules import Context
 from tidegate.policy.definitions.model import Mode
 
 __all__ = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tidegate import notebook
-from tidegate.evaluation.rules import Evaluator, PreparedContext, compile_rules
+from tidegate.evaluation.envelope import PreparedContext
+from tidegate.evaluation.rules import Evaluator, compile_rules
 from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.language.tree.schema import Schema
 

@@ -8,9 +8,9 @@ import attrs
 
 from tidegate import notebook
 from tidegate.errors import ExpressionError
+from tidegate.evaluation.envelope import PreparedContext
 from tidegate.evaluation.rules import (
     Evaluator,
-    PreparedContext,
     Rules,
     compile_rules,
     read_rules,

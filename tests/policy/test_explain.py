@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tidegate.engine import Engine
 from tidegate.errors import EventError, TidegateError
-from tidegate.policy.explain.explain import ClauseExplanation, Explanation
+from tidegate.policy.explain.explain import Explanation
+from tidegate.policy.explain.parts import ClauseExplanation
 from tidegate.policy.explain.shown import show
 from tidegate.values import Duration, Map, OptionalValue, Timestamp, UInt
 

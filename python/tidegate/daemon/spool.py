@@ -26,7 +26,7 @@ from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock, effect
 from tidegate.stores.group_commit import Append, GroupCommit, Work
 
 if TYPE_CHECKING:
-    from tidegate.stores.base import StoreStatistics
+    from tidegate.stores.port import StoreStatistics
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import attrs
 
@@ -21,10 +21,17 @@ own or of ``request``; ``lenient``: unknown members are kept out quietly; ``any`
 recorded them.
 """
 
+Context: TypeAlias = "Mapping[str, Any] | bytes | PreparedContext"
+"""An event as a caller gives it."""
+
 RETURN_URL = r"^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7f\\/?#]+([\\/?#][\s\S]*)?)?$"
 """An absolute http or https URL; the empty text stands for none.  What follows the host is what a
 visitor asked for, and an attack is to be decided, not refused: so it may hold anything."""
 _RETURN_URL = re.compile(RETURN_URL.removesuffix("$"))
+
+
+class PreparedContext(Protocol):
+    """An event already encoded for one set of rules; opaque."""
 
 
 @attrs.frozen

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from tidegate.evaluation.document import Programs
-    from tidegate.evaluation.rules import Context
+    from tidegate.evaluation.envelope import Context
 
 __all__ = [
     "Block",

@@ -16,7 +16,7 @@ from tidegate.errors import CanonicalFormError, EvaluationError, EventError, Exp
 from tidegate.evaluation import reference
 from tidegate.evaluation.document import Compiled, Document, Programs
 from tidegate.evaluation.encoder import encode, is_variable
-from tidegate.evaluation.envelope import Strictness, admit
+from tidegate.evaluation.envelope import Context, PreparedContext, Strictness, admit
 from tidegate.evaluation.matches import Matches
 from tidegate.language import canonical
 from tidegate.language.tree.form import VERSION
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
     from tidegate.language.tree.checked import Checked
 
 Evaluator: TypeAlias = Literal["native", "reference"]
-Context: TypeAlias = "Mapping[str, Any] | bytes | PreparedContext"
-
-
-class PreparedContext(Protocol):
-    """An event already encoded for one set of rules; opaque."""
 
 
 class Rules(Protocol):

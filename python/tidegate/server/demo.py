@@ -21,7 +21,7 @@ from tidegate.stores.objects import operators
 
 if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
-    from tidegate.stores.base import Store
+    from tidegate.stores.port import Store
 
 TENANT = "Example Shop"
 

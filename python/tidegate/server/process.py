@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tidegate.server.service import Service
     from tidegate.server.workers.fork_server import ForkServer
     from tidegate.settings import ServerSettings, Settings
-    from tidegate.stores.base import Store
+    from tidegate.stores.port import Store
 
 BACKLOG = 2_048
 ACCEPTED_AT_ONCE = 64

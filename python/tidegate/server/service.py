@@ -71,8 +71,8 @@ if TYPE_CHECKING:
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Crew, Shared
     from tidegate.settings import Settings
-    from tidegate.stores.base import Store
     from tidegate.stores.decision_log.lines import LogBlock
+    from tidegate.stores.port import Store
 
 DEFINITIONS, KEYS, DECISION = "definitions", "keys", "decision "
 """What server workers ask each other."""

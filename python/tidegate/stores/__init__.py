@@ -14,15 +14,14 @@ from tidegate.stores.base import (
     NotFoundError,
     SchemaError,
     StaleRevisionError,
-    Store,
     StoreBusyError,
     StoreError,
-    StoreStatistics,
     StoreUnavailableError,
     UnknownOutcomeError,
     UnsafeDatabaseError,
 )
 from tidegate.stores.decision_log.lines import LogBlock
+from tidegate.stores.port import Store, StoreStatistics
 
 if TYPE_CHECKING:
     from tidegate.stores.databases import migrate, open_store

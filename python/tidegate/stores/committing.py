@@ -13,12 +13,13 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from tidegate.stores.base import StoreStatistics, StoreUnavailableError
+from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
 from tidegate.stores.decision_log.partition_log import log_row
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
 from tidegate.stores.index.deriving import Deriver
 from tidegate.stores.objects import audit, daemons
+from tidegate.stores.port import StoreStatistics
 from tidegate.stores.rows.counters import CHANGES, count, counter
 from tidegate.stores.rows.errors import is_fatal, reason, translate, translated
 

@@ -24,9 +24,9 @@ from tidegate.server.engines.compiled import CompiledSet
 from tidegate.server.engines.compiling import compile_newest
 from tidegate.server.engines.engines import Runtimes
 from tidegate.server.engines.following import READ_ENTRIES, States, UnfollowableError
-from tidegate.stores.base import Store
 from tidegate.stores.decision_log import log, snapshots
 from tidegate.stores.decision_log.snapshots import Snapshot
+from tidegate.stores.port import Store
 from tidegate.stores.rows.tables import decision_log
 
 DEFINITIONS = Path(__file__).parents[2] / "simulation" / "definitions.yaml"

@@ -21,7 +21,7 @@ from tidegate.capture.sources import Interface, PcapWriter
 from tidegate.cli.hybrid.enforcement import Enforcement
 from tidegate.cli.hybrid.forwarding import Forwarding
 from tidegate.cli.inputs import json_logs, text_logs
-from tidegate.cli.inputs.event import UnreadableLineError
+from tidegate.cli.inputs.errors import UnreadableLineError
 from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.daemon.home import load
 from tidegate.enforcement.guard import Guard

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tidegate.cli.inputs.event import UnreadableClientError
+from tidegate.cli.inputs.errors import UnreadableClientError
 from tidegate.functions.addresses import sent_address
 
 _FORWARDED = "x-forwarded-for"

@@ -8,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from tidegate.errors import EventError
+from tidegate.cli.inputs.addresses import with_client
+from tidegate.cli.inputs.errors import UnreadableLineError
 from tidegate.evaluation.target import query_members, read_target
 from tidegate.limits import Limits
 
@@ -38,22 +39,6 @@ MAX_EVENT = Limits().event_bytes
 _GAP = "[...]"
 
 
-class UnreadableLineError(EventError):
-    """A line doesn't have the form it is read in."""
-
-    code = "unreadable-line"
-
-
-class UnreadableClientError(UnreadableLineError):
-    """A line has its form, but the client in it isn't an address."""
-
-
-class LongLineError(EventError):
-    """A line is longer than any event may be, and can't be cut."""
-
-    code = "line-too-long"
-
-
 def event_of(
     request: dict[str, Any], fields: dict[str, Any], observed_at: str | None = None
 ) -> bytes:
@@ -62,9 +47,6 @@ def event_of(
     Raises:
         UnreadableClientError: the client of the request isn't an address.
     """
-    # Here, since the module that reads addresses has the errors of this one.
-    from tidegate.cli.inputs.addresses import with_client
-
     event = {
         "observed_at": observed_at,
         "request": {

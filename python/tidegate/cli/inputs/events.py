@@ -18,7 +18,8 @@ import click
 import orjson
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tidegate.cli.inputs.event import CUT, MAX_STRING, LongLineError, cut
+from tidegate.cli.inputs.errors import LongLineError
+from tidegate.cli.inputs.event import CUT, MAX_STRING, cut
 from tidegate.cli.inputs.forms import FORMS, Form, form_of, mapped_form
 from tidegate.cli.inputs.mapping import PRESETS
 from tidegate.cli.inputs.prefixes import partial_content, without_carrier

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tidegate.cli.inputs.event import UnreadableClientError, UnreadableLineError
+from tidegate.cli.inputs.errors import UnreadableClientError, UnreadableLineError
 from tidegate.cli.inputs.json_logs import caddy, mapped, read_object, traefik_json
 from tidegate.cli.inputs.mapping import PRESETS, of_object, preset_or_file
 from tidegate.cli.inputs.mapping import Mapping as Names

@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from tidegate.cli.inputs.event import UnreadableLineError, any_time, event_of, target_of
+from tidegate.cli.inputs.errors import UnreadableLineError
+from tidegate.cli.inputs.event import any_time, event_of, target_of
 from tidegate.cli.inputs.mapping import Mapping, of_object
 
 _TRAEFIK_HEADER = "request_"

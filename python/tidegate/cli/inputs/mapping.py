@@ -10,13 +10,8 @@ import click
 import yaml
 
 from tidegate.cli.inputs.addresses import address_of
-from tidegate.cli.inputs.event import (
-    UnreadableLineError,
-    any_time,
-    event_of,
-    request_line,
-    target_of,
-)
+from tidegate.cli.inputs.errors import UnreadableLineError
+from tidegate.cli.inputs.event import any_time, event_of, request_line, target_of
 from tidegate.evaluation.target import query_members
 
 Mapping: TypeAlias = "dict[str, tuple[str, ...]]"

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from tidegate.cli.inputs.event import UnreadableLineError, any_time, event_of
+from tidegate.cli.inputs.errors import UnreadableLineError
+from tidegate.cli.inputs.event import any_time, event_of
 from tidegate.cli.inputs.mapping import Mapping as Names
 from tidegate.cli.inputs.mapping import guessed, of_object
 from tidegate.evaluation.target import query_members

@@ -11,13 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tidegate.cli.inputs.addresses import address_of
-from tidegate.cli.inputs.event import (
-    UnreadableLineError,
-    any_time,
-    event_of,
-    log_time,
-    request_line,
-)
+from tidegate.cli.inputs.errors import UnreadableLineError
+from tidegate.cli.inputs.event import any_time, event_of, log_time, request_line
 
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _COMMON = re.compile(

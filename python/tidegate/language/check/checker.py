@@ -19,8 +19,9 @@ from tidegate.language.check.references import References, references_of
 from tidegate.language.check.tree_checker import TreeChecker
 from tidegate.language.parse.parser import parse
 from tidegate.language.printer import to_text
-from tidegate.language.tree.diagnostics import Diagnostic, in_order, refuse
+from tidegate.language.tree.diagnostics import Diagnostic, in_order
 from tidegate.language.tree.form import envelope
+from tidegate.language.tree.refusal import refuse
 from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT, Limits
 

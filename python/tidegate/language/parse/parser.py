@@ -33,7 +33,8 @@ from tidegate.language.tree.ast import (
     StringLiteral,
     UintLiteral,
 )
-from tidegate.language.tree.diagnostics import Diagnostic, refuse
+from tidegate.language.tree.diagnostics import Diagnostic
+from tidegate.language.tree.refusal import refuse
 from tidegate.language.tree.walk import children, measure, walk
 from tidegate.limits import DEFAULT, Limits
 

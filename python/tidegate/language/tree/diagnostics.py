@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from tidegate.errors import ExpressionError
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from tidegate.language.tree.ast import Span
 
@@ -97,11 +95,6 @@ def render(text: str, diagnostics: Iterable[Diagnostic]) -> str:
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Findings by position; those at one place keep their order."""
     return sorted(diagnostics, key=lambda finding: (finding.span.start, finding.span.end))
-
-
-def refuse(text: str, diagnostics: Sequence[Diagnostic]) -> ExpressionError:
-    """The exception that carries these findings."""
-    return ExpressionError(in_order(diagnostics), render(text, diagnostics))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tidegate.evaluation.clients import PROBLEMS
 from tidegate.policy.explain.shown import clipped, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from tidegate.policy.explain.explain import (
+    from tidegate.policy.decision import EngineDecision
+    from tidegate.policy.explain.parts import (
         ActionExplanation,
         ClauseExplanation,
         EntityExplanation,
-        Explanation,
         ExpressionExplanation,
         PolicyExplanation,
     )
@@ -24,14 +25,25 @@ MAX_STEPS = 40
 """Steps of one expression that are shown; the JSON form has more."""
 
 
-def render(explanation: Explanation) -> str:
+def render(
+    decision: EngineDecision,
+    time: str,
+    actions: Sequence[ActionExplanation],
+    entities: Sequence[EntityExplanation],
+    policies: Sequence[PolicyExplanation],
+) -> str:
     """The explanation as indented lines."""
-    return "\n".join(_lines(explanation))
+    lines: list[Iterable[str]] = [
+        _decision(decision, time),
+        ["", "actions"],
+        *map(_action, actions),
+    ]
+    lines += [["entities"], *map(_entity, entities), ["policies"], *map(_policy, policies)]
+    return "\n".join(chain.from_iterable(lines))
 
 
-def _lines(explanation: Explanation) -> Iterator[str]:
-    decision = explanation.decision
-    yield f"{decision.action.type} ({decision.reason}) at {explanation.time}"
+def _decision(decision: EngineDecision, time: str) -> Iterator[str]:
+    yield f"{decision.action.type} ({decision.reason}) at {time}"
     if decision.policy is not None:
         yield f"  by policy {decision.policy}, clause {decision.clause!r}: {decision.mitigation}"
     if decision.budget_ended_at:
@@ -41,16 +53,6 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield f"  no address of the client: {why} ({decision.client_ip_problem})"
     if decision.proof is not None:
         yield f"  {_proof(decision.proof)}"
-    yield ""
-    yield "actions"
-    for action in explanation.actions:
-        yield from _action(action)
-    yield "entities"
-    for entity in explanation.entities:
-        yield from _entity(entity)
-    yield "policies"
-    for policy in explanation.policies:
-        yield from _policy(policy)
 
 
 def _proof(proof: ShownProof) -> str:

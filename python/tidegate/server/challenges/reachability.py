@@ -9,7 +9,7 @@ from tidegate.server.logging import log
 from tidegate.stores.objects import definitions
 
 if TYPE_CHECKING:
-    from tidegate.stores.base import Store
+    from tidegate.stores.port import Store
 
 
 def warn_of_unreachable(store: Store, base_url: str) -> None:

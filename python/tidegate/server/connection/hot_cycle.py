@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from http import HTTPStatus
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from uuid_utils import uuid7
 
@@ -21,9 +21,19 @@ from tidegate.server.turns.call import HotCall
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tidegate.server.connection.protocol import Protocol
     from tidegate.server.hot.hot_path import Endpoint, HotPath
     from tidegate.server.http.answer import Header, Outcome
+
+
+class Connection(Protocol):
+    """The connection of a call, as far as the call goes: see ``protocol.py``."""
+
+    def hot_path(self) -> HotPath | None: ...
+    def leave_to_application(self, body: bytes, keep_alive: bool) -> None: ...
+    def take_up_later(self, work: Callable[[], None]) -> None: ...
+    def send(self, answer: Answer, keep_alive: bool, request_id: bytes | None = None) -> None: ...
+    def send_body(self, body: bytes, keep_alive: bool, request_id: bytes | None) -> None: ...
+    def on_response_complete(self) -> None: ...
 
 
 class _Nothing:
@@ -44,12 +54,12 @@ class HotCycle(HotCall):
 
     __slots__ = (
         "_add",
+        "_connection",
         "_has_passed",
         "_hot",
         "_is_answered",
         "_is_started",
         "_known",
-        "_protocol",
         "_refusal",
         "disconnected",
         "keep_alive",
@@ -61,8 +71,8 @@ class HotCycle(HotCall):
     _add: Callable[[HotCall], None]
     """Takes the call to another process once it is whole."""
 
-    def __init__(self, protocol: Protocol) -> None:
-        self._protocol = protocol
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._has_passed = False
         self.decision_id = None
         self._refusal: Problem | None = None
@@ -193,11 +203,11 @@ class HotCycle(HotCall):
             self.started = perf_counter_ns()
             self._add(self)
             return
-        if self._protocol.hot_path() is not hot:
+        if self._connection.hot_path() is not hot:
             # The term of its hot path ended while the body was on its way.
             self.response_complete = self._is_answered = True
             body, self.body = self.body, b""
-            self._protocol.leave_to_application(body, self.keep_alive)
+            self._connection.leave_to_application(body, self.keep_alive)
             return
         self.started = perf_counter_ns()
         hot.queue.add(self)
@@ -209,7 +219,7 @@ class HotCycle(HotCall):
         self._is_answered = True
         if not isinstance(outcome, Answer):
             # Who is refused asks again at once: a loop of refusals has its share of each turn.
-            self._protocol.take_up_later(partial(self._refuse, outcome))
+            self._connection.take_up_later(partial(self._refuse, outcome))
             return
         assert self._hot is not None
         self._send(self._hot.with_limit(self.key, outcome), self.request_id)
@@ -222,7 +232,7 @@ class HotCycle(HotCall):
 
     def _send(self, answer: Answer, request_id: bytes | None) -> None:
         if not self.disconnected:
-            self._protocol.send(answer, self.keep_alive, request_id)
+            self._connection.send(answer, self.keep_alive, request_id)
         self._end()
 
     def decided(self, body: bytes) -> None:
@@ -234,7 +244,7 @@ class HotCycle(HotCall):
             return
         self._is_answered = True
         if not self.disconnected:
-            self._protocol.send_body(body, self.keep_alive, self.request_id)
+            self._connection.send_body(body, self.keep_alive, self.request_id)
         self._end()
 
     def pass_on(self, made: Answer) -> None:
@@ -245,10 +255,10 @@ class HotCycle(HotCall):
             self._has_passed = True
             self._send(made, None)
         else:
-            self._protocol.take_up_later(partial(self._send, made, None))
+            self._connection.take_up_later(partial(self._send, made, None))
 
     def _end(self) -> None:
         self.response_complete = True
         self.body = b""
         if not self.disconnected:
-            self._protocol.on_response_complete()
+            self._connection.on_response_complete()

@@ -26,7 +26,7 @@ from tidegate.stores.objects import audit, tenants
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.stores.base import Store
+    from tidegate.stores.port import Store
 
 _PAGE = 200
 """Audit entries in one write."""

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from tidegate.server.hot.metrics import HotMetrics
     from tidegate.server.hot.recorder import Recorder
     from tidegate.server.publishing.publisher import Publisher
-    from tidegate.stores.base import Store
     from tidegate.stores.decision_log.lines import LogBlock
+    from tidegate.stores.port import Store
 
 PassStatus: TypeAlias = Literal["alive", "revoked"]
 

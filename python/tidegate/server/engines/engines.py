@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.operators.keys import Keys
-    from tidegate.stores.base import Store
+    from tidegate.stores.port import Store
 
 Compile: TypeAlias = "Callable[[UUID, int | None], Awaitable[CompiledSet | CompiledChange]]"
 """Compiles a tenant's definitions, or only a change since a revision."""

@@ -19,7 +19,7 @@ from prometheus_client.core import (
 
 if TYPE_CHECKING:
     from tidegate.server.engines.tenant import Tenant
-    from tidegate.stores.base import StoreStatistics
+    from tidegate.stores.port import StoreStatistics
 
 
 @attrs.define

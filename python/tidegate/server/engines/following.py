@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tidegate.server.engines.compiled import CompiledSet
     from tidegate.server.engines.engines import Runtimes
     from tidegate.server.engines.tenant import Revision, Tenant
-    from tidegate.stores.base import Store
+    from tidegate.stores.port import Store
 
 READ_ENTRIES = 4_096
 """The most decisions of one read."""

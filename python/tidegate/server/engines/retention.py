@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.stores.base import Store
+    from tidegate.stores.port import Store
 
 PASS_SECONDS = 60.0
 """How often retention looks for old data."""

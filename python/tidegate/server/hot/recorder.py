@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from uuid import UUID
 
-    from tidegate.stores.base import Store
     from tidegate.stores.decision_log.lines import LogBlock
+    from tidegate.stores.port import Store
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidegate.server.http.answer import Header
     from tidegate.server.http.exchange import Receive, Scope, Send
     from tidegate.server.turns.call import HotCall
-    from tidegate.stores.base import Store
+    from tidegate.stores.port import Store
 
 METRICS = "/metrics"
 TELL_SECONDS = 2.0

@@ -23,7 +23,7 @@ from tidegate.stores.rows.counters import PUBLISHED_SEQ, PUBLISHING_SEQ, find_co
 if TYPE_CHECKING:
     from tidegate.server.publishing.base import Destination
     from tidegate.server.publishing.messages import Message
-    from tidegate.stores.base import Store
+    from tidegate.stores.port import Store
 
 BATCH = 200
 """Messages that are sent at once."""

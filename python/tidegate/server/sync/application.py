@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tidegate.server.http.exchange import Receive, Scope, Send
     from tidegate.server.sync.feed import Feed, Signed
     from tidegate.server.sync.forwarded import Forwarding
-    from tidegate.stores.base import Store
+    from tidegate.stores.port import Store
 
 PREFIX = "/api/v1/sync/"
 MAX_WAIT_SECONDS = 60.0

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from tidegate.server.engines.engines import Runtimes
     from tidegate.server.engines.tenant import Tenant
     from tidegate.server.sync.signing import Signer
-    from tidegate.stores.base import Store
     from tidegate.stores.decision_log.lines import LogBlock
+    from tidegate.stores.port import Store
 
 PAGE = 10_000
 """Mitigations that are read of a state in one step."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tidegate.server.hot.recorder import Recorder
     from tidegate.server.sync.feed import Feed
     from tidegate.server.turns.lanes import Lanes
-    from tidegate.stores.base import Store
+    from tidegate.stores.port import Store
 
 Text: TypeAlias = Annotated[str, Meta(max_length=4_096)]
 Int: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]

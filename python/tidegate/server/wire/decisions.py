@@ -9,7 +9,7 @@ import attrs
 import msgspec
 from msgspec import Meta
 
-from tidegate.policy.explain.explain import ActionExplanation, EntityExplanation, PolicyExplanation
+from tidegate.policy.explain.parts import ActionExplanation, EntityExplanation, PolicyExplanation
 from tidegate.policy.shown_proof import Part, ProofStatus
 from tidegate.server.http.cursor import Paging
 from tidegate.server.wire.common import Time
