@@ -7,8 +7,9 @@ from typing import Any
 from tidegate.evaluation.outcome import Outcome
 from tidegate.evaluation.reference import evaluate
 from tidegate.language.check.checker import check
-from tidegate.language.tree.schema import NamedList, Schema
+from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT, Limits
+from tidegate.types import NamedList
 from tidegate.values import Map, from_python
 
 LISTS = {

@@ -13,7 +13,7 @@ import pytest
 from benchmarks import rust_source, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 Module: TypeAlias = tuple[str, ...]
 """Folders and file below a root, as in ``("index", "search", "text")``."""
@@ -43,11 +43,14 @@ def floors(root: str) -> list[Module]:
 
 @cache
 def imports(root: str) -> frozenset[tuple[Module, Module]]:
-    """(who imports, what is imported) for the modules of a root, tests and mere types left out."""
+    """(the importer, the imported) for the modules of a root, tests left out.
+
+    Imports for types alone and those in functions count too.
+    """
     read = _rust_imports if root == RUST else _python_imports
     return frozenset(
         (module, target)
-        for path in sizes.sources()
+        for path in (*sizes.sources(), *(ROOT / root).rglob("*.pyi"))
         if path.is_relative_to(ROOT / root) and not sizes.is_test(path)
         for module in [_module(path, root)]
         for target in read(path, module)
@@ -76,7 +79,7 @@ def _rust_imports(path: Path, module: Module) -> Iterator[Module]:
 
 
 def _python_imports(path: Path, module: Module) -> Iterator[Module]:
-    for node in _run_time(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -87,14 +90,6 @@ def _python_imports(path: Path, module: Module) -> Iterator[Module]:
             package, *rest = name.split(".")
             if package == "tidegate" and rest:
                 yield tuple(rest)
-
-
-def _run_time(node: ast.AST) -> Iterator[ast.AST]:
-    """A tree without what only a type checker reads."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
-            yield from _run_time(child)
 
 
 def arrows(folder: str) -> set[tuple[str, str]]:
@@ -165,25 +160,38 @@ def circles() -> set[str]:
     for folder in folders:
         if folder.startswith((RUST, PYTHON)):
             rooms = _rooms(folder)
-            targets = defaultdict(set)
-            for one, other in arrows(folder):
-                if {one, other} <= rooms:
-                    targets[one].add(other)
-            reached = {room: _reached(room, targets) for room in rooms}
-            rings = {
-                frozenset(o for o in reached[r] if r in reached[o])
-                for r in rooms
-                if r in reached[r]
-            }
-            found |= {f"{folder}: circle of {', '.join(sorted(ring))}" for ring in rings}
+            inside = (arrow for arrow in arrows(folder) if rooms.issuperset(arrow))
+            found |= {f"{folder}: circle of {', '.join(ring)}" for ring in rings(inside)}
     return found
 
 
-def _reached(start: str, targets: dict[str, set[str]]) -> set[str]:
+def circles_of_files() -> set[str]:
+    """Python files that import each other, directly or through others, be it for types alone."""
+    paths = [path for end in ("py", "pyi") for path in (ROOT / PYTHON).rglob(f"*.{end}")]
+    files = {_module(path, PYTHON) for path in paths}
+    arrows = ((one, _room_of(target, files) or ("__init__",)) for one, target in imports(PYTHON))
+    found = rings(("/".join(one), "/".join(other)) for one, other in arrows if one != other)
+    return {f"{PYTHON}: circle of the files {', '.join(ring)}" for ring in found}
+
+
+def rings(arrows: Iterable[tuple[str, str]]) -> set[tuple[str, ...]]:
+    """The names that are reached from themselves, each together with those of its circle."""
+    targets = defaultdict(set)
+    for one, other in arrows:
+        targets[one].add(other)
+    reached = {name: _reached(name, targets) for name in set(targets)}
+    return {
+        tuple(sorted(other for other in reached[name] if name in reached.get(other, ())))
+        for name in reached
+        if name in reached[name]
+    }
+
+
+def _reached(start: str, targets: Mapping[str, set[str]]) -> set[str]:
     found: set[str] = set()
     ahead = [start]
     while ahead:
-        new = targets[ahead.pop()] - found
+        new = targets.get(ahead.pop(), set()) - found
         found |= new
         ahead += new
     return found
@@ -197,6 +205,7 @@ def crowded_top() -> set[str]:
 CHECKS = {
     "imports": rising,
     "circles": circles,
+    "circles of files": circles_of_files,
     "sizes": sizes.above_bounds,
     "top of the core": crowded_top,
 }
@@ -210,7 +219,7 @@ def found(name: str) -> frozenset[str]:
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_house_holds_but_for_the_exceptions(name: str) -> None:
-    """Imports go down, folders make no circle, and folders, files and functions are small."""
+    """Imports go down, neither folders nor files make a circle, and functions are small."""
     new = found(name) - EXCEPTIONS
     assert not new, "\n".join(sorted(new))
 

@@ -28,11 +28,11 @@ from benchmarks.server.served import Served
 from benchmarks.traffic.policies import read_policies, to_definitions
 from benchmarks.traffic.workload import TRAFFIC, has_traffic, read_lines
 from tidegate.operators.keys import load_keys
+from tidegate.server.control.app import Application
 from tidegate.server.demo import make_owner
 from tidegate.server.engines.compiled import CompiledChange, CompiledSet
 from tidegate.server.engines.compiling import compile_newest
 from tidegate.server.engines.engines import Runtimes
-from tidegate.server.routing.context import Application
 from tidegate.stores import LogBlock, SqliteStore, migrate
 
 if TYPE_CHECKING:

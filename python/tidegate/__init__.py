@@ -31,7 +31,7 @@ from tidegate.language.check.references import References
 from tidegate.language.printer import format
 from tidegate.language.tree.ast import Span
 from tidegate.language.tree.diagnostics import Diagnostic
-from tidegate.language.tree.schema import NamedList, Schema
+from tidegate.language.tree.schema import Schema
 from tidegate.limits import Limits
 from tidegate.policy.backend import Frozen
 from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
@@ -66,7 +66,7 @@ from tidegate.policy.served import Served
 from tidegate.policy.state.standing import ActiveMitigation, EntityState, WindowState
 from tidegate.program import Program, compile
 from tidegate.ruleset import RuleSet, Stats
-from tidegate.types import Signature, Type
+from tidegate.types import NamedList, Signature, Type
 from tidegate.values import Duration, OptionalValue, Timestamp, TypeName, UInt
 
 _LATE = (

@@ -21,11 +21,11 @@ from tidegate.evaluation.secrets.names import Names
 from tidegate.policy.decide import LATEST
 from tidegate.policy.decision import EngineDecision
 from tidegate.policy.definitions.bundle import bundle
-from tidegate.policy.definitions.key_forms import KeyForms
 from tidegate.policy.definitions.model import Definitions
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.explain.explain import Explanation, explain
 from tidegate.policy.explain.left_out import LeftOut
+from tidegate.policy.key_forms import KeyForms
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.policy.shown_proof import to_records
 from tidegate.policy.state.snapshot import restore

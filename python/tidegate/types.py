@@ -1,4 +1,4 @@
-"""The types of the language, their text form, and the signatures of functions.
+"""The types of the language, their text form, the signatures of functions, and named lists.
 
 Types are frozen values compared by structure; the primitives are singletons,
 so ``is`` holds between them wherever they came from ``parse_type``.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
@@ -113,6 +113,14 @@ class AbstractType:
 Type: TypeAlias = (
     Primitive | ListType | MapType | OptionalType | TypeType | TypeParam | AbstractType
 )
+
+
+@attrs.frozen
+class NamedList:
+    """A list kept outside the rules: addresses and networks, or plain strings."""
+
+    kind: Literal["ip", "string"]
+    entries: tuple[str, ...]
 
 
 @attrs.frozen

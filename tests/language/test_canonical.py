@@ -14,7 +14,8 @@ from shared_data import shared_lines
 from tidegate.errors import ExpressionError
 from tidegate.language.canonical import from_json, to_json
 from tidegate.language.check.checker import check
-from tidegate.language.tree.schema import NamedList, Schema
+from tidegate.language.tree.schema import Schema
+from tidegate.types import NamedList
 
 SCHEMA = Schema.default().with_lists({"bad": NamedList("ip", ())}).with_variables({"n": "int"})
 

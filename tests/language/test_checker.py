@@ -12,8 +12,8 @@ from shared_data import shared_lines, shared_path, size
 from tidegate.errors import ExpressionError
 from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.language.tree import checked
-from tidegate.language.tree.schema import NamedList, Schema
-from tidegate.types import BOOL, INT, STRING, Signature, parse_type
+from tidegate.language.tree.schema import Schema
+from tidegate.types import BOOL, INT, STRING, NamedList, Signature, parse_type
 from tidegate.values import Map, TypeName, UInt
 
 if TYPE_CHECKING:

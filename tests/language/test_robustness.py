@@ -13,7 +13,8 @@ from tidegate.language.canonical import from_json, to_json
 from tidegate.language.check.checker import check
 from tidegate.language.parse.parser import parse
 from tidegate.language.printer import format, to_text
-from tidegate.language.tree.schema import NamedList, Schema
+from tidegate.language.tree.schema import Schema
+from tidegate.types import NamedList
 
 if TYPE_CHECKING:
     from tidegate.language.tree import ast

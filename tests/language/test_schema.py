@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.language.tree.schema import NamedList, Schema
-from tidegate.types import BOOL, DYN, INT, parse_type
+from tidegate.language.tree.schema import Schema
+from tidegate.types import BOOL, DYN, INT, NamedList, parse_type
 
 
 def test_default_schema_is_the_field_model() -> None:

@@ -19,10 +19,10 @@ import uvicorn
 
 from tidegate.operators.keys import load_keys
 from tidegate.operators.passwords import hash_password
+from tidegate.server.control.app import Application
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.ids import new_id
 from tidegate.server.login.logins import Logins
-from tidegate.server.routing.context import Application
 from tidegate.server.routing.dispatch import control_plane
 from tidegate.server.routing.routes import words_of_paths
 from tidegate.stores import SqliteStore, migrate

@@ -14,8 +14,8 @@ import pytest
 from tests.server.workers.forking import crew_of
 from tests.store_contract.examples import START_NS, TENANT, done, entry, tenant
 
+from tidegate.operators.key_ring import ApiKey, make_key
 from tidegate.operators.keys import load_keys
-from tidegate.server.hot.key_ring import ApiKey, make_key
 from tidegate.server.service import HOUSEKEEPING_SECONDS, Service
 from tidegate.settings import ServerSettings, Settings, StoreSettings, TokenSettings
 from tidegate.stores import SqliteStore, StoreUnavailableError, migrate

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
+from tidegate.operators.key_ring import ApiKey, KeyRing, make_key
 from tidegate.operators.tokens import Tokens
 from tidegate.policy.proofs import ChallengeContext, ProofKeys
-from tidegate.server.hot.key_ring import ApiKey, KeyRing, make_key
 from tidegate.server.http.cursor import Cursors
 
 KEY = b"0123456789abcdef0123456789abcdef"

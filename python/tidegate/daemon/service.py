@@ -28,10 +28,10 @@ from tidegate.daemon.origin import Origin, OriginError
 from tidegate.daemon.spool import Spool
 from tidegate.daemon.tickets import answers_with_tickets
 from tidegate.errors import DefinitionsError
+from tidegate.operators.key_ring import ApiKey, KeyRing
 from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.hot_path import HotPath
 from tidegate.server.hot.idempotency import KEPT, IdempotencyKeys, Recorded
-from tidegate.server.hot.key_ring import ApiKey, KeyRing
 from tidegate.server.hot.metrics import HotMetrics
 from tidegate.server.hot.rate_limit import RateLimits
 from tidegate.server.hot.recorder import Recorder

@@ -19,7 +19,7 @@ from tidegate.limits import DEFAULT, Limits
 from tidegate.values import Map, OptionalValue, kind_of, map_key
 
 if TYPE_CHECKING:
-    from tidegate.language.tree.schema import NamedList
+    from tidegate.types import NamedList
 
 Scope: TypeAlias = Mapping[str, Any]
 """The variables of the enclosing macros."""

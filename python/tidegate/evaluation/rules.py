@@ -20,9 +20,9 @@ from tidegate.evaluation.envelope import Context, PreparedContext, Strictness, a
 from tidegate.evaluation.matches import Matches
 from tidegate.language import canonical
 from tidegate.language.tree.form import VERSION
-from tidegate.language.tree.schema import NamedList, Schema
+from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT, Limits
-from tidegate.types import parse_type
+from tidegate.types import NamedList, parse_type
 from tidegate.values import to_python
 
 if TYPE_CHECKING:

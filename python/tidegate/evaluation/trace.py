@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tidegate.language.tree import checked
-    from tidegate.language.tree.schema import NamedList
+    from tidegate.types import NamedList
 
 
 @attrs.frozen

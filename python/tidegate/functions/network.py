@@ -13,7 +13,7 @@ from tidegate.functions.text import strings_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tidegate.language.tree.schema import NamedList
+    from tidegate.types import NamedList
     from tidegate.values import Address, Network
 
 

@@ -26,8 +26,8 @@ from tidegate.server.http.problems import Problem, problem_of
 from tidegate.server.http.request import path_as_written, require_media_type
 
 if TYPE_CHECKING:
-    from tidegate.server.hot.hot_path import Endpoint
     from tidegate.server.http.exchange import Receive, Scope, Send
+    from tidegate.server.turns.call import Endpoint
 
 _PATHS = frozenset({*ENDPOINTS, batch.PATH})
 

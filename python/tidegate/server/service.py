@@ -14,14 +14,16 @@ from uuid import UUID
 
 import attrs
 
+from tidegate.challenge.parts import ChallengeParts
 from tidegate.challenge.turnstile import Turnstile
+from tidegate.operators.key_ring import ApiKey, KeyRing
 from tidegate.operators.providers import read_providers
-from tidegate.server.challenges.parts import ChallengeParts
 from tidegate.server.challenges.reachability import warn_of_unreachable
+from tidegate.server.control.app import Application
+from tidegate.server.control.runtime import LiveRuntime
 from tidegate.server.definitions.changes import remove_pending
 from tidegate.server.directory.log_check import check_log, lost_in
 from tidegate.server.engines.compiling import compile_newest
-from tidegate.server.engines.control import LiveRuntime
 from tidegate.server.engines.engines import Runtimes
 from tidegate.server.engines.replay import Replays
 from tidegate.server.engines.retention import Retention
@@ -29,7 +31,6 @@ from tidegate.server.hot import unrecorded
 from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.hot_path import HotPath
 from tidegate.server.hot.idempotency import KEPT, IdempotencyKeys, Recorded
-from tidegate.server.hot.key_ring import ApiKey, KeyRing
 from tidegate.server.hot.metrics import Figures, HotMetrics
 from tidegate.server.hot.rate_limit import RateLimits
 from tidegate.server.hot.recorder import Recorder
@@ -43,7 +44,6 @@ from tidegate.server.offload.kinds import SECONDS, Work
 from tidegate.server.offload.places import Party, places_of
 from tidegate.server.publishing.destinations import destination_of
 from tidegate.server.publishing.publisher import Publisher
-from tidegate.server.routing.context import Application
 from tidegate.server.routing.routes import words_of_paths
 from tidegate.server.sync.application import SyncApplication
 from tidegate.server.sync.feed import Feed
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from tidegate.server.engines.compiled import CompiledChange, CompiledSet
     from tidegate.server.engines.following import Level
     from tidegate.server.hot.gap import Gap
-    from tidegate.server.offload.jobs import Job
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Crew, Shared
     from tidegate.settings import Settings
@@ -313,7 +312,7 @@ class Service:
             is_urgent=True,
         )
 
-    def _replay(self, job: Job[Any]) -> Any:
+    def _replay(self, job: Callable[[Application], Any]) -> Any:
         return self._crew.replay.run(job, Desk(self.application))
 
     async def save_states(self) -> None:

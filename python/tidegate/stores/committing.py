@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class CommittingStore(ABC):
-    """A :class:`~tidegate.stores.base.Store` over one writing connection.
+    """A :class:`~tidegate.stores.port.Store` over one writing connection.
 
     A form of it opens its database and sets ``_read_engine``, ``_queue``, ``_deriver`` and
     ``log``.
@@ -52,7 +52,7 @@ class CommittingStore(ABC):
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic, partition: int = 0) -> None:
         self.partition = partition
-        """See :attr:`Store.partition <tidegate.stores.base.Store.partition>`."""
+        """See :attr:`Store.partition <tidegate.stores.port.Store.partition>`."""
         self._monotonic = monotonic
         self._writer: Connection | None = None
         self._committed_seq = 0
@@ -66,56 +66,56 @@ class CommittingStore(ABC):
         """The end of the log, when it was found lost at the opening."""
 
     def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
-        """See :meth:`Store.write <tidegate.stores.base.Store.write>`."""
+        """See :meth:`Store.write <tidegate.stores.port.Store.write>`."""
         return self._queue.write(work, is_quiet=quietly)
 
     def append(self, blocks: Sequence[LogBlock]) -> Future[None]:
-        """See :meth:`Store.append <tidegate.stores.base.Store.append>`."""
+        """See :meth:`Store.append <tidegate.stores.port.Store.append>`."""
         return self._queue.append(blocks)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """See :meth:`Store.read <tidegate.stores.base.Store.read>`."""
+        """See :meth:`Store.read <tidegate.stores.port.Store.read>`."""
         with translated(), self._read_engine.connect() as connection:
             yield connection
 
     def index_now(self) -> None:
-        """See :meth:`Store.index_now <tidegate.stores.base.Store.index_now>`."""
+        """See :meth:`Store.index_now <tidegate.stores.port.Store.index_now>`."""
         # Earlier appends are committed then, or never will be.
         self._queue.command(lambda: None).result()
         self._deriver.catch_up().result()
 
     def learn_now(self) -> None:
-        """See :meth:`Store.learn_now <tidegate.stores.base.Store.learn_now>`."""
+        """See :meth:`Store.learn_now <tidegate.stores.port.Store.learn_now>`."""
         self._queue.command(lambda: None).result()
         self._deriver.learn().result()
 
     def derive(self, work: Callable[[Connection], T]) -> Future[T]:
-        """See :meth:`Store.derive <tidegate.stores.base.Store.derive>`."""
+        """See :meth:`Store.derive <tidegate.stores.port.Store.derive>`."""
         return self._deriver.write(work)
 
     def flush_derived(self) -> int:
-        """See :meth:`Store.flush_derived <tidegate.stores.base.Store.flush_derived>`."""
+        """See :meth:`Store.flush_derived <tidegate.stores.port.Store.flush_derived>`."""
         return self._deriver.flush().result()
 
     def recover(self) -> None:
-        """See :meth:`Store.recover <tidegate.stores.base.Store.recover>`."""
+        """See :meth:`Store.recover <tidegate.stores.port.Store.recover>`."""
         self._queue.command(self._reopen).result()
 
     @property
     def is_accepting(self) -> bool:
-        """See :attr:`Store.is_accepting <tidegate.stores.base.Store.is_accepting>`."""
+        """See :attr:`Store.is_accepting <tidegate.stores.port.Store.is_accepting>`."""
         return self._queue.is_accepting
 
     def changed(self) -> bool:
-        """See :meth:`Store.changed <tidegate.stores.base.Store.changed>`."""
+        """See :meth:`Store.changed <tidegate.stores.port.Store.changed>`."""
         with self.read() as connection:
             changes = self._all_changes(connection)
         previous, self._seen_changes = self._seen_changes, changes
         return changes != previous
 
     def statistics(self) -> StoreStatistics:
-        """See :meth:`Store.statistics <tidegate.stores.base.Store.statistics>`."""
+        """See :meth:`Store.statistics <tidegate.stores.port.Store.statistics>`."""
         queue = self._queue
         return StoreStatistics(
             waiting_entries=queue.waiting_entries,
@@ -137,7 +137,7 @@ class CommittingStore(ABC):
         )
 
     def close(self) -> None:
-        """See :meth:`Store.close <tidegate.stores.base.Store.close>`."""
+        """See :meth:`Store.close <tidegate.stores.port.Store.close>`."""
         self._deriver.close()
         self._queue.close()
         self._read_engine.dispose()

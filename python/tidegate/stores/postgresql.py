@@ -54,7 +54,7 @@ LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id
 
 
 class PostgresqlStore(CommittingStore):
-    """A :class:`~tidegate.stores.base.Store` in a database of PostgreSQL.
+    """A :class:`~tidegate.stores.port.Store` in a database of PostgreSQL.
 
     Args:
         url: ``postgresql://user@host/name``, as libpq reads it.

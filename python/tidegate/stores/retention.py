@@ -68,7 +68,7 @@ def prune(
         before_ns: decisions received before this time are deleted; a log row is as old as its
         newest decision.
         up_to_seq: decisions after this one stay; see :func:`safe_seq` and
-            :meth:`Store.flush_derived <tidegate.stores.base.Store.flush_derived>`.
+            :meth:`Store.flush_derived <tidegate.stores.port.Store.flush_derived>`.
         limit: most decisions to delete; the first row may have more.
     """
     # Rows of a tenant lie in order of arrival: the first that is young enough ends the search.
@@ -108,7 +108,7 @@ def prune_derived(
     """Delete the rows derived from decisions received before a time, by whole minutes; how many.
 
     Args:
-        connection: the connection of :meth:`Store.derive <tidegate.stores.base.Store.derive>`.
+        connection: the connection of :meth:`Store.derive <tidegate.stores.port.Store.derive>`.
         tenant_id: whose.
         before_ns: as for :func:`prune`.
         limit: rows deleted from each table at most.

@@ -67,7 +67,7 @@ LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id
 
 
 class SqliteStore(CommittingStore):
-    """A :class:`~tidegate.stores.base.Store` in an SQLite file, with a second for what is derived.
+    """A :class:`~tidegate.stores.port.Store` in an SQLite file, with a second for what is derived.
 
     Args:
         url: ``sqlite:///relative.db`` or ``sqlite:////absolute.db``.

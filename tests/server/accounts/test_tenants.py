@@ -10,8 +10,8 @@ import pytest
 from tests.server.serving import PASSWORD, Caller, Served
 from tests.shared_data import shared_lines
 
+from tidegate.operators.key_ring import hash_key
 from tidegate.operators.permissions import Role
-from tidegate.server.hot.key_ring import hash_key
 from tidegate.stores.objects import api_keys
 
 

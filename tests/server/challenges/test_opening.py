@@ -30,8 +30,8 @@ from tidegate.server.challenges.opening import (
     ROUNDS_NS,
     SOLVE_NS,
 )
+from tidegate.server.control.app import Application
 from tidegate.server.routing.answering import Given, Sent, answer_by_name
-from tidegate.server.routing.context import Application
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.decision_log import lines
 from tidegate.stores.decision_log.lines import LogBlock

@@ -16,10 +16,10 @@ from tests.server.connection.scene import (
 )
 from uvicorn.server import ServerState
 
+from tidegate.operators.key_ring import KeyRing
 from tidegate.server.connection.bounds import Bounds
 from tidegate.server.connection.protocol import Protocol
 from tidegate.server.hot.admission import Admission
-from tidegate.server.hot.key_ring import KeyRing
 from tidegate.server.hot.metrics import HotMetrics
 from tidegate.server.hot.rate_limit import RateLimits
 from tidegate.server.process import configuration

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import attrs
 
+from tidegate.operators.key_ring import ApiKey, KeyRing, NewKey, make_key
 from tidegate.server.connection.protocol import Protocol
 from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.hot_path import RUNTIME, HotPath
-from tidegate.server.hot.key_ring import ApiKey, KeyRing, NewKey, make_key
 from tidegate.server.http.answer import Answer
 from tidegate.server.turns.call import HotCall
 

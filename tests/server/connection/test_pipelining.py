@@ -23,12 +23,12 @@ from tests.server.connection.scene import (
 )
 from uvicorn.server import ServerState
 
+from tidegate.operators.key_ring import KeyRing, make_key
 from tidegate.server.connection.bounds import MAX_HELD_BYTES
 from tidegate.server.connection.protocol import Protocol
 from tidegate.server.connection.reception import Reception
 from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.hot_path import HotPath
-from tidegate.server.hot.key_ring import KeyRing, make_key
 from tidegate.server.hot.metrics import HotMetrics
 from tidegate.server.hot.rate_limit import RateLimits
 from tidegate.server.http.answer import Answer

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from tests.server.turns.whole import World, running
 
-from tidegate.server.engines.control import NoRuntime
+from tidegate.server.control.runtime import NoRuntime
 from tidegate.stores.objects import audit
 
 ACTOR, REQUEST = "ann", "r-1"

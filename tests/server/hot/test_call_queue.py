@@ -14,13 +14,13 @@ import structlog.testing
 from tidegate.definitions import load_compiled
 from tidegate.engine import BundledEngine
 from tidegate.evaluation.native import Redactor
+from tidegate.operators.key_ring import ApiKey, KeyRing, make_key
 from tidegate.server.engines.compiled import CompiledSet
 from tidegate.server.engines.tenant import Tenant
 from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.call_queue import AT_ONCE, CallQueue
 from tidegate.server.hot.hot_path import BEACON, RUNTIME
 from tidegate.server.hot.idempotency import KEPT, IdempotencyKeys
-from tidegate.server.hot.key_ring import ApiKey, KeyRing, make_key
 from tidegate.server.hot.metrics import HotMetrics, page
 from tidegate.server.hot.rate_limit import RateLimits
 from tidegate.server.hot.recorder import unavailable

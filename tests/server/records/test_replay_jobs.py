@@ -17,12 +17,12 @@ from tests.store_contract.examples import TENANT, done, tenant
 
 from tidegate.engine import Engine
 from tidegate.operators.keys import KEY_BYTES, Keys
+from tidegate.server.control.app import Application
 from tidegate.server.engines.comparison import Outcomes
 from tidegate.server.engines.replay import Draft, Replays, bounded, warm_up_ns
 from tidegate.server.http.ids import new_id
 from tidegate.server.records.decisions import find
 from tidegate.server.records.replayed import made_again
-from tidegate.server.routing.context import Application
 from tidegate.stores import LogBlock, SqliteStore, migrate
 from tidegate.stores.decision_log import lines, log, replay_jobs
 from tidegate.stores.decision_log.decisions import Clock

@@ -18,8 +18,8 @@ from tests.server.deciding import Deciding, Service, deciding
 from tests.server.serving import Served
 
 from tidegate.operators.keys import load_keys
+from tidegate.server.control.runtime import LiveRuntime, NoRuntime
 from tidegate.server.engines.compiled import CompiledSet
-from tidegate.server.engines.control import LiveRuntime, NoRuntime
 from tidegate.server.engines.engines import Runtimes
 from tidegate.server.hot.metrics import Figures, HotMetrics, Shown
 from tidegate.stores import SqliteStore, migrate

@@ -18,13 +18,13 @@ from tests.server.workers.forking import crew_of
 from tidegate.definitions import load_compiled
 from tidegate.engine import Engine
 from tidegate.evaluation.native import Redactor
+from tidegate.operators.key_ring import ApiKey
 from tidegate.operators.keys import load_keys
 from tidegate.server.asgi import HotApplication
 from tidegate.server.demo import make_owner
 from tidegate.server.engines.compiled import CompiledSet
 from tidegate.server.engines.engines import rebuilt
 from tidegate.server.hot.hot_path import RUNTIME, HotPath
-from tidegate.server.hot.key_ring import ApiKey
 from tidegate.server.http.answer import Answer, Outcome
 from tidegate.server.routing.dispatch import control_plane
 from tidegate.server.service import Service

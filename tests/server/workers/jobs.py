@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from tidegate.server.routing.context import Application
+from tidegate.server.control.app import Application
 from tidegate.stores.base import StaleRevisionError
 
 _kept: list[bytes] = []

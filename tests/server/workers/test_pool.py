@@ -18,9 +18,9 @@ from tests.server.workers.forking import fork_server
 
 from tidegate.errors import WorkerError
 from tidegate.operators.keys import KEY_BYTES, Keys
-from tidegate.server.engines.control import NoRuntime
+from tidegate.server.control.app import Application
+from tidegate.server.control.runtime import NoRuntime
 from tidegate.server.offload.desk import Desk
-from tidegate.server.routing.context import Application
 from tidegate.server.workers.child import NICENESS, Setup
 from tidegate.server.workers.pool import Pool
 from tidegate.server.workers.worker import IDLE_BYTES

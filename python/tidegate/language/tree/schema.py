@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -24,6 +24,8 @@ from tidegate.types import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from tidegate.types import NamedList
 
 _TEXTS = MapType(STRING, STRING)
 _NAMES = ListType(STRING)
@@ -72,14 +74,6 @@ ENTITY_STATE: Mapping[str, Type] = {
     "entity.first_seen_at": TIMESTAMP,
     "entity.last_seen_at": TIMESTAMP,
 }
-
-
-@attrs.frozen
-class NamedList:
-    """A list kept outside the rules: addresses and networks, or plain strings."""
-
-    kind: Literal["ip", "string"]
-    entries: tuple[str, ...]
 
 
 @attrs.frozen

@@ -15,7 +15,7 @@ from tidegate.functions.addresses import parse_range
 from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.language.check.lint import key_warnings
 from tidegate.language.tree.diagnostics import Diagnostic, Source
-from tidegate.language.tree.schema import NamedList, Schema
+from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT, Limits
 from tidegate.policy.definitions.budget_warnings import budget_warnings
 from tidegate.policy.definitions.compiled import (
@@ -32,7 +32,7 @@ from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding
 from tidegate.policy.definitions.model import Block, Challenge
 from tidegate.policy.definitions.reads import reads
 from tidegate.policy.definitions.secrets import Reading, reading
-from tidegate.types import BOOL
+from tidegate.types import BOOL, NamedList
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

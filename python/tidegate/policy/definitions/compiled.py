@@ -11,7 +11,6 @@ import attrs
 
 from tidegate.evaluation.encoder import Source
 from tidegate.language.check.checker import CheckedExpression
-from tidegate.language.tree.schema import NamedList
 from tidegate.limits import Limits
 from tidegate.policy.definitions.model import (
     Block,
@@ -24,7 +23,7 @@ from tidegate.policy.definitions.model import (
 )
 from tidegate.policy.definitions.reads import reads
 from tidegate.policy.definitions.secrets import Reading
-from tidegate.types import Type
+from tidegate.types import NamedList, Type
 
 
 @attrs.frozen

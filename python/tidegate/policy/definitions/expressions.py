@@ -20,8 +20,8 @@ from tidegate.types import BOOL, CIDR, INT, IP, STRING, UINT, Type
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from tidegate.language.tree.schema import NamedList
     from tidegate.limits import Limits
+    from tidegate.types import NamedList
 
 
 class Use(Enum):

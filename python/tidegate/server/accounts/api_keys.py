@@ -6,12 +6,12 @@ import base64
 import secrets
 from typing import TYPE_CHECKING, Any
 
+from tidegate.operators.key_ring import PREFIX_BYTES, SECRET_BYTES, make_key
 from tidegate.server import wire
-from tidegate.server.hot.key_ring import PREFIX_BYTES, SECRET_BYTES, make_key
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_by_id
 from tidegate.server.http.authorise import SECOND
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.ids import new_id
-from tidegate.server.http.pages import page_by_id
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.stores.objects import api_keys
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.authorise import SECOND
-from tidegate.server.http.call import Answer, Call
 from tidegate.stores.objects import memberships, tenants
 
 

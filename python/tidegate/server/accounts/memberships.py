@@ -8,9 +8,9 @@ from uuid import UUID
 
 from tidegate.operators.permissions import Role, may_change_membership
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_by_id
 from tidegate.server.http.ids import new_id
-from tidegate.server.http.pages import page_by_id
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.stores.base import ConflictError, NotFoundError
 from tidegate.stores.objects import memberships, operators

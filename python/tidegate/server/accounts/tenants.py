@@ -17,11 +17,11 @@ from tidegate.policy.definitions.return_urls import TEMPLATE, foreign_templates
 from tidegate.policy.definitions.slugs import slug_from_name
 from tidegate.policy.document import read_document, to_members
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_by_id
 from tidegate.server.definitions.starting_entities import starting_entities
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.headers import activity
 from tidegate.server.http.ids import new_id
-from tidegate.server.http.pages import page_by_id
 from tidegate.server.http.problems import Problem, error_of_finding
 from tidegate.server.wire.kinds import ENTITY, MITIGATION
 from tidegate.stores.objects import definitions, memberships, tenants

@@ -18,18 +18,19 @@ from tidegate.edge.conventions import Boundary
 from tidegate.edge.forward_auth import PATH, UnclearInquiryError, read_inquiry, refused
 from tidegate.errors import EventError
 from tidegate.server.hot.given_id import given_id
-from tidegate.server.hot.hot_path import Endpoint, problem_answer
+from tidegate.server.hot.hot_path import problem_answer
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.headers import REQUEST_ID_HEADER, given_request_id
 from tidegate.server.http.problems import Problem, problem_of
+from tidegate.server.turns.call import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tidegate.edge.forward_auth import Inquiry
     from tidegate.edge.reply import Reply
+    from tidegate.operators.key_ring import ApiKey
     from tidegate.server.hot.hot_path import HotPath
-    from tidegate.server.hot.key_ring import ApiKey
 
 AUTHZ = Endpoint("authz", PATH, needs_content=True)
 _CLOSED = Boundary(fail_open=False)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.server.http.call import Call
+    from tidegate.server.control.call import Call
     from tidegate.stores.decision_log.lines import LoggedDecision
 
 MINUTE_NS = 60_000_000_000

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from tidegate.policy.proofs import claimed_tenant
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
-from tidegate.server.http.pages import page_after, page_of
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_after, page_of
 from tidegate.server.http.problems import Problem
 from tidegate.stores.objects import passes
 

@@ -11,7 +11,7 @@ from tidegate.policy.definitions.model import Challenge
 from tidegate.policy.definitions.return_urls import may_not_return, no_return
 from tidegate.server import wire
 from tidegate.server.challenges.opening import settings_of
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
 from tidegate.stores.objects import challenges, definitions, passes
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from tidegate.server.pages.page import page
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from tidegate.server.http.call import Call
+    from tidegate.server.control.call import Call
+    from tidegate.server.http.given import Given
     from tidegate.server.http.problems import Problem
-    from tidegate.server.routing.answering import Given
     from tidegate.stores.objects.challenges import ChallengeSession
 
 TURNSTILE = "https://challenges.cloudflare.com"

@@ -18,7 +18,7 @@ from tidegate.policy.proofs import ChallengeContext
 from tidegate.server import wire
 from tidegate.server.challenges import browsers, view
 from tidegate.server.challenges.opening import ROUNDS_NS, context_of, session_of, settings_of
-from tidegate.server.http.call import Call
+from tidegate.server.control.call import Call
 from tidegate.server.http.headers import DATA_HEADERS
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.problems import Problem

@@ -21,8 +21,9 @@ from tidegate.server.turns.call import HotCall
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tidegate.server.hot.hot_path import Endpoint, HotPath
+    from tidegate.server.hot.hot_path import HotPath
     from tidegate.server.http.answer import Header, Outcome
+    from tidegate.server.turns.call import Endpoint
 
 
 class Connection(Protocol):

@@ -50,8 +50,8 @@ from tidegate.server.http.problems import Problem
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from tidegate.server.hot.hot_path import Endpoint, HotPath, HotPaths
-    from tidegate.server.turns.call import HotCall
+    from tidegate.server.hot.hot_path import HotPath, HotPaths
+    from tidegate.server.turns.call import Endpoint, HotCall
 
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
 """The form of a hot call that is read in one step."""

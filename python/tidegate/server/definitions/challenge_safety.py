@@ -27,8 +27,8 @@ from tidegate.stores.decision_log.lines import read_event
 
 if TYPE_CHECKING:
     from tidegate.policy.definitions.model import Clause, Definitions, NamedList, Policy
+    from tidegate.server.control.call import Call
     from tidegate.server.engines.definition_set import Checked, DefinitionSet
-    from tidegate.server.http.call import Call
     from tidegate.server.wire.kinds import DefinitionKind
     from tidegate.stores.decision_log.lines import LoggedDecision, LogLine
 

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.server.http.call import Call
-    from tidegate.server.routing.context import Records
+    from tidegate.server.control.call import Call
     from tidegate.stores.objects.audit import AuditEntry
     from tidegate.stores.objects.definitions import Definition
     from tidegate.stores.objects.kept_answers import KeptAnswer
+    from tidegate.stores.port import Records
 
 ATTEMPTS = 8
 """Attempts of a change while others keep changing the set."""

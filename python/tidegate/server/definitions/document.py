@@ -13,12 +13,12 @@ from tidegate.policy.definitions.model import Settings, Tenant, derived_id
 from tidegate.policy.definitions.return_urls import TEMPLATE, foreign_templates
 from tidegate.policy.document import parse_document, to_members
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
 from tidegate.server.definitions.lists import MAX_ENTRIES
 from tidegate.server.engines.definition_set import load_set
 from tidegate.server.http.authorise import require
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.headers import status_path
 from tidegate.server.wire.kinds import KINDS, POLICY, to_warning
 from tidegate.stores.objects import definitions

@@ -9,13 +9,13 @@ from tidegate.language.check.lint import key_warnings
 from tidegate.language.check.node_types import node_types
 from tidegate.language.printer import format as format_text
 from tidegate.language.tree.diagnostics import Source
-from tidegate.language.tree.schema import NamedList
 from tidegate.limits import DEFAULT
 from tidegate.policy.definitions.expressions import Expressions, Use
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.engines.definition_set import load_set
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.wire.kinds import ACTION, LIST
+from tidegate.types import NamedList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from tidegate.operators.permissions import Permission, may
 from tidegate.policy.document import read_document
 from tidegate.server import wire
+from tidegate.server.control.call import Answer
 from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import load_present
-from tidegate.server.http.call import Answer
 from tidegate.server.wire.kinds import POLICY, to_warning
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from tidegate.policy.definitions.findings import Finding
+    from tidegate.server.control.call import Call
     from tidegate.server.engines.definition_set import DefinitionSet
-    from tidegate.server.http.call import Call
     from tidegate.server.wire.kinds import DefinitionKind
     from tidegate.stores.objects.definitions import Definition
 

@@ -16,7 +16,7 @@ from tidegate.language.parse.tree_builder import RESERVED
 from tidegate.language.tree.schema import ENTITY_STATE, FIELD_MODEL
 from tidegate.limits import DEFAULT
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,8 @@ import attrs
 from tidegate.policy.document import Excerpt
 from tidegate.policy.document.tree import Scalar
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.definitions.objects import Handlers
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.wire.kinds import LIST, to_answer
 

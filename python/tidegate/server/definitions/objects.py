@@ -12,12 +12,12 @@ import attrs
 
 from tidegate.policy.document import to_members
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_after, page_of
 from tidegate.server.definitions.challenge_safety import warnings_of
 from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
 from tidegate.server.engines.definition_set import DefinitionSet, load_set
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.ids import new_id
-from tidegate.server.http.pages import page_after, page_of
 from tidegate.server.wire.kinds import POLICY, to_answer, to_body, to_wire_members
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.objects import definitions, tenants

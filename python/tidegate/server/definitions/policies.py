@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_after, page_of
 from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
 from tidegate.server.definitions.objects import Handlers
-from tidegate.server.http.call import Answer, Call
-from tidegate.server.http.pages import page_after, page_of
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.wire.kinds import POLICY, to_saved
 from tidegate.stores.objects import definitions, versions

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tidegate.policy.definitions.bundle import bundle, change
-from tidegate.policy.definitions.key_forms import KeyForms
 from tidegate.policy.definitions.redaction import Redaction
+from tidegate.policy.key_forms import KeyForms
 
 if TYPE_CHECKING:
     from tidegate.policy.definitions.compiled import CompiledDefinitions

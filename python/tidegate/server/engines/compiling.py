@@ -24,14 +24,15 @@ from tidegate.stores.objects import definition_sets
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.server.routing.context import Application, Records
+    from tidegate.server.engines.app import App
+    from tidegate.stores.port import Records
 
 SAMPLE = 1024
 """Entries of the log that train an engine's index, of all tenants."""
 
 
 def compile_newest(
-    tenant_id: UUID, base: int | None, application: Application
+    tenant_id: UUID, base: int | None, application: App
 ) -> CompiledSet | CompiledChange:
     """A tenant's present definitions, compiled; they are stored under their revision.
 

@@ -11,7 +11,7 @@ from tidegate.stores.base import StoreUnavailableError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.server.routing.context import Records
+    from tidegate.stores.port import Records
 
 
 @contextmanager

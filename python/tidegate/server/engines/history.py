@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tidegate.policy.definitions.keys import Part
     from tidegate.policy.definitions.model import Definitions
-    from tidegate.server.offload.known import KnownSets
+    from tidegate.server.engines.known import KnownSets
     from tidegate.stores.decision_log.decisions import FoundDecision
     from tidegate.stores.decision_log.lines import LoggedDecision
 

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
     from tidegate.policy.definitions.model import Definitions
     from tidegate.policy.shown_proof import ShownProof
-    from tidegate.server.offload.jobs import Job
-    from tidegate.server.routing.context import Application, Records
+    from tidegate.server.engines.app import App
     from tidegate.stores.decision_log.lines import LogLine
     from tidegate.stores.decision_log.replay_jobs import ReplayJob
+    from tidegate.stores.port import Records
 
 MAX_WAITING = 16
 """Drafts that wait, of all tenants: each is held in memory."""
@@ -123,7 +123,7 @@ class Replays:
     def __init__(
         self,
         store: Records,
-        run: Callable[[Job[Any]], Any],
+        run: Callable[[Callable[[App], None]], Any],
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._store = store
@@ -190,7 +190,7 @@ class Replays:
                 _note(self._store, replay_jobs.fail, job_id, draft, self._clock(), error=reason)
 
 
-def run(job_id: UUID, draft: Draft, application: Application) -> None:
+def run(job_id: UUID, draft: Draft, application: App) -> None:
     """Run a job from its start to its result.
 
     Raises:

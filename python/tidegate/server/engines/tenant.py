@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from tidegate.engine import BundledEngine
     from tidegate.evaluation.native import Redactor
-    from tidegate.policy.definitions.key_forms import KeyForms
     from tidegate.policy.definitions.model import Settings
+    from tidegate.policy.key_forms import KeyForms
     from tidegate.server.engines.compiled import Names
 
 Revision: TypeAlias = tuple[int, int]

@@ -13,7 +13,7 @@ from tidegate.server.http.request import require_media_type
 from tidegate.server.turns.call import refuse
 
 if TYPE_CHECKING:
-    from tidegate.server.hot.key_ring import ApiKey, KeyRing
+    from tidegate.operators.key_ring import ApiKey, KeyRing
     from tidegate.server.hot.rate_limit import RateLimits, Verdict
     from tidegate.server.http.answer import Header
     from tidegate.server.turns.call import HotCall

@@ -22,8 +22,8 @@ from tidegate.server.http.limits import MAX_BATCH_EVENTS, MAX_BODY_BYTES, too_la
 from tidegate.server.http.problems import Problem, problem_of
 
 if TYPE_CHECKING:
+    from tidegate.operators.key_ring import ApiKey
     from tidegate.server.hot.given_id import GivenId
-    from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.http.answer import Outcome
 
 PATH = "/api/v1/beacon/events"

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tidegate.evaluation.native import Block, Calls
+    from tidegate.operators.key_ring import ApiKey
     from tidegate.server.engines.engines import Runtimes
     from tidegate.server.engines.tenant import Tenant
     from tidegate.server.hot.admission import Admission
     from tidegate.server.hot.idempotency import IdempotencyKeys, Recorded, Running
-    from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.hot.metrics import HotMetrics
     from tidegate.server.hot.recorder import Recorder
     from tidegate.server.http.answer import Header, Outcome

@@ -12,8 +12,9 @@ from tidegate.server.http.headers import REQUEST_ID_HEADER
 from tidegate.server.turns.call import HotCall
 
 if TYPE_CHECKING:
-    from tidegate.server.hot.hot_path import Endpoint, HotPath
+    from tidegate.server.hot.hot_path import HotPath
     from tidegate.server.http.answer import Outcome
+    from tidegate.server.turns.call import Endpoint
 
 
 class HandedOnCall(HotCall):

@@ -24,7 +24,7 @@ from tidegate.server.http.answer import Answer
 from tidegate.server.http.headers import DATA_HEADERS, REQUEST_ID_HEADER, given_request_id
 from tidegate.server.http.problems import CONTENT_TYPE, Problem, problem_document, problem_of
 from tidegate.server.logging import log
-from tidegate.server.turns.call import CallBack
+from tidegate.server.turns.call import CallBack, Endpoint
 from tidegate.server.turns.lanes import Lanes
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log import decisions
@@ -32,24 +32,15 @@ from tidegate.stores.decision_log import log as log_rows
 
 if TYPE_CHECKING:
     from tidegate.evaluation.native import Block
+    from tidegate.operators.key_ring import ApiKey
     from tidegate.server.engines.engines import Runtimes
     from tidegate.server.hot.admission import Admission
     from tidegate.server.hot.call_queue import Elsewhere
     from tidegate.server.hot.idempotency import IdempotencyKeys
-    from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.hot.metrics import HotMetrics
     from tidegate.server.hot.recorder import Recorder
     from tidegate.server.http.answer import Done, Header, Outcome
     from tidegate.server.turns.call import HotCall
-
-
-@attrs.frozen
-class Endpoint:
-    """One of the hot calls."""
-
-    name: str
-    path: str
-    needs_content: bool
 
 
 BEACON = Endpoint("beacon", "/api/v1/beacon/event", needs_content=False)

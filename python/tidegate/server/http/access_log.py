@@ -15,7 +15,7 @@ from uuid import UUID
 from tidegate.server.logging import log
 
 if TYPE_CHECKING:
-    from tidegate.server.routing.answering import Given, Sent
+    from tidegate.server.http.given import Given, Sent
     from tidegate.stores.decision_log.lines import LogBlock
 
 MAX_REFUSALS = 50

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
 from tidegate.operators.compact import InvalidTokenError
 from tidegate.operators.permissions import may
-from tidegate.server.http.call import Caller
 from tidegate.server.http.problems import Problem
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.objects import memberships, operators, revoked_tokens
@@ -26,6 +27,18 @@ _REALM = 'Bearer realm="tidegate"'
 _INVALID = {"www-authenticate": f'{_REALM}, error="invalid_token"'}
 CHALLENGE = {"www-authenticate": _REALM}
 """The headers of a 401, which say how to authenticate."""
+
+
+@attrs.frozen
+class Caller:
+    """The operator whose token came with the request."""
+
+    operator_id: UUID
+    name: str
+    email: str
+    token_id: UUID
+    token_expires_at: int
+    """Seconds since 1970."""
 
 
 def bearer(header: str | None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import attrs
 import msgspec
@@ -19,12 +19,7 @@ from msgspec import Meta
 
 from tidegate.policy.definitions.findings import pointer_to
 from tidegate.server.http.convert import member_types
-from tidegate.server.http.preconditions import Precondition, entity_tag
 from tidegate.server.http.problems import ErrorDetail, Problem
-
-if TYPE_CHECKING:
-    from tidegate.server.http.call import Call
-    from tidegate.server.routing.route import Route
 
 CODE = "read-only-member"
 """The code of a finding about a member that was changed and cannot be."""
@@ -32,42 +27,6 @@ UNSTABLE = {"unstable": True}
 """``extra`` of the type of a member that changes while its object does not: it is not compared."""
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]")
 _ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_REVISION = "revision"
-_TELLS_REVISION = frozenset({_REVISION, "updated_at"})
-
-
-def unchanged(route: Route, call: Call) -> Call:
-    """The call, once it says nothing untrue about its object.
-
-    A revision that was given back counts as ``If-Match``: the write is refused when the object
-    changes before it.
-
-    Raises:
-        NotFoundError: there is no such object.
-        Problem: ``invalid-request`` for a member that differs; ``stale-revision`` for a revision
-            that is not the present one.
-    """
-    given = call.given_back.get("")
-    if not given:
-        return call
-    present: dict[str, Any] = {name: str(value) for name, value in call.ids.items()}
-    revision = None
-    if route.present is not None:
-        found: Any = route.present(call)
-        revision = found.revision
-        if found.body is not None:
-            present |= _members(found.body, given)
-    if revision is None:
-        require(given, present, route.answer)
-        return call
-    if _REVISION in given:
-        _pinned(given[_REVISION]).require(revision)
-    require(given, present, route.answer)
-    if not _TELLS_REVISION & given.keys():
-        return call
-    if call.precondition is not None:
-        call.precondition.require(revision)
-    return attrs.evolve(call, precondition=_pinned(revision))
 
 
 def require_object(given: Mapping[str, Any], present: Any) -> None:
@@ -76,7 +35,7 @@ def require_object(given: Mapping[str, Any], present: Any) -> None:
     Raises:
         Problem: ``invalid-request``, with pointers into the object.
     """
-    require(given, _members(present, given), type(present))
+    require(given, members(present, given), type(present))
 
 
 def require(given: Mapping[str, Any], present: Mapping[str, Any], answer: Any) -> None:
@@ -111,7 +70,7 @@ def _detail(name: str, is_known: bool) -> str:
     return f"`{name}` is set by the service, and cannot be chosen"
 
 
-def _members(answered: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def members(answered: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
     kind: Any = type(answered)
     names = {each.name for each in attrs.fields(kind)} & wanted.keys()
     return {
@@ -119,10 +78,6 @@ def _members(answered: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
         for name in names
         if not is_unstable(kind, name)
     }
-
-
-def _pinned(revision: int) -> Precondition:
-    return Precondition(frozenset({entity_tag(revision)}))
 
 
 def _meant(value: Any) -> Any:

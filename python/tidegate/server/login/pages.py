@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
 from tidegate.server.http.headers import PAGE_HEADERS
-
-if TYPE_CHECKING:
-    from tidegate.server.http.call import Call
 
 _HEADERS = {
     **PAGE_HEADERS,
@@ -25,7 +21,7 @@ _HEADERS = {
 """Whatever a script can do here it can do with the token: no other script runs."""
 
 
-def asset(name: str, media_type: str) -> Callable[[Call], Response]:
+def asset(name: str, media_type: str) -> Callable[[object], Response]:
     """A handler that answers with a file of the pages.
 
     Args:
@@ -33,16 +29,10 @@ def asset(name: str, media_type: str) -> Callable[[Call], Response]:
         media_type: of it.
     """
 
-    def answer(_: Call) -> Response:
+    def answer(_: object) -> Response:
         return Response(_content(name), headers=_HEADERS, media_type=media_type)
 
     return answer
-
-
-def password_form(call: Call) -> Response:
-    """The form for email and password."""
-    call.app.logins.need_local()
-    return Response(_content("password.html"), headers=_HEADERS, media_type="text/html")
 
 
 @cache

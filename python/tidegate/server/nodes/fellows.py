@@ -18,8 +18,8 @@ from tidegate.stores.base import StoreUnavailableError
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from tidegate.operators.key_ring import ApiKey
     from tidegate.server.hot.call_queue import Elsewhere
-    from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.http.exchange import Receive, Scope, Send
     from tidegate.server.nodes.forwarding import Forwarding
     from tidegate.server.nodes.whose import Whose

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from tidegate.server.hot.admission import JSON, KEY_HEADER
-from tidegate.server.hot.hot_path import ENDPOINTS, Endpoint
+from tidegate.server.hot.hot_path import ENDPOINTS
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.headers import REQUEST_ID_HEADER, given_request_id
 from tidegate.server.http.limits import MAX_BODY_BYTES
 from tidegate.server.nodes.messages import Asked
+from tidegate.server.turns.call import Endpoint
 
 if TYPE_CHECKING:
     from tidegate.server.nodes.messages import Answered

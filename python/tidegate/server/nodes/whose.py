@@ -14,8 +14,8 @@ from uuid import UUID
 
 from sqlalchemy import select
 
+from tidegate.operators.key_ring import prefix_of
 from tidegate.server.hot.admission import credential_of
-from tidegate.server.hot.key_ring import prefix_of
 from tidegate.server.partitions.named import named_in, tenant_of_challenge
 from tidegate.stores.databases import reading_engine
 from tidegate.stores.rows.errors import translated

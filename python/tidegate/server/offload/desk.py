@@ -6,7 +6,7 @@ The service has a desk for each piece of work; the worker calls its methods by n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import attrs
 
@@ -15,13 +15,54 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.policy.definitions.key_forms import KeyForms
+    from tidegate.policy.key_forms import KeyForms
     from tidegate.server.engines.replay import Draft
-    from tidegate.server.routing.context import Application
+    from tidegate.stores.port import Records
+
+
+class ReplayJobs(Protocol):
+    """The replay jobs of the service."""
+
+    def has_room(self) -> bool:
+        """Whether another job may wait."""
+
+    def submit(self, job_id: UUID, draft: Draft) -> None:
+        """Run a job that is in the store, behind those that wait."""
+
+
+class Engines(Protocol):
+    """The active engines, as far as a worker may ask for them."""
+
+    def key_forms(self, tenant_id: UUID) -> KeyForms | None:
+        """The form of the tenant's entity keys; None when it is not active."""
+
+    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
+        """The state of the entities of an event, as a snapshot.
+
+        Raises:
+            EventError: the event is refused.
+        """
+
+    def evictions(self, tenant_id: UUID) -> int:
+        """How many entities the engine of a tenant forgot since its state was new."""
+
+
+class Served(Protocol):
+    """The parts of a service that a desk reaches."""
+
+    @property
+    def store(self) -> Records: ...
+    @property
+    def runtime(self) -> Engines: ...
+    @property
+    def replays(self) -> ReplayJobs: ...
+
+
+A = TypeVar("A", bound=Served)
 
 
 @attrs.frozen
-class Desk:
+class Desk(Generic[A]):
     """The service, as far as a piece of work may reach into it.
 
     Attributes:
@@ -29,7 +70,7 @@ class Desk:
         changed: tenants whose definitions the work changed, to be taken over when it has ended.
     """
 
-    application: Application
+    application: A
     changed: list[UUID] = attrs.field(factory=list)
 
     def write(self, work: Callable[[Connection], Any], quietly: bool) -> Any:

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from anyio import to_thread
 
+from tidegate.server.offload.desk import A
+
 if TYPE_CHECKING:
     from tidegate.server.offload.desk import Desk
-    from tidegate.server.routing.context import Application
 
 T = TypeVar("T")
-Job: TypeAlias = "Callable[[Application], T]"
-"""Work on the parts of the service as a worker has them: a function of a module, or a partial one,
-so that it can be sent."""
 
 
 class Workers(Protocol):
     """Does work that would hold the interpreter."""
 
     async def run(
-        self, job: Job[T], desk: Desk, owner: Hashable, seconds: float, *, is_urgent: bool = False
+        self,
+        job: Callable[[A], T],
+        desk: Desk[A],
+        owner: Hashable,
+        seconds: float,
+        *,
+        is_urgent: bool = False,
     ) -> T:
         """Do a piece of work beside the loop.
 
         Args:
-            job: what is done.
+            job: what is done, with the parts of the service as a worker has them: a function of a
+                module, or a partial one, so that it can be sent.
             desk: what the worker can ask the service for.
             owner: whose work it is; one owner never has all workers.
             seconds: how long it may take once it has begun.
@@ -43,8 +48,8 @@ class Inline:
 
     async def run(
         self,
-        job: Job[T],
-        desk: Desk,
+        job: Callable[[A], T],
+        desk: Desk[A],
         owner: Hashable,  # noqa: ARG002
         seconds: float,  # noqa: ARG002
         *,

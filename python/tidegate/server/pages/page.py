@@ -13,7 +13,6 @@ from starlette.responses import Response
 from tidegate.server.http.headers import DATA_HEADERS
 
 if TYPE_CHECKING:
-    from tidegate.server.http.call import Call
     from tidegate.server.pages.languages import Language
 
 FILE_TYPES: Mapping[str, str] = {
@@ -86,10 +85,10 @@ def content_policy(more: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(f"{name} {' '.join(sources)}" for name, sources in directives.items())
 
 
-def file(name: str) -> Callable[[Call], Response]:
+def file(name: str) -> Callable[[object], Response]:
     """A handler that answers with a file of the pages."""
 
-    def answer(_: Call) -> Response:
+    def answer(_: object) -> Response:
         headers = {
             **DATA_HEADERS,
             "cache-control": f"public, max-age={_FILE_SECONDS}",

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from tidegate.operators.key_ring import prefix_of
 from tidegate.server.hot.admission import KEY_HEADER, credential_of
-from tidegate.server.hot.key_ring import prefix_of
 from tidegate.server.http.problems import Problem
 from tidegate.server.http.request import path_as_written
 from tidegate.server.partitions.forwarding import Forwarding
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import msgspec
 
-    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.operators.key_ring import ApiKey
     from tidegate.server.http.answer import Header
     from tidegate.server.http.exchange import Receive, Scope, Send
     from tidegate.server.turns.call import HotCall

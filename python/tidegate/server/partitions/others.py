@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from tidegate.operators.key_ring import ApiKey
     from tidegate.server.hot.call_queue import Elsewhere
-    from tidegate.server.hot.key_ring import ApiKey
 
 
 class Others(Protocol):

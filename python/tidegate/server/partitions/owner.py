@@ -21,7 +21,7 @@ from tidegate.server.turns.call import answer, refuse
 if TYPE_CHECKING:
     import socket
 
-    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.operators.key_ring import ApiKey
 
 
 class Owner:

@@ -10,8 +10,9 @@ import msgspec
 
 from tidegate.policy.state.standing import ActiveMitigation
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
-from tidegate.server.http.pages import page_after, page_of
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_after, page_of
+from tidegate.server.control.runtime import mitigation_answer
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.objects import audit
@@ -42,7 +43,7 @@ def list_(call: Call) -> Answer:
     return page_of(
         call,
         found,
-        lambda each: wire.mitigation_answer(call.tenant_id, each, live.names),
+        lambda each: mitigation_answer(call.tenant_id, each, live.names),
         lambda each: [each.entity_id, each.policy, each.clause],
     )
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
-from tidegate.server.http.pages import page_by_id
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_by_id
 from tidegate.server.records.earlier_audit import Earlier
 from tidegate.stores.objects import audit, operators
 

@@ -13,9 +13,9 @@ from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.operators.permissions import Permission, may
 from tidegate.policy.definitions.redaction import Redaction
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_after, page_of
 from tidegate.server.engines.derived_reads import learned
-from tidegate.server.http.call import Answer, Call
-from tidegate.server.http.pages import page_after, page_of
 from tidegate.server.wire.kinds import ACTION
 from tidegate.stores.index import catalog
 from tidegate.stores.objects import definitions

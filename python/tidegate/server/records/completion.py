@@ -15,9 +15,9 @@ from tidegate.language.check.node_types import node_types
 from tidegate.language.printer import to_text
 from tidegate.language.tree import ast
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.definitions.expressions import expressions_of, use_of
 from tidegate.server.engines.derived_reads import learned
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.records.catalog import expression_of
 from tidegate.stores.index import catalog
 from tidegate.types import DYN, TypeParam

@@ -11,9 +11,9 @@ import msgspec
 from tidegate.policy.shown_proof import ShownProof
 from tidegate.server import wire
 from tidegate.server.challenges.opening import returns
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_after
 from tidegate.server.engines.history import Names, names_of
-from tidegate.server.http.call import Answer, Call
-from tidegate.server.http.pages import page_after
 from tidegate.server.logging import log as logger
 from tidegate.server.records.kept import Kept
 from tidegate.server.records.recorded import require_sound

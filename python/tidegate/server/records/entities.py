@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.runtime import mitigation_answer
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.records.active_mitigations import entity_of
 from tidegate.stores.base import NotFoundError
@@ -79,6 +80,6 @@ def _answer(tenant_id: UUID, state: EntityState, names: Names) -> wire.EntitySta
             for each in state.windows
         ),
         active_mitigations=tuple(
-            wire.mitigation_answer(tenant_id, each, names) for each in state.mitigations
+            mitigation_answer(tenant_id, each, names) for each in state.mitigations
         ),
     )

@@ -9,8 +9,8 @@ from tidegate.errors import EventError
 from tidegate.policy.decision import EngineDecision
 from tidegate.policy.definitions.model import Settings
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.engines.history import MAX_FOLDED, Past, before
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.logging import log
 from tidegate.server.records.decisions import find
 from tidegate.server.records.kept import Kept

@@ -16,8 +16,8 @@ from tidegate.evaluation.native import Redactor
 from tidegate.policy.decision import EngineDecision
 
 if TYPE_CHECKING:
-    from tidegate.policy.definitions.key_forms import KeyForms
-    from tidegate.server.http.call import Call
+    from tidegate.policy.key_forms import KeyForms
+    from tidegate.server.control.call import Call
 
 
 @attrs.frozen

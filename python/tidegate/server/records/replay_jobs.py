@@ -11,13 +11,13 @@ import orjson
 
 from tidegate.policy.document import read_document
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_after, page_by_id, page_of
 from tidegate.server.definitions.changes import load_present
 from tidegate.server.engines.comparison import Outcomes
 from tidegate.server.engines.drafts import in_member, with_policy
 from tidegate.server.engines.replay import Draft, spans, warm_up_ns
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.ids import new_id
-from tidegate.server.http.pages import page_after, page_by_id, page_of
 from tidegate.server.http.problems import ErrorDetail, Problem, problem_of
 from tidegate.server.records.decisions import search_period
 from tidegate.stores.base import ConflictError

@@ -9,6 +9,7 @@ import orjson
 from tidegate.engine import Engine
 from tidegate.errors import EventError
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.engines.comparison import Outcomes, shown
 from tidegate.server.engines.replay import (
     Draft,
@@ -18,7 +19,6 @@ from tidegate.server.engines.replay import (
     spans,
     warm_up_ns,
 )
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.records.decisions import find
 from tidegate.server.records.explain import trace_of
 from tidegate.server.records.kept import Kept

@@ -8,9 +8,9 @@ from uuid import UUID
 import attrs
 
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import page_after, page_of
 from tidegate.server.engines.derived_reads import indexed
-from tidegate.server.http.call import Answer, Call
-from tidegate.server.http.pages import page_after, page_of
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.records.decisions import search_period
 from tidegate.server.records.kept import Kept

@@ -10,11 +10,11 @@ from tidegate.policy.definitions.model import Definitions
 from tidegate.policy.document import read_document
 from tidegate.policy.explain.explain import Explanation
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import load_present
 from tidegate.server.engines.drafts import in_member, with_policy
 from tidegate.server.engines.engines import proof_keys_of
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.problems import problem_of
 from tidegate.server.records.explain import trace_of
 from tidegate.server.wire.kinds import POLICY, to_warning

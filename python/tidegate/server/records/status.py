@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
 from tidegate.stores.decision_log import log, snapshots
 from tidegate.stores.index import results
 from tidegate.stores.index.derived import indexed_seq

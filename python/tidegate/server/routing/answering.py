@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +10,17 @@ import attrs
 import msgspec
 from starlette.responses import Response
 
-from tidegate.edge.addresses import caller_of
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
+from tidegate.server.control.pages import next_page
 from tidegate.server.http.convert import convert_body, convert_parameters, member_types
 from tidegate.server.http.forms import FORM, read_form
-from tidegate.server.http.given_back import unchanged
-from tidegate.server.http.headers import DATA_HEADERS, STRICT_TRANSPORT, activity
+from tidegate.server.http.given import Sent
+from tidegate.server.http.given_back import members, require
+from tidegate.server.http.headers import DATA_HEADERS, activity
 from tidegate.server.http.json_body import read_json_body
-from tidegate.server.http.pages import next_page
-from tidegate.server.http.preconditions import entity_tag, is_unchanged, read_tags
-from tidegate.server.http.problems import Problem, problem_of, problem_response
+from tidegate.server.http.preconditions import Precondition, entity_tag, is_unchanged, read_tags
+from tidegate.server.http.problems import Problem
 from tidegate.server.http.repeats import REPLAYED, Repeatable
 from tidegate.server.http.request import query_parameters
 from tidegate.stores.objects import kept_answers
@@ -31,99 +28,12 @@ from tidegate.stores.objects import kept_answers
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from tidegate.operators.permissions import Role
-    from tidegate.server.http.call import Caller
-    from tidegate.server.routing.context import Application
-    from tidegate.server.routing.route import ProblemPage, Route
+    from tidegate.server.control.app import Application
+    from tidegate.server.http.given import Given
+    from tidegate.server.routing.route import Route
 
-log = logging.getLogger(__name__)
-
-
-@attrs.frozen(kw_only=True)
-class Given:
-    """The content of a request, once its caller is admitted."""
-
-    request_id: str
-    now: int
-    """Nanoseconds since 1970."""
-    path: str
-    query: bytes
-    is_encrypted: bool
-    address: str
-    """The address of the client, as trusted proxies name it; empty for a Unix socket."""
-    ids: Mapping[str, UUID]
-    names: Mapping[str, str] = attrs.field(factory=dict)
-    authorization: str | None = attrs.field(default=None, repr=False)
-    """The header, where the handler looks at it."""
-    caller: Caller | None = None
-    role: Role | None = None
-    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    """Headers that the route names and the request has."""
-    problem_page: ProblemPage | None = None
-    """The problem page of the route."""
-    key_tenant_id: UUID | None = None
-    """The tenant whose API key came with the request, if the route reads one."""
-    if_match: str | None = None
-    if_none_match: str | None = None
-    idempotency_key: str | None = attrs.field(default=None, repr=False)
-    body: bytes = b""
-    media_type: str = ""
-    """The media type of the body."""
-
-    @property
-    def client(self) -> str:
-        """The caller that limits count: the address, or its IPv6 network of 64 bits."""
-        return caller_of(self.address)
-
-    @property
-    def wants_page(self) -> bool:
-        """Whether a browser asks, which shows pages."""
-        return "text/html" in self.headers.get("accept", "")
-
-    def refuse(self, error: Exception) -> Sent:
-        """The answer for an exception."""
-        problem = problem_of(error)
-        if problem.code == "internal-error":
-            log.error("request %s failed", self.request_id, exc_info=error)
-        if self.problem_page is not None and self.wants_page:
-            made = self.problem_page(problem, self)
-        else:
-            made = problem_response(problem, instance=self.path, request_id=self.request_id)
-        return attrs.evolve(Sent.of(made, self), code=problem.code)
-
-
-@attrs.frozen
-class Sent:
-    """An answer as it goes over the wire."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes = attrs.field(repr=False)
-    code: str | None = None
-    """The code of the problem, for a refusal."""
-
-    @classmethod
-    def of(cls, response: Response, given: Given) -> Sent:
-        """The answer for a response to a request."""
-        headers = {**response.headers, "x-request-id": given.request_id}
-        if given.is_encrypted:
-            headers["strict-transport-security"] = STRICT_TRANSPORT
-        return cls(response.status_code, headers, bytes(response.body))
-
-    def saved_only(self, tenant_id: UUID) -> Sent:
-        """The same answer about a change that is saved while the definitions of before decide."""
-        if self.status >= HTTPStatus.BAD_REQUEST:
-            return self
-        headers = {**self.headers, **activity(tenant_id, False)}
-        body = self.body
-        with suppress(msgspec.DecodeError):
-            changes = msgspec.json.decode(body, type=wire.DocumentChanges)
-            body = msgspec.json.encode(attrs.evolve(changes, active=False))
-        return attrs.evolve(self, headers={**headers, "content-length": str(len(body))}, body=body)
-
-    def response(self) -> Response:
-        """The answer as a response."""
-        return Response(self.body, self.status, self.headers)
+_REVISION = "revision"
+_TELLS_REVISION = frozenset({_REVISION, "updated_at"})
 
 
 def answer(application: Application, route: Route, given: Given) -> Sent:
@@ -144,17 +54,16 @@ async def answer_in_time(application: Application, route: Route, given: Given) -
         return given.refuse(error)
 
 
-def answer_by_name(name: str, given: Given, application: Application) -> Sent:
-    """The same, of the route of a name: in a worker."""
-    return answer(application, _routes()[name], given)
-
-
-@cache
-def _routes() -> Mapping[str, Route]:
-    # The table names the handlers, and the handlers import this module.
-    from tidegate.server.routing.routes import ROUTES
-
-    return {route.name: route for route in ROUTES}
+def saved_only(sent: Sent, tenant_id: UUID) -> Sent:
+    """The answer to a change that is saved while the definitions of before decide."""
+    if sent.status >= HTTPStatus.BAD_REQUEST:
+        return sent
+    headers = {**sent.headers, **activity(tenant_id, False)}
+    body = sent.body
+    with suppress(msgspec.DecodeError):
+        changes = msgspec.json.decode(body, type=wire.DocumentChanges)
+        body = msgspec.json.encode(attrs.evolve(changes, active=False))
+    return attrs.evolve(sent, headers={**headers, "content-length": str(len(body))}, body=body)
 
 
 def _answered(route: Route, call: Call) -> Any:
@@ -224,7 +133,7 @@ def _call(application: Application, route: Route, given: Given) -> Call:
         given_back=given_back,
         repeatable=_repeatable(application, route, given),
     )
-    return unchanged(route, call)
+    return _unchanged(route, call)
 
 
 def _parameters(route: Route, given: Given) -> dict[str, str]:
@@ -248,6 +157,44 @@ def _repeatable(application: Application, route: Route, given: Given) -> Repeata
         body=given.body,
         now=given.now,
     )
+
+
+def _unchanged(route: Route, call: Call) -> Call:
+    """The call, once it says nothing untrue about its object.
+
+    A revision that was given back counts as ``If-Match``: the write is refused when the object
+    changes before it.
+
+    Raises:
+        NotFoundError: there is no such object.
+        Problem: ``invalid-request`` for a member that differs; ``stale-revision`` for a revision
+            that is not the present one.
+    """
+    given = call.given_back.get("")
+    if not given:
+        return call
+    present: dict[str, Any] = {name: str(value) for name, value in call.ids.items()}
+    revision = None
+    if route.present is not None:
+        found: Any = route.present(call)
+        revision = found.revision
+        if found.body is not None:
+            present |= members(found.body, given)
+    if revision is None:
+        require(given, present, route.answer)
+        return call
+    if _REVISION in given:
+        _pinned(given[_REVISION]).require(revision)
+    require(given, present, route.answer)
+    if not _TELLS_REVISION & given.keys():
+        return call
+    if call.precondition is not None:
+        call.precondition.require(revision)
+    return attrs.evolve(call, precondition=_pinned(revision))
+
+
+def _pinned(revision: int) -> Precondition:
+    return Precondition(frozenset({entity_tag(revision)}))
 
 
 @attrs.frozen

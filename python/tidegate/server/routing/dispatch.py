@@ -21,6 +21,7 @@ from starlette.routing import Route as StarletteRoute
 from tidegate.operators.permissions import Role
 from tidegate.server.hot.admission import KEY_HEADER
 from tidegate.server.http.authorise import SECOND, bearer, caller_of, membership_in, require
+from tidegate.server.http.given import Given, Sent
 from tidegate.server.http.latency import OTHER
 from tidegate.server.http.problems import Problem
 from tidegate.server.http.repeats import HEADER as IDEMPOTENCY_KEY
@@ -37,7 +38,7 @@ from tidegate.server.offload.desk import Desk
 from tidegate.server.offload.kinds import SECONDS, Work
 from tidegate.server.offload.patience import LATE
 from tidegate.server.offload.places import Party
-from tidegate.server.routing.answering import Given, Sent, answer, answer_by_name, answer_in_time
+from tidegate.server.routing.answering import answer, answer_in_time, saved_only
 from tidegate.server.routing.route import Credential
 from tidegate.server.routing.routes import ROUTES
 from tidegate.stores.objects import memberships
@@ -47,9 +48,17 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
+    from tidegate.server.control.app import Application
     from tidegate.server.offload.places import Holder
-    from tidegate.server.routing.context import Application
     from tidegate.server.routing.route import Route
+
+
+_BY_NAME = {route.name: route for route in ROUTES}
+
+
+def answer_by_name(name: str, given: Given, application: Application) -> Sent:
+    """The answer of the route of a name: in a worker."""
+    return answer(application, _BY_NAME[name], given)
 
 
 def control_plane(application: Application, routes: Iterable[Route] = ROUTES) -> Starlette:
@@ -276,4 +285,4 @@ async def _work(application: Application, route: Route, given: Given) -> Sent:
             decides = await to_thread.run_sync(application.definitions_changed, tenant_id)
             if decides is False:
                 late.append(tenant_id)
-    return sent.saved_only(late[0]) if late else sent
+    return saved_only(sent, late[0]) if late else sent

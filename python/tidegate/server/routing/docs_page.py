@@ -16,7 +16,7 @@ from tidegate.server.http.headers import DATA_HEADERS, DOCS_HEADERS
 from tidegate.server.http.problems import KINDS
 
 if TYPE_CHECKING:
-    from tidegate.server.http.call import Call
+    from tidegate.server.control.call import Call
 
 
 def openapi(_: Call) -> Response:

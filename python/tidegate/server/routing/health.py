@@ -6,9 +6,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.hot.metrics import Shown
 from tidegate.server.http.authorise import CHALLENGE
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.headers import DATA_HEADERS
 from tidegate.server.http.problems import Problem
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.server import wire
-from tidegate.server.accounts import me
-from tidegate.server.login import handlers, local, pages, tokens
+from tidegate.server.accounts import me, password_login, provider_login, tokens
+from tidegate.server.login import pages
 from tidegate.server.offload.kinds import Work
 from tidegate.server.routing.route import Credential, Route
 
@@ -36,7 +36,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         ),
         tag="operators",
         credential=Credential.NONE,
-        handler=local.local_token,
+        handler=password_login.local_token,
         work=Work.LOGIN,
         max_bytes=_LOGIN_BYTES,
         headers=("cookie",),
@@ -72,7 +72,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         summary="List the ways to log in",
         tag="operators",
         credential=Credential.NONE,
-        handler=handlers.list_providers,
+        handler=provider_login.list_providers,
         work=Work.LOOP,
         answer=list[wire.IdentityProvider],
     ),
@@ -83,7 +83,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         summary="The form for email and password",
         tag="operators",
         credential=Credential.NONE,
-        handler=pages.password_form,
+        handler=password_login.password_form,
         query=wire.LoginStart,
         answer_type="text/html",
         refusals=("not-found",),
@@ -95,7 +95,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         name="begin-login",
         summary="Send a browser to an identity provider",
         description="When the provider cannot be used now, to the page that says so.",
-        handler=handlers.begin,
+        handler=provider_login.begin,
         query=wire.LoginStart,
         **_BROWSER,
     ),
@@ -108,7 +108,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
             "It goes on to `/login/callback`, with a token in the hash, or with an `error`:"
             " `refused`, `cancelled`, `expired`, `unavailable` or `not-invited`."
         ),
-        handler=handlers.finish,
+        handler=provider_login.finish,
         query=wire.LoginResponse,
         open_query=True,
         headers=("cookie",),

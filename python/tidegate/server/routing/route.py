@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from tidegate.operators.permissions import Permission
-    from tidegate.server.http.call import Answer, Call
-    from tidegate.server.http.problems import Problem
-    from tidegate.server.routing.answering import Given
+    from tidegate.server.control.call import Answer, Call
+    from tidegate.server.http.given import ProblemPage
 
 PREFIX = "/api/v1"
 Handler: TypeAlias = "Callable[[Call], Answer | Response | Coroutine[Any, Any, Answer]]"
-ProblemPage: TypeAlias = "Callable[[Problem, Given], Response]"
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 

@@ -27,8 +27,8 @@ from tidegate.server.sync import messages
 from tidegate.stores.objects import daemons
 
 if TYPE_CHECKING:
+    from tidegate.operators.key_ring import ApiKey
     from tidegate.server.hot.admission import Admission
-    from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.http.exchange import Receive, Scope, Send
     from tidegate.server.sync.feed import Feed, Signed
     from tidegate.server.sync.forwarded import Forwarding

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidegate.server import wire
-from tidegate.server.http.pages import page_by_id
+from tidegate.server.control.pages import page_by_id
 from tidegate.server.wire.common import time_text
 from tidegate.stores.objects import daemons
 
 if TYPE_CHECKING:
-    from tidegate.server.http.call import Answer, Call
+    from tidegate.server.control.call import Answer, Call
     from tidegate.stores.objects.daemons import Daemon
 
 

@@ -31,9 +31,9 @@ from tidegate.stores.objects import daemons
 from tidegate.values import INT_MIN, UINT_MAX
 
 if TYPE_CHECKING:
+    from tidegate.operators.key_ring import ApiKey
     from tidegate.server.engines.tenant import Tenant
     from tidegate.server.hot.admission import Admission
-    from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.hot.recorder import Recorder
     from tidegate.server.sync.feed import Feed
     from tidegate.server.turns.lanes import Lanes

@@ -11,7 +11,7 @@ import attrs
 from tidegate.errors import EvaluationError, EventError
 from tidegate.policy.definitions.expressions import Use
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.records.kept import Kept
 from tidegate.server.traffic.facets import MAX_TEXT
 from tidegate.server.traffic.looking import SECONDS, Deadline, Seen, readable

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tidegate.policy.explain.left_out import LeftOut
+    from tidegate.server.control.call import Call
     from tidegate.server.engines.definition_set import DefinitionSet
-    from tidegate.server.http.call import Call
     from tidegate.server.traffic.looking import Deadline, Seen
     from tidegate.server.traffic.selection import TenantExpressions
     from tidegate.server.traffic.tally import Tally

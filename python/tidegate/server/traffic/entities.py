@@ -8,7 +8,7 @@ from uuid import UUID
 import attrs
 
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.records.decisions import passed_over
 from tidegate.server.records.kept import Kept
 from tidegate.server.traffic.looking import SECONDS, Deadline, Look

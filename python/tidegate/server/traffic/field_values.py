@@ -9,7 +9,7 @@ import attrs
 from tidegate.operators.permissions import Permission, may
 from tidegate.policy.definitions.expressions import Use
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.problems import Problem
 from tidegate.server.records import catalog
 from tidegate.server.records.kept import Kept

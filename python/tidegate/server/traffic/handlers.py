@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tidegate.errors import EventError
 from tidegate.policy.definitions.expressions import Use
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.records.decisions import passed_over
 from tidegate.server.records.kept import Kept

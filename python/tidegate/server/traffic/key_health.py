@@ -11,7 +11,7 @@ from tidegate.policy.decide import MISSING
 from tidegate.policy.definitions.expressions import Use
 from tidegate.policy.definitions.keys import part_of
 from tidegate.server import wire
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.records.decisions import passed_over
 from tidegate.server.records.kept import Kept
 from tidegate.server.traffic.key_figures import KeyFigures

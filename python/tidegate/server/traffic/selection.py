@@ -10,13 +10,13 @@ import orjson
 from tidegate.errors import EventError, ExpressionError
 from tidegate.evaluation.rules import bundle, read_rules
 from tidegate.language.tree.diagnostics import Source
-from tidegate.language.tree.schema import NamedList, Schema
+from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT
 from tidegate.policy.definitions.expressions import Expressions, Use
 from tidegate.server.engines.definition_set import load_set
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.wire.kinds import ACTION, LIST
-from tidegate.types import BOOL
+from tidegate.types import BOOL, NamedList
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from tidegate.evaluation.matches import Matches
     from tidegate.evaluation.rules import Rules
     from tidegate.language.check.checker import CheckedExpression
+    from tidegate.server.control.call import Call
     from tidegate.server.engines.definition_set import DefinitionSet
-    from tidegate.server.http.call import Call
 
 _ACTION = "actions."
 _RECOGNISED = "recognised."

@@ -6,13 +6,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import attrs
+
 from tidegate.server.http.answer import Answer
 from tidegate.server.logging import log
 
 if TYPE_CHECKING:
-    from tidegate.server.hot.hot_path import Endpoint
-    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.operators.key_ring import ApiKey
     from tidegate.server.http.answer import Done, Outcome
+
+
+@attrs.frozen
+class Endpoint:
+    """One of the hot calls."""
+
+    name: str
+    path: str
+    needs_content: bool
 
 
 class HotCall(ABC):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tidegate.server.turns.call import HotCall
-    from tidegate.server.turns.line import Line
 
 STEP_BYTES = 1024 * 1024
 """Bytes of the events of one step: they are copied on the loop."""
@@ -55,7 +54,7 @@ class Lane:
         """Whether it is in line for its next step."""
         self.last_turn = 0
         """The turn of its last step."""
-        self.line: Line | None = None
+        self.line: object | None = None
         """The line in which it last waited for a thread."""
         self.had = 0
         """Its processor time there, in nanoseconds, as :class:`Line` counts it."""

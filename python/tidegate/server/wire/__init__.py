@@ -120,7 +120,6 @@ from tidegate.server.wire.entities import (
     MitigationsLift,
     MitigationsLifted,
     MitigationsQuery,
-    mitigation_answer,
 )
 from tidegate.server.wire.events import (
     ActiveMitigation,
@@ -441,7 +440,6 @@ __all__ = [
     "audited",
     "given",
     "membership_answer",
-    "mitigation_answer",
     "nanoseconds",
     "optional_time",
     "partial",

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 from uuid import UUID
 
 import attrs
 from msgspec import Meta
 
 from tidegate.server.http.cursor import Paging
-from tidegate.server.wire.common import Time, time_text
+from tidegate.server.wire.common import Time
 from tidegate.server.wire.decisions import (
     KeyPart,
     ModeName,
 )
 from tidegate.server.wire.traffic import Looked, TrafficRange
-
-if TYPE_CHECKING:
-    from tidegate.policy.state.standing import ActiveMitigation
-    from tidegate.server.engines.compiled import Names
 
 
 @attrs.frozen(kw_only=True)
@@ -42,24 +38,6 @@ class EntityMitigation:
     mitigation: str
     mode: ModeName
     expires_at: Time
-
-
-def mitigation_answer(tenant_id: UUID, active: ActiveMitigation, names: Names) -> EntityMitigation:
-    """A mitigation in the form of the answer."""
-    return EntityMitigation(
-        tenant_id=tenant_id,
-        entity_id=UUID(active.entity_id),
-        entity_definition_id=UUID(names.entities[active.definition]),
-        definition=active.definition,
-        key=active.key,
-        policy_id=UUID(names.policies[active.policy]),
-        policy=active.policy,
-        clause=active.clause,
-        mitigation_id=UUID(names.mitigations[active.mitigation]),
-        mitigation=active.mitigation,
-        mode=active.mode,
-        expires_at=time_text(active.expires_at),
-    )
 
 
 @attrs.frozen(kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from uuid import UUID
 
 import attrs
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tidegate.policy.definitions.findings import Finding
-    from tidegate.server.engines.definition_set import DefinitionSet
     from tidegate.stores.objects.definitions import Definition, Kind
 
 FindId: TypeAlias = Callable[["DefinitionKind", str], UUID | None]
@@ -42,6 +41,16 @@ class DefinitionKind:
     id_member: str
     create: Any
     answer: Any
+
+
+class Objects(Protocol):
+    """The objects that a tenant defines, by id and by slug."""
+
+    def find(self, kind: DefinitionKind, object_id: UUID) -> Definition | None:
+        """The object of an id."""
+
+    def id_of(self, kind: DefinitionKind, slug: str) -> UUID:
+        """The id of a slug that an object refers to."""
 
 
 LIST = DefinitionKind(
@@ -93,9 +102,7 @@ _REFERENCES = (
 _WIRE_NAMES = {document: name for name, document, _ in _REFERENCES}
 
 
-def to_body(
-    kind: DefinitionKind, members: Mapping[str, Any], known: DefinitionSet
-) -> dict[str, Any]:
+def to_body(kind: DefinitionKind, members: Mapping[str, Any], known: Objects) -> dict[str, Any]:
     """An object of the document from the members that the wire gave it.
 
     Raises:
@@ -114,7 +121,7 @@ def to_body(
 
 
 def _clause_body(
-    clause: wire.Clause, known: DefinitionSet, pointer: str, errors: list[ErrorDetail]
+    clause: wire.Clause, known: Objects, pointer: str, errors: list[ErrorDetail]
 ) -> dict[str, Any]:
     body: dict[str, Any] = msgspec.to_builtins(clause)
 
@@ -146,7 +153,7 @@ def _without_null(value: Any) -> Any:
 
 
 def to_wire_members(
-    kind: DefinitionKind, body: Mapping[str, Any], known: DefinitionSet
+    kind: DefinitionKind, body: Mapping[str, Any], known: Objects
 ) -> dict[str, Any]:
     """The members of an object as a POST would carry them, defaults filled in."""
     return _members(kind, body, known.id_of, [])
@@ -221,7 +228,7 @@ def to_saved(
 def to_answer(
     kind: DefinitionKind,
     stored: Definition,
-    known: DefinitionSet,
+    known: Objects,
     warnings: Sequence[Finding] = (),
 ) -> Any:
     """The answer for an object.

@@ -13,14 +13,15 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
 from tidegate.server import logging
-from tidegate.server.engines.control import NoRuntime
+from tidegate.server.control.app import Application
+from tidegate.server.control.runtime import NoRuntime
+from tidegate.server.offload.desk import A
 from tidegate.server.routing import dispatch
-from tidegate.server.routing.context import Application
 from tidegate.server.workers.messages import Kind, receive, send, send_error
 from tidegate.server.workers.tidying import Tidying
 from tidegate.stores.databases import reading_engine
@@ -34,9 +35,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.operators.keys import Keys
-    from tidegate.policy.definitions.key_forms import KeyForms
+    from tidegate.policy.key_forms import KeyForms
     from tidegate.server.engines.replay import Draft
-    from tidegate.server.offload.jobs import Job
     from tidegate.settings import LogSettings
 
 T = TypeVar("T")
@@ -61,13 +61,13 @@ class Setup:
 
 
 @attrs.frozen
-class OfPartition:
+class OfPartition(Generic[A]):
     """Work that reads the log of another partition than the worker's own."""
 
     partition: int
-    job: Job[Any]
+    job: Callable[[A], Any]
 
-    def __call__(self, application: Application) -> Any:
+    def __call__(self, application: A) -> Any:
         """Do it."""
         return self.job(application)
 
@@ -99,7 +99,7 @@ def _end_with(alive: int) -> None:
     os._exit(1)
 
 
-def _work(pipe: Pipe, applications: _Applications, job: Job[Any]) -> None:
+def _work(pipe: Pipe, applications: _Applications, job: Callable[[Application], Any]) -> None:
     try:
         result = job(applications.of(job))
     except Exception as error:
@@ -118,7 +118,7 @@ class _Applications:
     _asking: _Asking
     _made: dict[int, Application] = attrs.field(factory=dict)
 
-    def of(self, job: Job[Any]) -> Application:
+    def of(self, job: Callable[[Application], Any]) -> Application:
         """Those of a piece of work."""
         number = job.partition if isinstance(job, OfPartition) else self._setup.partition
         if number not in self._made:
@@ -164,20 +164,20 @@ class _Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """See :meth:`Store.read <tidegate.stores.base.Store.read>`."""
+        """See :meth:`Store.read <tidegate.stores.port.Store.read>`."""
         with translated(), self._engine.connect() as connection:
             yield connection
 
     def index_now(self) -> None:
-        """See :meth:`Store.index_now <tidegate.stores.base.Store.index_now>`."""
+        """See :meth:`Store.index_now <tidegate.stores.port.Store.index_now>`."""
         self._asking("index_now")
 
     def learn_now(self) -> None:
-        """See :meth:`Store.learn_now <tidegate.stores.base.Store.learn_now>`."""
+        """See :meth:`Store.learn_now <tidegate.stores.port.Store.learn_now>`."""
         self._asking("learn_now")
 
     def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
-        """See :meth:`Store.write <tidegate.stores.base.Store.write>`; done when it returns."""
+        """See :meth:`Store.write <tidegate.stores.port.Store.write>`; done when it returns."""
         done: Future[T] = Future()
         try:
             done.set_result(self._asking("write", work, quietly))

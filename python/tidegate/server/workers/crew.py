@@ -15,11 +15,10 @@ from tidegate.server.workers.pool import Pool
 from tidegate.server.workers.worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
     from tidegate.operators.keys import Keys
-    from tidegate.server.offload.desk import Desk
-    from tidegate.server.offload.jobs import Job
+    from tidegate.server.offload.desk import A, Desk
     from tidegate.server.workers.fork_server import ForkServer
     from tidegate.settings import Settings
 
@@ -117,7 +116,13 @@ class SharedPool:
         return self._pool.waiting
 
     async def run(
-        self, job: Job[T], desk: Desk, owner: Hashable, seconds: float, *, is_urgent: bool = False
+        self,
+        job: Callable[[A], T],
+        desk: Desk[A],
+        owner: Hashable,
+        seconds: float,
+        *,
+        is_urgent: bool = False,
     ) -> T:
         """See :class:`~tidegate.server.offload.jobs.Workers`."""
         own = OfPartition(self._partition, job)
@@ -139,7 +144,7 @@ class Replayer:
         self._memory_bytes = memory_bytes
         self._worker: Worker | None = None
 
-    def run(self, job: Job[Any], desk: Desk) -> Any:
+    def run(self, job: Callable[[A], Any], desk: Desk[A]) -> Any:
         """Do a piece of work, on the thread that calls it.
 
         Raises:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,8 +19,7 @@ from tidegate.server.logging import log
 from tidegate.server.workers.worker import Worker
 
 if TYPE_CHECKING:
-    from tidegate.server.offload.desk import Desk
-    from tidegate.server.offload.jobs import Job
+    from tidegate.server.offload.desk import A, Desk
     from tidegate.server.workers.child import Setup
     from tidegate.server.workers.fork_server import ForkServer
 
@@ -113,7 +112,13 @@ class Pool:
         return len(self._waiting)
 
     async def run(
-        self, job: Job[T], desk: Desk, owner: Hashable, seconds: float, *, is_urgent: bool = False
+        self,
+        job: Callable[[A], T],
+        desk: Desk[A],
+        owner: Hashable,
+        seconds: float,
+        *,
+        is_urgent: bool = False,
     ) -> T:
         """See :class:`~tidegate.server.offload.jobs.Workers`."""
         loop = asyncio.get_running_loop()
@@ -188,7 +193,7 @@ class Pool:
 
     # What follows runs on the threads of the pool.
 
-    def _run(self, at: int, job: Job[Any], desk: Desk, seconds: float) -> Any:
+    def _run(self, at: int, job: Callable[[A], Any], desk: Desk[A], seconds: float) -> Any:
         worker = self._usable(at)
         try:
             return worker.run(job, desk, seconds)

@@ -11,8 +11,9 @@ from tidegate.server.workers.messages import Kind, encode, receive, send, send_e
 from tidegate.server.workers.tidying import resident_bytes
 
 if TYPE_CHECKING:
-    from tidegate.server.offload.desk import Desk
-    from tidegate.server.offload.jobs import Job
+    from collections.abc import Callable
+
+    from tidegate.server.offload.desk import A, Desk
     from tidegate.server.workers.child import Setup
     from tidegate.server.workers.fork_server import ForkServer
 
@@ -58,7 +59,7 @@ class Worker:
         """Whether it keeps more than an idle worker may."""
         return resident_bytes(self.pid) > IDLE_BYTES
 
-    def run(self, job: Job[Any], desk: Desk, seconds: float) -> Any:
+    def run(self, job: Callable[[A], Any], desk: Desk[A], seconds: float) -> Any:
         """Do a piece of work; on any thread, one at a time.
 
         Raises:
@@ -86,7 +87,7 @@ class Worker:
         self._has_ended = True
         self._fork_server.end_worker(self.pid)
 
-    def _answer(self, desk: Desk, name: str, arguments: tuple[Any, ...]) -> None:
+    def _answer(self, desk: Desk[Any], name: str, arguments: tuple[Any, ...]) -> None:
         try:
             answer = getattr(desk, name)(*arguments)
         except Exception as error:

@@ -10,12 +10,12 @@ from anyio import to_thread
 
 from tidegate.operators.providers import LOCAL
 from tidegate.server import wire
+from tidegate.server.accounts.tokens import access_token
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.authorise import SECOND
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.login.profile import LoginRefusedError
 from tidegate.server.login.signing_in import Moment, sign_in
 from tidegate.server.login.started import LoginCookie, Started, arrived, ended, own_path
-from tidegate.server.login.tokens import access_token
 
 if TYPE_CHECKING:
     from tidegate.server.login.logins import LiveProvider

@@ -6,7 +6,7 @@ import pytest
 
 from tidegate.definitions import load_compiled
 from tidegate.engine import Engine
-from tidegate.policy.definitions.key_forms import KeyForms
+from tidegate.policy.key_forms import KeyForms
 
 DOCUMENT = {
     "apiVersion": "tidegate/v1",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidegate.server import wire
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.authorise import SECOND
-from tidegate.server.http.call import Answer, Call
 from tidegate.stores.objects import operators, revoked_tokens
 
 if TYPE_CHECKING:

@@ -8,21 +8,30 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from tidegate.operators.passwords import is_password
+from tidegate.server.accounts.tokens import access_token
+from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.authorise import CHALLENGE, SECOND
-from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.problems import Problem
+from tidegate.server.login.pages import asset
 from tidegate.server.login.signing_in import Moment, claim
-from tidegate.server.login.tokens import access_token
 from tidegate.server.offload.desk import Desk
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.objects import memberships, operators
 
 if TYPE_CHECKING:
+    from starlette.responses import Response
+
     from tidegate.server import wire
-    from tidegate.server.routing.context import Application
 
 
 PASSWORD_SECONDS = 20.0
+_form = asset("password.html", "text/html")
+
+
+def password_form(call: Call) -> Response:
+    """The form for email and password."""
+    call.app.logins.need_local()
+    return _form(call)
 
 
 async def local_token(call: Call) -> Answer:
@@ -48,7 +57,7 @@ async def local_token(call: Call) -> Answer:
     return Answer(body=access_token(call, operator), headers={"set-cookie": cookie})
 
 
-def _is_password(password: str, kept: str | None, _: Application) -> bool:
+def _is_password(password: str, kept: str | None, _: object) -> bool:
     return is_password(password, kept)
 
 

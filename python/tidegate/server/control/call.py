@@ -19,25 +19,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.operators.permissions import Role
+    from tidegate.server.control.app import Application
+    from tidegate.server.http.authorise import Caller
     from tidegate.server.http.preconditions import Precondition
     from tidegate.server.http.repeats import Repeatable
-    from tidegate.server.routing.context import Application
     from tidegate.stores.objects.kept_answers import KeptAnswer
 
 
 T = TypeVar("T")
-
-
-@attrs.frozen
-class Caller:
-    """The operator whose token came with the request."""
-
-    operator_id: UUID
-    name: str
-    email: str
-    token_id: UUID
-    token_expires_at: int
-    """Seconds since 1970."""
 
 
 @attrs.frozen(kw_only=True)

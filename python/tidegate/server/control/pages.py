@@ -10,7 +10,7 @@ from uuid import UUID
 import attrs
 import msgspec
 
-from tidegate.server.http.call import Answer, Call
+from tidegate.server.control.call import Answer, Call
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tidegate.challenge.figures import ChallengeFigures
 from tidegate.challenge.providers import providers_of
 from tidegate.challenge.turnstile import Turnstile
-from tidegate.server.challenges.figures import ChallengeFigures
 
 if TYPE_CHECKING:
     from tidegate.challenge.provider import Provider

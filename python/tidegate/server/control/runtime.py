@@ -20,6 +20,7 @@ from tidegate.server.engines.figures import EngineFigures, store_figures
 from tidegate.server.hot.metrics import Families, Shown, build_page, page, process_page
 from tidegate.server.hot.recorder import unavailable
 from tidegate.server.http.ids import new_id
+from tidegate.server.offload.desk import Engines
 from tidegate.server.publishing.publisher import published
 from tidegate.server.turns.lanes import Lanes
 from tidegate.stores.decision_log import lifts, lines, snapshots
@@ -28,8 +29,9 @@ from tidegate.stores.objects import passes
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
-    from tidegate.policy.definitions.key_forms import KeyForms
+    from tidegate.policy.key_forms import KeyForms
     from tidegate.policy.state.standing import ActiveMitigation
+    from tidegate.server.engines.compiled import Names
     from tidegate.server.engines.engines import Runtimes
     from tidegate.server.engines.tenant import Tenant
     from tidegate.server.hot.metrics import HotMetrics
@@ -44,7 +46,7 @@ LIFT_SECONDS = 30.0
 """A lift waits this long for its commit; the log gives up sooner when it cannot be written."""
 
 
-class Runtime(Protocol):
+class Runtime(Engines, Protocol):
     """The active engines and the decision log, as the control plane sees them."""
 
     def why_not_ready(self) -> str | None:
@@ -55,19 +57,6 @@ class Runtime(Protocol):
 
     def find(self, tenant_id: UUID) -> Tenant | None:
         """An active tenant; None when it is not active."""
-
-    def key_forms(self, tenant_id: UUID) -> KeyForms | None:
-        """The form of the tenant's entity keys; None when it is not active."""
-
-    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
-        """The state of the entities of an event, as a snapshot.
-
-        Raises:
-            EventError: the event is refused.
-        """
-
-    def evictions(self, tenant_id: UUID) -> int:
-        """How many entities the engine of a tenant forgot since its state was new."""
 
     def lift(
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
@@ -327,7 +316,7 @@ class LiveRuntime:
                 request_id=request_id,
                 revision=tenant.revision,
                 mitigations=[
-                    wire.audited(wire.mitigation_answer(tenant_id, each, tenant.names))
+                    wire.audited(mitigation_answer(tenant_id, each, tenant.names))
                     for each in lifted
                 ],
                 effects=lines.join_effects(list(lifted.values())),
@@ -374,3 +363,23 @@ class LiveRuntime:
             ),
             *published(self.publisher),
         ]
+
+
+def mitigation_answer(
+    tenant_id: UUID, active: ActiveMitigation, names: Names
+) -> wire.EntityMitigation:
+    """A mitigation in the form of the answer."""
+    return wire.EntityMitigation(
+        tenant_id=tenant_id,
+        entity_id=UUID(active.entity_id),
+        entity_definition_id=UUID(names.entities[active.definition]),
+        definition=active.definition,
+        key=active.key,
+        policy_id=UUID(names.policies[active.policy]),
+        policy=active.policy,
+        clause=active.clause,
+        mitigation_id=UUID(names.mitigations[active.mitigation]),
+        mitigation=active.mitigation,
+        mode=active.mode,
+        expires_at=wire.time_text(active.expires_at),
+    )

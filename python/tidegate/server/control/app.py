@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 from anyio import CapacityLimiter
 
+from tidegate.challenge.parts import ChallengeParts
 from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
-from tidegate.server.challenges.parts import ChallengeParts
 from tidegate.server.connection.held import HeldBytes
 from tidegate.server.connection.reception import Reception
-from tidegate.server.engines.control import NoRuntime
+from tidegate.server.control.runtime import NoRuntime
 from tidegate.server.engines.engines import proof_keys_of
+from tidegate.server.engines.known import KnownSets
 from tidegate.server.engines.replay import NoReplays
 from tidegate.server.hot.keyless import KeylessCalls
 from tidegate.server.hot.metrics import Figures
@@ -29,24 +30,20 @@ from tidegate.server.login.devices import DeviceCookie
 from tidegate.server.login.logins import Logins
 from tidegate.server.offload.jobs import Inline
 from tidegate.server.offload.kinds import Crowd
-from tidegate.server.offload.known import KnownSets
 from tidegate.server.offload.patience import Patience
 from tidegate.server.offload.places import default_places
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-    from contextlib import AbstractContextManager
     from uuid import UUID
 
-    from sqlalchemy import Connection
-
+    from tidegate.operators.key_ring import ApiKey
     from tidegate.operators.keys import Keys
     from tidegate.policy.proofs import ProofKeys
-    from tidegate.server.engines.control import Runtime
-    from tidegate.server.engines.replay import Draft
-    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.server.control.runtime import Runtime
+    from tidegate.server.offload.desk import ReplayJobs
     from tidegate.server.offload.jobs import Workers
     from tidegate.server.offload.places import Places
+    from tidegate.stores.port import Records
 
 
 T = TypeVar("T")
@@ -61,32 +58,6 @@ VISITOR_THREADS = 8
 ADMITTING_THREADS = 1
 """Threads that look up callers. It is short work in Python: with several of them the loop and the
 committing thread would wait for the interpreter several times as long."""
-
-
-class Records(Protocol):
-    """The store, as far as handlers go: a :class:`~tidegate.stores.base.Store` is one."""
-
-    def read(self) -> AbstractContextManager[Connection]:
-        """A connection that sees what was committed before."""
-
-    def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
-        """Have a transaction of the writing thread."""
-
-    def index_now(self) -> None:
-        """Have everything in the log indexed."""
-
-    def learn_now(self) -> None:
-        """Have the field catalog know everything in the log."""
-
-
-class ReplayJobs(Protocol):
-    """The replay jobs of the service."""
-
-    def has_room(self) -> bool:
-        """Whether another job may wait."""
-
-    def submit(self, job_id: UUID, draft: Draft) -> None:
-        """Run a job that is in the store, behind those that wait."""
 
 
 def _nobody(_: UUID) -> None:

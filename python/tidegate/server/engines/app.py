@@ -1,0 +1,24 @@
+"""The parts of the service that the work of engines in a worker uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from tidegate.operators.keys import Keys
+    from tidegate.server.engines.known import KnownSets
+    from tidegate.stores.port import Records
+
+
+class App(Protocol):
+    """A service, as far as replays and compilations go."""
+
+    @property
+    def store(self) -> Records: ...
+    @property
+    def keys(self) -> Keys: ...
+    @property
+    def known(self) -> KnownSets: ...
+    @property
+    def clock(self) -> Callable[[], int]: ...
