@@ -31,7 +31,8 @@ from tidegate.server.challenges.opening import (
     SOLVE_NS,
 )
 from tidegate.server.control.app import Application
-from tidegate.server.routing.answering import Given, Sent, answer_by_name
+from tidegate.server.http.given import Given, Sent
+from tidegate.server.routing.dispatch import answer_by_name
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.decision_log import lines
 from tidegate.stores.decision_log.lines import LogBlock

@@ -8,10 +8,10 @@ import pytest
 from tools import widget
 
 from tidegate.server.challenges.view import problem_page
+from tidegate.server.http.given import Given
 from tidegate.server.http.problems import KINDS, Problem
 from tidegate.server.pages.languages import languages
 from tidegate.server.pages.page import FILE_TYPES, content_policy, page
-from tidegate.server.routing.answering import Given
 
 HOSTILE = "</p><script>alert(1)</script>\"'&"
 

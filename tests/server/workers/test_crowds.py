@@ -13,8 +13,8 @@ import httpx2
 from tests.server.serving import Caller, Served
 
 from tidegate.server.connection.reception import Reception
-from tidegate.server.offload.desk import Desk
-from tidegate.server.offload.jobs import Inline, Job
+from tidegate.server.offload.desk import A, Desk
+from tidegate.server.offload.jobs import Inline
 from tidegate.server.offload.kinds import Crowd
 from tidegate.server.offload.patience import APART_SECONDS, FREE_REFUSALS, LATE_SECONDS, Patience
 from tidegate.server.offload.places import Party, default_places
@@ -32,7 +32,13 @@ class Busy(Inline):
         self.waiting = 0
 
     async def run(
-        self, job: Job[T], desk: Desk, owner: Hashable, seconds: float, *, is_urgent: bool = False
+        self,
+        job: Callable[[A], T],
+        desk: Desk[A],
+        owner: Hashable,
+        seconds: float,
+        *,
+        is_urgent: bool = False,
     ) -> T:
         self.waiting += 1
         await self.is_free.wait()

@@ -16,6 +16,7 @@ from tidegate.types import (
     TIMESTAMP,
     ListType,
     MapType,
+    NamedList,
     Signature,
     Type,
     parse_signature,
@@ -25,7 +26,6 @@ from tidegate.types import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tidegate.types import NamedList
 
 _TEXTS = MapType(STRING, STRING)
 _NAMES = ListType(STRING)
