@@ -1,12 +1,15 @@
-"""Sizes of the sources, and what is above the bounds: ``python -m benchmarks.sizes``.
+"""Sizes of the product, room by room: ``python -m benchmarks.sizes``.
 
-Prints the lines of each part (tests counted apart), the folders by their number of files, the
-largest files and the longest functions.
+Prints the rooms, the largest files and the longest functions. ``tests/sizes.toml`` has the size
+that each room may have; ``--write`` brings it up to date, and wants a reason where one has grown.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
+import json
+import tomllib
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -15,17 +18,28 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks import rust_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).parents[1]
-CORE = "rust/core/src"
-PARTS = (CORE, "rust/regex/src", "rust/python/src", "benchmarks/native/src", "python/tidegate")
+TABLE = ROOT / "tests" / "sizes.toml"
+PARTS = {
+    "python/tidegate": 2,
+    "rust/core/src": 1,
+    "rust/proof/src": 0,
+    "rust/regex/src": 0,
+    "rust/python/src": 1,
+    "console/src": 1,
+}
+"""The parts of the product, and how many folders below each name a room."""
+PRODUCT = {".py", ".pyi", ".rs", ".ts", ".tsx", ".css"}
+GENERATED = {"console/src/api/schema.d.ts"}
 LISTED = ("rust", "python", "benchmarks", "tests")
 LARGEST = 10
 
-MOST_FILES_OF_CORE = 15
-MOST_FILES = 20
-MOST_LINES = 600
+STEP = 100
+"""Rows are rounded up to it, so that a few lines more need no change of the table."""
+MUCH = 2
+"""A row is lowered when it has as many steps, or files, more than the room."""
 MOST_LINES_OF_FUNCTION = 80
 
 
@@ -34,6 +48,14 @@ class Long(NamedTuple):
 
     lines: int
     name: str
+
+
+class Room(NamedTuple):
+    """The size of a room, or the size that it may have and the reason why it last grew."""
+
+    lines: int
+    files: int
+    why: str = ""
 
 
 @cache
@@ -55,7 +77,7 @@ def lines_of(path: Path) -> int:
 
 def is_test(path: Path) -> bool:
     """Whether a file has tests and nothing else."""
-    return path.stem == "tests" or path.stem.endswith("_tests")
+    return path.stem == "tests" or path.stem.endswith(("_tests", ".test"))
 
 
 def functions(path: Path) -> Iterator[Long]:
@@ -69,47 +91,128 @@ def functions(path: Path) -> Iterator[Long]:
             yield Long(node.end_lineno - node.lineno + 1, f"{relative(path)} {node.name}")
 
 
-def files_of_folders() -> Counter[str]:
-    """How many Rust or Python files lie in each folder itself."""
-    return Counter(relative(path.parent) for path in sources())
-
-
-def above_bounds() -> set[str]:
-    """Each folder, file or function that is larger than it may be."""
-    found = {
-        f"folder {folder}"
-        for folder, count in files_of_folders().items()
-        if count > (MOST_FILES_OF_CORE if f"{folder}/".startswith(f"{CORE}/") else MOST_FILES)
+def long_functions() -> set[str]:
+    """Each function that is longer than it may be."""
+    return {
+        f"function {relative(path)} {function.name.rsplit(' ', 1)[1]}"
+        for path in sources()
+        for function in functions(path)
+        if function.lines > MOST_LINES_OF_FUNCTION
     }
-    for path in sources():
-        if lines_of(path) > MOST_LINES:
-            found.add(f"file {relative(path)}")
-        for function in functions(path):
-            if function.lines > MOST_LINES_OF_FUNCTION:
-                found.add(f"function {relative(path)} {function.name.rsplit(' ', 1)[1]}")
-    return found
+
+
+def product() -> Iterator[tuple[str, Path]]:
+    """Each source file of the product, after the name of its room; no tests, nothing generated."""
+    for part, depth in PARTS.items():
+        for path in sorted((ROOT / part).rglob("*")):
+            if path.suffix in PRODUCT and not is_test(path) and relative(path) not in GENERATED:
+                folders = path.relative_to(ROOT / part).parts[:-1][:depth]
+                yield "/".join((part, *folders)), path
+
+
+def rooms() -> dict[str, Room]:
+    """The rooms of the product as they are."""
+    lines: Counter[str] = Counter()
+    files: Counter[str] = Counter()
+    for room, path in product():
+        lines[room] += lines_of(path)
+        files[room] += 1
+    return {room: Room(lines[room], files[room]) for room in files}
+
+
+def table() -> dict[str, Room]:
+    """The rows of the table by room."""
+    return {room: Room(**row) for room, row in tomllib.loads(TABLE.read_text()).items()}
+
+
+def needed(room: Room, row: Room | None, why: str = "") -> Room:
+    """The row of a room: its own while it fits, else one as small as the room.
+
+    Args:
+        room: as it is.
+        row: in the table, if there is one.
+        why: the reason, for a room that has grown.
+    """
+    fitting = Room(-(-room.lines // STEP) * STEP, room.files)
+    if row is None or room.lines > row.lines or room.files > row.files:
+        return fitting._replace(why=why)
+    is_large = row.lines - room.lines >= MUCH * STEP or row.files - room.files >= MUCH
+    return fitting._replace(why=row.why) if is_large else row
+
+
+def differences(found: Mapping[str, Room], rows: Mapping[str, Room]) -> list[str]:
+    """Rows that have to change, each with the reason why and how.
+
+    Args:
+        found: the rooms as they are.
+        rows: of the table.
+    """
+    said = [f"{room}: the room is gone; delete its row" for room in rows.keys() - found.keys()]
+    for name, room in found.items():
+        row, size = rows.get(name), f"{room.lines} lines in {room.files} files"
+        if row is None:
+            said.append(f"{name}: a new room of {size}; give it a row, with the reason")
+            continue
+        allowed = f"its row allows {row.lines} in {row.files}"
+        if room.lines > row.lines or room.files > row.files:
+            said.append(f"{name}: {size}, {allowed}; make it smaller, or raise the row and say why")
+        elif needed(room, row) != row:
+            said.append(f"{name}: {size}, {allowed}; lower the row")
+    return sorted(said)
+
+
+def write(why: str) -> None:
+    """Bring the table up to date.
+
+    Args:
+        why: the reason, kept in the rows of rooms that have grown or are new.
+
+    Raises:
+        SystemExit: a room has grown or is new, and there is no reason.
+    """
+    rows, found = table(), rooms()
+    grown = [
+        name
+        for name, room in found.items()
+        if name not in rows or room.lines > rows[name].lines or room.files > rows[name].files
+    ]
+    if grown and not why:
+        raise SystemExit(f"give the reason why these have grown: {', '.join(grown)}")
+    head = "".join(line for line in TABLE.open() if line.startswith("#"))
+    lines = (
+        f"{json.dumps(name)} = {{ lines = {row.lines}, files = {row.files}"
+        + (f", why = {json.dumps(row.why, ensure_ascii=False)}" if row.why else "")
+        + " }\n"
+        for name, room in sorted(found.items())
+        for row in [needed(room, rows.get(name), why)]
+    )
+    TABLE.write_text(head + "".join(lines))
 
 
 def main() -> None:
-    """Print the sizes."""
-    print(f"{'part':<24}{'lines':>9}{'of tests.rs':>13}")
-    for part in PARTS:
-        paths = [path for path in sources() if relative(path).startswith(f"{part}/")]
-        tests = sum(lines_of(path) for path in paths if is_test(path))
-        print(f"{part:<24}{sum(map(lines_of, paths)) - tests:>9,}{tests:>13,}")
-    print("\nfolders with the most files")
-    for folder, count in files_of_folders().most_common(LARGEST):
-        print(f"{count:>6}  {folder}")
+    """Print the sizes, or write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--write", metavar="REASON", nargs="?", const="", help="bring tests/sizes.toml up to date"
+    )
+    reason = parser.parse_args().write
+    if reason is not None:
+        write(reason)
+        return
+    found = rooms()
+    print(f"{'room':<40}{'lines':>9}{'files':>7}")
+    for name, room in sorted(found.items()):
+        print(f"{name:<40}{room.lines:>9,}{room.files:>7}")
+    total = sum(room.lines for room in found.values())
+    print(f"{'together':<40}{total:>9,}{sum(room.files for room in found.values()):>7}")
     print("\nlargest files")
-    for path in sorted(sources(), key=lines_of, reverse=True)[:LARGEST]:
+    for path in sorted((path for _, path in product()), key=lines_of, reverse=True)[:LARGEST]:
         print(f"{lines_of(path):>6}  {relative(path)}")
     print("\nlongest functions")
     every = (function for path in sources() for function in functions(path))
     for function in sorted(every, reverse=True)[:LARGEST]:
         print(f"{function.lines:>6}  {function.name}")
-    print("\nabove the bounds")
-    for finding in sorted(above_bounds()):
-        print(f"        {finding}")
+    print("\nrows to change", *(differences(found, table()) or ["none"]), sep="\n        ")
 
 
 if __name__ == "__main__":
