@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from tidegate.daemon.application import DaemonApplication
 from tidegate.daemon.service import Daemon
 from tidegate.server.asgi import HotApplication
-from tidegate.server.connection.protocol import Protocol, close_late_connections
-from tidegate.server.connection.reception import Reception
+from tidegate.server.connection.protocol import Shared, close_late_connections
 from tidegate.server.process import (
     Server,
     accepting,
@@ -53,11 +52,9 @@ async def run(settings: Settings, home: Home, started: Callable[[str], None]) ->
     daemon = Daemon(settings, home)
     hot = await daemon.start()
     try:
-        Protocol.hot = hot
-        Protocol.bounds = bounds_of(place)
-        Protocol.reception = Reception()
+        shared = Shared(hot, bounds_of(place))
         application = HotApplication(hot, DaemonApplication(daemon))
-        server = Server(configuration(place, application), lambda: started(address))
+        server = Server(configuration(place, application, shared), lambda: started(address))
         late = close_late_connections(server.server_state.connections)
         daemon.watch(late)
         settle_interpreter()

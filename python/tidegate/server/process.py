@@ -7,8 +7,9 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 
@@ -17,7 +18,7 @@ from tidegate.errors import TidegateError
 from tidegate.server.asgi import HotApplication
 from tidegate.server.connection.bounds import Bounds, room_for
 from tidegate.server.connection.handshakes import Handshakes
-from tidegate.server.connection.protocol import Protocol, close_late_connections
+from tidegate.server.connection.protocol import Protocol, Shared, close_late_connections
 from tidegate.server.logging import log
 from tidegate.server.workers.tidying import give_back_memory
 
@@ -88,7 +89,9 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _connection(self) -> Protocol:
-        return Protocol(config=self.config, server_state=self.server_state, app_state={})
+        make: Any = self.config.http_protocol_class
+        made: Protocol = make(config=self.config, server_state=self.server_state, app_state={})
+        return made
 
 
 async def run(
@@ -126,10 +129,12 @@ async def run(
     owner: Owner | None = None
     try:
         hot = await service.start()
-        Protocol.hot = hot
-        Protocol.bounds = bounds_of(settings.server)
-        Protocol.proxies = proxies_of(settings.server)
-        Protocol.reception = service.application.reception
+        shared = Shared(
+            hot,
+            bounds_of(settings.server),
+            proxies_of(settings.server),
+            service.application.reception,
+        )
         application: ASGIApp = HotApplication(hot, service.with_sync(behind(settings, service)))
         if seat is not None and gateway is not None:
             owner = Owner(hot, application, service.asked)
@@ -137,7 +142,7 @@ async def run(
             service.watch(gateway.run())
             application = gateway.in_front_of(application)
         server = Server(
-            configuration(settings.server, application),
+            configuration(settings.server, application, shared),
             lambda: started(address),
             service.feed.answer_now,
         )
@@ -235,11 +240,17 @@ def proxies_of(settings: ServerSettings) -> TrustedProxies:
     return TrustedProxies.of(settings.proxies)
 
 
-def configuration(settings: ServerSettings, application: Any) -> uvicorn.Config:
-    """The settings of uvicorn."""
+def configuration(settings: ServerSettings, application: Any, shared: Shared) -> uvicorn.Config:
+    """The settings of uvicorn.
+
+    Args:
+        settings: of the server.
+        application: answers all but hot calls.
+        shared: by the connections.
+    """
     return uvicorn.Config(
         application,
-        http=Protocol,
+        http=cast("type[Protocol]", partial(Protocol, shared)),
         loop="uvloop",
         ws="none",
         lifespan="off",

@@ -17,8 +17,7 @@ from tests.server.connection.scene import (
 from uvicorn.server import ServerState
 
 from tidegate.operators.key_ring import KeyRing
-from tidegate.server.connection.bounds import Bounds
-from tidegate.server.connection.protocol import Protocol
+from tidegate.server.connection.protocol import Protocol, Shared
 from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.metrics import HotMetrics
 from tidegate.server.hot.rate_limit import RateLimits
@@ -27,7 +26,13 @@ from tidegate.settings import ServerSettings
 
 
 @pytest.fixture
-def hot(monkeypatch: pytest.MonkeyPatch) -> Undecided:
+def shared() -> Shared:
+    """What the connections of a test share."""
+    return Shared()
+
+
+@pytest.fixture
+def hot(shared: Shared) -> Undecided:
     """The hot path of the connections, with one key."""
     keys = KeyRing(PEPPER)
     keyed(keys, 60_000)
@@ -35,17 +40,17 @@ def hot(monkeypatch: pytest.MonkeyPatch) -> Undecided:
     made = Undecided(
         Admission(keys, RateLimits()), nothing, nothing, nothing, HotMetrics(), lambda: "http://t"
     )
-    monkeypatch.setattr(Protocol, "hot", made)
-    monkeypatch.setattr(Protocol, "bounds", Bounds())
+    shared.hot = made
     return made
 
 
 @pytest.fixture
-def connection(hot: Undecided) -> Iterator[Connection]:
+def connection(hot: Undecided, shared: Shared) -> Iterator[Connection]:
     """A connection to the hot path and to nothing else."""
     loop = asyncio.new_event_loop()
     protocol = Protocol(
-        config=configuration(ServerSettings(), None),
+        shared,
+        config=configuration(ServerSettings(), None, shared),
         server_state=ServerState(),
         app_state={},
         _loop=loop,

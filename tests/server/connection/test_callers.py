@@ -12,7 +12,7 @@ from uvicorn.server import ServerState
 
 from tidegate.edge.addresses import TrustedProxies
 from tidegate.server.connection.bounds import Bounds
-from tidegate.server.connection.protocol import Protocol
+from tidegate.server.connection.protocol import Protocol, Shared
 from tidegate.server.process import configuration
 from tidegate.settings import ServerSettings
 
@@ -24,6 +24,7 @@ class World:
     """Connections to an application that notes who asked, and answers when it is told to."""
 
     loop: asyncio.AbstractEventLoop
+    shared: Shared
     seen: list[str | None] = attrs.field(factory=list)
     waiting: list[asyncio.Future[None]] = attrs.field(factory=list)
 
@@ -38,10 +39,10 @@ class World:
 
     def connect(self, peer: str) -> tuple[Protocol, Peer]:
         """A connection from an address; empty for a Unix socket."""
-        settings = configuration(ServerSettings(), self)
+        settings = configuration(ServerSettings(), self, self.shared)
         settings.load()
         protocol = Protocol(
-            config=settings, server_state=ServerState(), app_state={}, _loop=self.loop
+            self.shared, config=settings, server_state=ServerState(), app_state={}, _loop=self.loop
         )
         transport = Peer(peer)
         protocol.connection_made(transport)
@@ -75,11 +76,11 @@ class Peer(Transport):
 
 
 @pytest.fixture
-def world(hot: Undecided, monkeypatch: pytest.MonkeyPatch) -> Any:
+def world(hot: Undecided, shared: Shared) -> Any:
     """Connections of a server that trusts one proxy, and Unix sockets."""
-    monkeypatch.setattr(Protocol, "proxies", TrustedProxies.of([PROXY, "unix"]))
+    shared.proxies = TrustedProxies.of([PROXY, "unix"])
     loop = asyncio.new_event_loop()
-    yield World(loop)
+    yield World(loop, shared)
     loop.close()
 
 
@@ -112,17 +113,15 @@ def test_each_request_of_a_proxy_s_connection_has_a_caller_of_its_own(world: Wor
     protocol, _ = world.connect(PROXY)
     for client in ("203.0.113.1", "203.0.113.2"):
         world.ask(protocol, f"x-forwarded-for: {client}")
-        assert Protocol.bounds.count_of(client) == 1
+        assert world.shared.bounds.count_of(client) == 1
         world.answer()
-        assert Protocol.bounds.count_of(client) == 0
+        assert world.shared.bounds.count_of(client) == 0
     assert world.seen == ["203.0.113.1", "203.0.113.2"]
 
 
-def test_a_client_has_its_share_of_a_proxy_s_connections(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_has_its_share_of_a_proxy_s_connections(world: World) -> None:
     """One client's requests through a proxy leave room for those of other clients."""
-    monkeypatch.setattr(Protocol, "bounds", Bounds(max_connections=10, max_per_address=2))
+    world.shared.bounds = Bounds(max_connections=10, max_per_address=2)
     made = [world.connect(PROXY) for _ in range(4)]
     for protocol, _ in made[:3]:
         world.ask(protocol, "x-forwarded-for: 203.0.113.9")
@@ -132,15 +131,13 @@ def test_a_client_has_its_share_of_a_proxy_s_connections(
     assert world.seen == ["203.0.113.9", "203.0.113.9", "203.0.113.10"]
     for protocol, _ in made:
         protocol.connection_lost(None)
-    assert Protocol.bounds.count_of("203.0.113.9") == 0
-    assert not Protocol.bounds._count
+    assert world.shared.bounds.count_of("203.0.113.9") == 0
+    assert not world.shared.bounds._count
 
 
-def test_a_slow_body_gives_way_to_a_newcomer(
-    world: World, hot: Undecided, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_body_gives_way_to_a_newcomer(world: World, hot: Undecided) -> None:
     """With all connections taken, an unfinished request is refused; calls with a key go on."""
-    monkeypatch.setattr(Protocol, "bounds", Bounds(max_connections=4, max_per_address=4))
+    world.shared.bounds = Bounds(max_connections=4, max_per_address=4)
     keyed, keyed_transport = world.connect(STRANGER)
     keyed.data_received(request())
     hot.queue.answer()

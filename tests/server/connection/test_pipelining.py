@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import Any
 
 import attrs
-import pytest
 from tests.server.connection.scene import (
     ALLOWED,
     KEY,
@@ -25,8 +24,7 @@ from uvicorn.server import ServerState
 
 from tidegate.operators.key_ring import KeyRing, make_key
 from tidegate.server.connection.bounds import MAX_HELD_BYTES
-from tidegate.server.connection.protocol import Protocol
-from tidegate.server.connection.reception import Reception
+from tidegate.server.connection.protocol import Protocol, Shared
 from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.hot_path import HotPath
 from tidegate.server.hot.metrics import HotMetrics
@@ -47,7 +45,7 @@ def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecide
         assert hot.queue.answer() == body
         assert connection.sent[2] == ALLOWED.body
     assert not connection.transport.is_reading_paused
-    assert connection.protocol.bounds.held.total == 0
+    assert connection.protocol.shared.bounds.held.total == 0
 
 
 @attrs.frozen
@@ -66,7 +64,7 @@ class ByCredential:
 
 
 def test_a_pipeline_over_several_hot_paths_is_answered_in_order(
-    connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
+    connection: Connection, hot: Undecided
 ) -> None:
     """A call goes to the hot path of its key, to another process or to the application, and the
     next begins once it is answered."""
@@ -78,8 +76,7 @@ def test_a_pipeline_over_several_hot_paths_is_answered_in_order(
     by_credential = ByCredential(
         {KEY.text.encode(): hot, other_key.encode(): other}, {b"away": away.append}
     )
-    monkeypatch.setattr(Protocol, "hot", by_credential)
-    monkeypatch.setattr(Protocol, "reception", Reception())
+    connection.protocol.shared.hot = by_credential
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         body = (await receive())["body"]
@@ -160,7 +157,7 @@ def test_a_body_that_is_cut_is_read_to_its_end(connection: Connection, hot: Unde
 
 def test_bodies_that_do_not_arrive_are_bounded(connection: Connection, hot: Undecided) -> None:
     """Unfinished bodies of all connections share a bound, and dropped ones make room."""
-    bounds = connection.protocol.bounds
+    bounds = connection.protocol.shared.bounds
     connection.receive(request(b"{" * 1_000, length=2_000))
     assert bounds.held.total == 1_000
     bounds.held.hold(None, MAX_HELD_BYTES)
@@ -175,7 +172,7 @@ def test_requests_that_there_is_no_room_for_are_not_kept(
     connection: Connection, hot: Undecided
 ) -> None:
     """The one before them is answered, and says that the connection ends."""
-    connection.protocol.bounds.held.hold(None, MAX_HELD_BYTES)
+    connection.protocol.shared.bounds.held.hold(None, MAX_HELD_BYTES)
     connection.receive(request() + request())
     hot.queue.answer()
     status, headers, _ = connection.sent
@@ -196,8 +193,10 @@ async def unread(hot: Undecided, taken: float) -> int:
     loop = asyncio.get_running_loop()
     theirs, ours = socket.socketpair()
     theirs.setblocking(False)
+    shared = Shared(hot)
     protocol = Protocol(
-        config=configuration(ServerSettings(), None),
+        shared,
+        config=configuration(ServerSettings(), None, shared),
         server_state=ServerState(),
         app_state={},
         _loop=loop,
@@ -224,7 +223,7 @@ async def unread(hot: Undecided, taken: float) -> int:
         for _ in range(3):
             await asyncio.sleep(0)
     assert protocol not in protocol.connections
-    assert protocol.bounds.held.total == 0
+    assert protocol.shared.bounds.held.total == 0
     return most
 
 

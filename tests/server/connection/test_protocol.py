@@ -24,8 +24,7 @@ from tests.server.connection.scene import (
 from tests.server.serving import Served
 from uvicorn.server import ServerState
 
-from tidegate.server.connection.protocol import Protocol
-from tidegate.server.connection.reception import Reception
+from tidegate.server.connection.protocol import Protocol, Shared
 from tidegate.server.hot.hot_path import RUNTIME
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.limits import RECEIVE_SECONDS
@@ -66,14 +65,14 @@ def test_both_short_ways_send_the_same(
 
 
 def test_the_rest_of_a_limit_is_sent_where_it_is_wanted(
-    connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
+    connection: Connection, hot: Undecided
 ) -> None:
     """The rest of a limit is in every decision's headers when the setting asks for it."""
     connection.receive(request())
     hot.queue.answer()
     assert not any(header.startswith(b"ratelimit") for header in connection.sent[1])
     telling = attrs.evolve(hot, tells_limits=True)
-    monkeypatch.setattr(Protocol, "hot", telling)
+    connection.protocol.shared.hot = telling
     for chunks in ((request(),), halves(request())):
         connection.receive(*chunks)
         telling.queue.answer()
@@ -226,13 +225,13 @@ def test_an_idle_connection_is_closed(connection: Connection, hot: Undecided) ->
 
 
 def test_where_room_is_needed_a_caller_is_waited_for_less(
-    connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
+    connection: Connection, hot: Undecided
 ) -> None:
     """Idle connections are closed, and requests that trickle refused, in a tenth of the time."""
     protocol, now = connection.protocol, connection.loop.time()
     protocol.close_if_late(now + KEEP_ALIVE_SECONDS / 5)
     assert not connection.transport.is_closed
-    monkeypatch.setattr(protocol.bounds, "max_connections", 1)
+    protocol.shared.bounds.max_connections = 1
     connection.receive(request()[:-1])
     protocol.close_if_late(now + RECEIVE_SECONDS / 5)
     assert connection.sent[0] == b"HTTP/1.1 408 Request Timeout"
@@ -275,11 +274,9 @@ def test_each_answer_has_the_present_usual_headers(connection: Connection, hot: 
         assert b"date: " + date in connection.sent[1]
 
 
-def test_without_a_hot_path_every_call_goes_to_the_application(
-    connection: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_hot_path_every_call_goes_to_the_application(connection: Connection) -> None:
     """The short ways are turned off, and nothing is lost."""
-    monkeypatch.setattr(Protocol, "hot", None)
+    connection.protocol.shared.hot = None
     asked = []
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -298,10 +295,9 @@ def test_without_a_hot_path_every_call_goes_to_the_application(
 
 
 def test_a_call_whose_hot_path_ends_before_its_body_comes_goes_on(
-    connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
+    connection: Connection, hot: Undecided
 ) -> None:
     """The application answers it, and the connection goes on; the hot path never gets the call."""
-    monkeypatch.setattr(Protocol, "reception", Reception())
     asked: list[bytes] = []
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -313,10 +309,10 @@ def test_a_call_whose_hot_path_ends_before_its_body_comes_goes_on(
     connection.protocol.app = application
     data = request(b'{"fields":{}}')
     for at in range(2):
-        monkeypatch.setattr(Protocol, "hot", hot)
+        connection.protocol.shared.hot = hot
         connection.receive(data[:-5])
         assert not connection.protocol.is_with(hot)
-        monkeypatch.setattr(Protocol, "hot", None)
+        connection.protocol.shared.hot = None
         connection.receive(data[-5:])
         for _ in range(6):
             turn(connection)
@@ -326,12 +322,11 @@ def test_a_call_whose_hot_path_ends_before_its_body_comes_goes_on(
         assert b"x-path: " + RUNTIME.path.encode() in headers
     assert not hot.queue.calls
     assert not connection.transport.is_closed
-    assert connection.protocol.bounds.held.total == 0
+    assert connection.protocol.shared.bounds.held.total == 0
 
 
-def test_what_nobody_waits_for_any_more_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nobody_waits_for_any_more_does_not_begin(shared: Shared) -> None:
     """A caller that left before its turn has no work done."""
-    monkeypatch.setattr(Protocol, "reception", Reception())
     begun: list[str] = []
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -339,7 +334,8 @@ def test_what_nobody_waits_for_any_more_does_not_begin(monkeypatch: pytest.Monke
 
     async def play() -> None:
         for path in (b"gone", b"there"):
-            made = Protocol(configuration(ServerSettings(), application), ServerState(), {})
+            config = configuration(ServerSettings(), application, shared)
+            made = Protocol(shared, config, ServerState(), {})
             made.connection_made(Transport())
             made.data_received(b"GET /%b HTTP/1.1\r\nhost: t\r\n\r\n" % path)
             if path == b"gone":
@@ -373,10 +369,9 @@ def test_both_ways_to_health_send_the_same(served: Served, connection: Connectio
 
 
 def test_of_the_requests_of_many_connections_one_begins_in_a_turn(
-    hot: Undecided, monkeypatch: pytest.MonkeyPatch
+    hot: Undecided, shared: Shared
 ) -> None:
     """Whoever sends on all of them at once has no turn of the loop for itself."""
-    monkeypatch.setattr(Protocol, "reception", Reception())
     begun: list[str] = []
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -384,7 +379,8 @@ def test_of_the_requests_of_many_connections_one_begins_in_a_turn(
 
     async def play() -> list[int]:
         for number in range(20):
-            made = Protocol(configuration(ServerSettings(), application), ServerState(), {})
+            config = configuration(ServerSettings(), application, shared)
+            made = Protocol(shared, config, ServerState(), {})
             made.connection_made(Transport())
             made.data_received(b"GET /%d HTTP/1.1\r\nhost: t\r\n\r\n" % number)
         counts = []

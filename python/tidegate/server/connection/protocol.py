@@ -8,7 +8,7 @@ once read.  After each request others have their turn of the loop.
 A request takes the first way that knows its form.  A hot call that arrives as one chunk in the
 plain form (``PlainForm``) is read in one step.  Every other hot call is read by uvicorn's parser
 and answered here, without the ASGI messages between.  Everything else, and a hot call that waits
-for ``100 Continue``, takes uvicorn's way to the same application.  ``Protocol.hot`` set to None
+for ``100 Continue``, takes uvicorn's way to the same application.  ``Shared.hot`` set to None
 turns the short ways off.  A call whose hot path is not in this process is handed to another process
 where nothing but its key can be refused, and takes uvicorn's way else.
 """
@@ -19,8 +19,9 @@ import asyncio
 from collections.abc import Callable
 from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+import attrs
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -87,21 +88,38 @@ class Stage(Enum):
 BETWEEN, HEAD, BODY, ANSWER = Stage
 
 
+@attrs.define(eq=False)
+class Shared:
+    """The state that all connections of a server share.
+
+    Attributes:
+        hot: the hot paths of the process; None turns the short ways off. A node replaces them when
+            it begins or ends to own a partition.
+        bounds: the limits of connections.
+        proxies: the proxies that say who a caller is.
+        reception: where requests wait until they are begun.
+    """
+
+    hot: HotPaths | None = None
+    bounds: Bounds = attrs.field(factory=Bounds)
+    proxies: TrustedProxies = attrs.field(factory=lambda: TrustedProxies.of(()))
+    reception: Reception = attrs.field(factory=Reception)
+
+
 class Protocol(HttpToolsProtocol):
-    """One connection."""
+    """One connection.
+
+    Args:
+        shared: with the other connections of the server.
+        arguments: of uvicorn.
+        options: of uvicorn.
+    """
 
     cycle: RequestResponseCycle | HotCycle | None  # type: ignore[assignment]
-    hot: ClassVar[HotPaths | None] = None
-    """Set before the server starts; at a node anew when it begins or ends to own a partition."""
-    bounds: ClassVar[Bounds] = Bounds()
-    """Limits shared by all connections; set before the server starts."""
-    proxies: ClassVar[TrustedProxies] = TrustedProxies.of(())
-    """The proxies that say who a caller is; set before the server starts."""
-    reception: ClassVar[Reception] = Reception()
-    """Shared by all connections; set before the server starts."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, shared: Shared, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.shared = shared
         self._stage = BETWEEN
         self._since = self.loop.time()
         """The time when the stage began; kept for stages with a deadline."""
@@ -134,9 +152,9 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._peer = get_remote_addr(transport)
-        self._is_proxied = self.proxies.trust(self._peer[0] if self._peer else "")
+        self._is_proxied = self.shared.proxies.trust(self._peer[0] if self._peer else "")
         self._share = None if self._is_proxied else share_of(self._peer)
-        if self.bounds.enter(self._share, self):
+        if self.shared.bounds.enter(self._share, self):
             self._is_counted = True
             super().connection_made(transport)
             return
@@ -149,7 +167,7 @@ class Protocol(HttpToolsProtocol):
         self._account()
         if self._is_counted:
             self._is_counted = False
-            self.bounds.leave(self._share, self)
+            self.shared.bounds.leave(self._share, self)
 
     def give_way(self) -> bool:
         if self._stage is ANSWER or self._call.has_key or self.transport.is_closing():
@@ -166,7 +184,7 @@ class Protocol(HttpToolsProtocol):
         if self._rest:
             self._keep(self._rest[self._place :] + data, 0)
             return
-        if self._stage is BETWEEN and (paths := self.hot) is not None:
+        if self._stage is BETWEEN and (paths := self.shared.hot) is not None:
             call = PLAIN.read(data)
             if call is not None and not self.transport.is_closing():
                 hot = paths.of(call[1])
@@ -207,7 +225,7 @@ class Protocol(HttpToolsProtocol):
                 self.transport.abort()
             return
         self._unread_since = None
-        part = _CROWDED_PART if self.bounds.is_crowded else 1.0
+        part = _CROWDED_PART if self.shared.bounds.is_crowded else 1.0
         waited = now - self._since
         if self._stage is BETWEEN:
             if waited > self.timeout_keep_alive * part and not self._rest:
@@ -290,7 +308,7 @@ class Protocol(HttpToolsProtocol):
         self._account()
         if self._stage is not ANSWER:
             self.loop.call_soon(self._go_on)
-        elif self.bounds.held.is_full(self._share) and self.cycle is not None:
+        elif self.shared.bounds.held.is_full(self._share) and self.cycle is not None:
             self.cycle.keep_alive = False
 
     def _go_on(self) -> None:
@@ -319,11 +337,11 @@ class Protocol(HttpToolsProtocol):
         """Count the bytes held for this connection."""
         held = len(self._rest) + self._body_waiting()
         if held != self._held:
-            self.bounds.held.hold(self._share, held - self._held)
+            self.shared.bounds.held.hold(self._share, held - self._held)
             self._held = held
 
     def _bound(self) -> None:
-        if self._held and self.bounds.held.is_full(self._share):
+        if self._held and self.shared.bounds.held.is_full(self._share):
             self._refuse(Problem("overloaded", "too much is under way", headers=_LATER))
 
     # The parser's side
@@ -364,7 +382,7 @@ class Protocol(HttpToolsProtocol):
         self._framing = self._dropped = 0
         endpoint = _PATHS.get(self.url)
         keep_alive = version != "1.0" and self.parser.should_keep_alive()
-        if self.hot is None or self.expect_100_continue:
+        if self.shared.hot is None or self.expect_100_continue:
             self._begin_application()
         elif endpoint is not None and method == b"POST":
             self._begin_hot(endpoint, keep_alive)
@@ -389,13 +407,13 @@ class Protocol(HttpToolsProtocol):
     def _way(self) -> Callable[[HotCall], None] | None:
         """Takes the call whose headers are there to another process; None where that needs more."""
         credential = credential_of(self.headers)
-        if self.hot is None or credential is None or not 0 <= self._left <= MAX_BODY_BYTES:
+        if self.shared.hot is None or credential is None or not 0 <= self._left <= MAX_BODY_BYTES:
             return None
-        return self.hot.way_of(credential) if is_refused_by_key_alone(self.headers) else None
+        return self.shared.hot.way_of(credential) if is_refused_by_key_alone(self.headers) else None
 
     def hot_path(self) -> HotPath | None:
         """The one for a call whose headers are there; None where it is not in this process now."""
-        return None if self.hot is None else self.hot.of(credential_of(self.headers))
+        return None if self.shared.hot is None else self.shared.hot.of(credential_of(self.headers))
 
     def leave_to_application(self, body: bytes, keep_alive: bool) -> None:
         """Have the application answer a call that is there as a whole."""
@@ -417,7 +435,7 @@ class Protocol(HttpToolsProtocol):
         """Know the caller whom the proxy names for the request; whether there is room for it."""
         named = [[v.decode("latin-1") for n, v in self.headers if n == name] for name in _NAMING]
         peer = self._peer[0] if self._peer else ""
-        address = self.proxies.client(peer, *named)
+        address = self.shared.proxies.client(peer, *named)
         # Where no caller is named clearly, the proxy itself is the caller.
         self.client = (address, 0) if address and address != peer else self._peer
         if self._belongs_to(share_of(self.client)):
@@ -429,11 +447,11 @@ class Protocol(HttpToolsProtocol):
         """Count the connection, and what is held for it, as a caller's; False: it has too many."""
         if share == self._share or not self._is_counted:
             return True
-        if not self.bounds.move(self._share, share, self):
+        if not self.shared.bounds.move(self._share, share, self):
             return False
         held = self._held
-        self.bounds.held.hold(self._share, -held)
-        self.bounds.held.hold(share, held)
+        self.shared.bounds.held.hold(self._share, -held)
+        self.shared.bounds.held.hold(share, held)
         self._share = share
         return True
 
@@ -446,7 +464,7 @@ class Protocol(HttpToolsProtocol):
 
     def take_up_later(self, work: Callable[[], None]) -> None:
         """Do something for the caller when it is the turn of its address."""
-        self.reception.add(self.loop, self._share, work)
+        self.shared.reception.add(self.loop, self._share, work)
 
     def on_body(self, body: bytes) -> None:
         if self._left >= 0:
@@ -526,8 +544,8 @@ class Protocol(HttpToolsProtocol):
                 return
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        if self.hot is not None:
-            self.hot.metrics.refused(problem.code)
+        if self.shared.hot is not None:
+            self.shared.hot.metrics.refused(problem.code)
         self.send(refusal(problem), False)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.cluster.rows import Drain
 from tidegate.server.connection.handshakes import Handshakes
-from tidegate.server.connection.protocol import Protocol, close_late_connections
+from tidegate.server.connection.protocol import Protocol, Shared, close_late_connections
 from tidegate.server.hot.metrics import HotMetrics
 from tidegate.server.logging import log
 from tidegate.server.nodes.application import NodeApplication
@@ -111,6 +111,9 @@ class _Node:
         self._whose = Whose(settings.store.url, self._has_decision)
         self._partitions: dict[int, NodePartition] = {}
         self._forwardings: dict[int, Forwarding] = {}
+        self._shared = Shared(
+            bounds=bounds_of(settings.server), proxies=proxies_of(settings.server)
+        )
         self._parts: Parts
         self._stopping: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -139,10 +142,8 @@ class _Node:
         self._parts = self._common(base_url)
         self._know(range(count))
         self._answer_hot_calls()
-        Protocol.bounds = bounds_of(settings.server)
-        Protocol.proxies = proxies_of(settings.server)
         application = NodeApplication(self._forwardings, self._whose)
-        config = configuration(settings.server, application)
+        config = configuration(settings.server, application, self._shared)
         self._server = _NodeServer(
             config, lambda: started(base_url), self._answer_now, self._begin_stop
         )
@@ -248,9 +249,9 @@ class _Node:
         """Have hot calls take the short ways, and count refusals where somebody owns."""
         owned = [each.opened for each in self._partitions.values() if each.opened is not None]
         metrics = owned[0].hot.metrics if owned else HotMetrics()
-        Protocol.hot = NodeHotPaths(metrics, self._partitions, self._whose)
+        self._shared.hot = NodeHotPaths(metrics, self._partitions, self._whose)
         if owned:
-            Protocol.reception = owned[0].service.application.reception
+            self._shared.reception = owned[0].service.application.reception
 
     def _follow(self) -> None:
         """Do what the rows say, which were just read."""
