@@ -23,7 +23,7 @@ from tidegate.functions import (  # noqa: F401  (imported for what they declare)
     text,
     time,
 )
-from tidegate.functions.registry import Function, Overload, declared
+from tidegate.functions.registry import Function, declared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,4 +31,4 @@ if TYPE_CHECKING:
 FUNCTIONS: Mapping[tuple[str, bool], Function] = MappingProxyType(declared())
 """Every function by its name and whether it is called as a member."""
 
-__all__ = ["FUNCTIONS", "Function", "Overload"]
+__all__ = ["FUNCTIONS", "Function"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from tidegate.regex.errors import RegexError
 from tidegate.regex.find_work import find_work
 from tidegate.regex.parser import parse
-from tidegate.regex.shape import LiteralTest, Shape, shape
+from tidegate.regex.shape import Shape, shape
 from tidegate.regex.translation import translate
 from tidegate.regex.tree import (
     Alternation,
@@ -34,7 +34,6 @@ __all__ = [
     "Concatenation",
     "Empty",
     "Group",
-    "LiteralTest",
     "Position",
     "Ranges",
     "Regex",

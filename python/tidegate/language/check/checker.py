@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tidegate.language.tree import ast, checked
     from tidegate.types import Type
 
-__all__ = ["CheckedExpression", "CostEstimate", "References", "check"]
+__all__ = ["CheckedExpression", "References", "check"]
 
 
 @attrs.frozen
