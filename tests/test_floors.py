@@ -236,6 +236,29 @@ def test_imports_are_found(root: str, least: int) -> None:
     assert len(imports(root)) >= least
 
 
+def test_imports_for_types_and_those_in_functions_count(tmp_path: Path) -> None:
+    """An import counts wherever it is, and whether or not it runs."""
+    path = tmp_path / "one.py"
+    path.write_text("""
+import os
+from typing import TYPE_CHECKING
+
+from tidegate.limits import Limits
+if TYPE_CHECKING:
+    from tidegate.values import Map
+def two() -> None:
+    import tidegate.types
+""")
+    found = set(_python_imports(path, ("one",)))
+    assert found == {("limits", "Limits"), ("values", "Map"), ("types",)}
+
+
+def test_a_circle_is_found_with_all_that_are_in_it() -> None:
+    """A name that leads into a circle, or that a circle leads to, isn't in it."""
+    arrows = [("in", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "out"), ("d", "e"), ("e", "d")]
+    assert rings(arrows) == {("a", "b", "c"), ("d", "e")}
+
+
 def test_rust_paths_are_read_from_code_alone() -> None:
     """Groups count name by name; comments, texts and tests do not count."""
     text = """
