@@ -83,7 +83,10 @@ def _python_imports(path: Path, module: Module) -> Iterator[Module]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            package = ["tidegate", *module[: None if path.stem == "__init__" else -1]]
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            whole = ".".join([*above, *([node.module] if node.module else [])])
+            names = [f"{whole}.{alias.name}" for alias in node.names]
         else:
             continue
         for name in names:
@@ -248,9 +251,17 @@ if TYPE_CHECKING:
     from tidegate.values import Map
 def two() -> None:
     import tidegate.types
+    from . import three
+    from ..four import five
 """)
-    found = set(_python_imports(path, ("one",)))
-    assert found == {("limits", "Limits"), ("values", "Map"), ("types",)}
+    found = set(_python_imports(path, ("room", "one")))
+    assert found == {
+        ("limits", "Limits"),
+        ("values", "Map"),
+        ("types",),
+        ("room", "three"),
+        ("four", "five"),
+    }
 
 
 def test_a_circle_is_found_with_all_that_are_in_it() -> None:

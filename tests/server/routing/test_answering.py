@@ -6,7 +6,8 @@ from uuid import UUID
 
 import orjson
 
-from tidegate.server.routing.answering import Sent
+from tidegate.server.http.given import Sent
+from tidegate.server.routing.answering import saved_only
 
 TENANT = UUID(int=1)
 PATH = f"/api/v1/tenants/{TENANT}/status"
@@ -18,7 +19,7 @@ def test_a_change_that_does_not_decide_yet_says_so_and_where_to_look() -> None:
         "revision": 2, "dry_run": False, "changes": [], "warnings": [], "active": True,
         "status": PATH,
     }  # fmt: skip
-    sent = Sent(200, {}, orjson.dumps(changes)).saved_only(TENANT)
+    sent = saved_only(Sent(200, {}, orjson.dumps(changes)), TENANT)
     assert orjson.loads(sent.body) == {**changes, "active": False}
     assert sent.headers["definitions-active"] == "false"
     assert sent.headers["link"] == f'<{PATH}>; rel="status"'
@@ -28,8 +29,8 @@ def test_a_change_that_does_not_decide_yet_says_so_and_where_to_look() -> None:
 def test_other_answers_keep_their_bodies() -> None:
     """An object, or nothing, is answered as it was, and a refusal has no such header."""
     for body in (b"", b'{"active":true,"name":"a"}'):
-        sent = Sent(201, {}, body).saved_only(TENANT)
+        sent = saved_only(Sent(201, {}, body), TENANT)
         assert sent.body == body
         assert sent.headers["definitions-active"] == "false"
     refused = Sent(409, {}, b"{}")
-    assert refused.saved_only(TENANT) == refused
+    assert saved_only(refused, TENANT) == refused
