@@ -71,6 +71,12 @@ def _detail(name: str, is_known: bool) -> str:
 
 
 def members(answered: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of an answer that are compared with those given back.
+
+    Args:
+        answered: the object as it is answered.
+        wanted: the members that were given back; others are left out.
+    """
     kind: Any = type(answered)
     names = {each.name for each in attrs.fields(kind)} & wanted.keys()
     return {
