@@ -53,17 +53,30 @@ class EvaluationError(TidegateError):
 
 
 class EventError(TidegateError):
-    """An event was refused; ``pointer`` names the member, ``offset`` the byte of its text."""
+    """An event was refused.
+
+    Attributes:
+        pointer: names the member.
+        offset: the byte of its text.
+        is_unreadable: the text as a whole cannot be read: it isn't JSON, or passes a limit.
+    """
 
     code = "invalid-event"
 
-    def __init__(self, message: str, pointer: str = "", offset: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        pointer: str = "",
+        offset: int | None = None,
+        is_unreadable: bool = False,
+    ) -> None:
         place = f" at `{pointer}`" if pointer else ""
         place += f" (byte {offset})" if offset is not None else ""
         super().__init__(message + place)
         self.message = message
         self.pointer = pointer
         self.offset = offset
+        self.is_unreadable = is_unreadable
 
 
 class DefinitionsError(TidegateError):

@@ -170,3 +170,32 @@ def test_a_return_url_leads_to_a_page(url: str, is_one: bool) -> None:
             with pytest.raises(EventError) as refused:
                 decide(form)
             assert refused.value.pointer == "/return_url"
+
+
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+@pytest.mark.parametrize(
+    ("text", "is_unreadable"),
+    [
+        (b"", True),
+        (b"{", True),
+        (b"\xff", True),
+        (b'{"fields":{"a":NaN}}', True),
+        (b'{"fields":{},"fields":{}}', True),
+        (b'{"request":4,"fields":{"a":x}}', True),
+        (b'{"a":"' + b"a" * 70_000 + b'"}', True),
+        (b'"' + b"a" * 20_000 + b'"', True),
+        (b"[]", False),
+        (b" 4", False),
+        (b'{"request":4}', False),
+        (b'{"fields":{"a":"' + b"a" * 20_000 + b'"}}', False),
+        (b'{"fields":{"a":"b"},"return_url":"x"}', False),
+    ],
+)
+def test_an_error_says_whether_the_text_can_be_read(
+    evaluator: Evaluator, text: bytes, is_unreadable: bool
+) -> None:
+    """An error says whether the text as a whole cannot be read, whatever its message."""
+    engine = Engine({"apiVersion": "tidegate/v1"}, evaluator)
+    with pytest.raises(EventError) as raised:
+        engine.decide(text)
+    assert raised.value.is_unreadable is is_unreadable

@@ -155,6 +155,7 @@ class InvalidEventError(InvalidRequestError, EventError):
         self.message = self.detail
         self.pointer = next((each.pointer or "" for each in self.errors), "")
         self.offset = None
+        self.is_unreadable = self.code == "invalid-json"
 
 
 class RateLimitedError(ServiceError):

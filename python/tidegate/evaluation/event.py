@@ -54,7 +54,9 @@ def read_event(
     if isinstance(event, bytes):
         if len(event) > limits.event_bytes:
             longest = limits.event_bytes
-            raise EventError(f"the event is longer than {longest} bytes", offset=longest)
+            raise EventError(
+                f"the event is longer than {longest} bytes", offset=longest, is_unreadable=True
+            )
         root = read_json(event, limits)
     else:
         root = node_from_python(_read_part(event, variables), limits)

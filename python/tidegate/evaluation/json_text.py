@@ -44,7 +44,9 @@ def read_json(data: bytes, limits: Limits = DEFAULT) -> Node:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise EventError("the text is not valid UTF-8", offset=error.start) from error
+        raise EventError(
+            "the text is not valid UTF-8", offset=error.start, is_unreadable=True
+        ) from error
     return _Reader(text, limits).whole()
 
 
@@ -119,7 +121,8 @@ class _Reader:
         return utf8_length(self._text[:at])
 
     def _fault(self, message: str, at: int | None = None) -> EventError:
-        return EventError(message, offset=self._offset(self._at if at is None else at))
+        offset = self._offset(self._at if at is None else at)
+        return EventError(message, offset=offset, is_unreadable=True)
 
     def _unexpected(self, wanted: str) -> EventError:
         found = self._text[self._at : self._at + 1]
@@ -127,7 +130,9 @@ class _Reader:
         return self._fault(f"expected {wanted}, found {shown if found else 'the end of the text'}")
 
     def _past(self, message: str, at: int) -> EventError:
-        return EventError(message, pointer(self._path), self._offset(at))
+        return EventError(
+            message, pointer(self._path), self._offset(at), is_unreadable=not self._path
+        )
 
     # --- values ---------------------------------------------------------------------------
 

@@ -126,7 +126,9 @@ class Redactor:
         """
         if len(body) > DEFAULT.event_bytes:
             longest = DEFAULT.event_bytes
-            raise EventError(f"the event is longer than {longest} bytes", offset=longest)
+            raise EventError(
+                f"the event is longer than {longest} bytes", offset=longest, is_unreadable=True
+            )
         event = read_json(body)
         if event.kind != "object":
             raise EventError("the event must be an object", offset=event.offset)

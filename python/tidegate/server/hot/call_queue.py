@@ -81,9 +81,6 @@ WARN_AGAIN_NS = 600 * 1_000_000_000
 MOST_WARNED = 1_000
 """Tenants, with a problem each, of which the last warning is remembered."""
 _SOON = {"retry-after": "1"}
-_NO_OBJECT = "the event must be an object"
-"""The encoder's refusal of JSON that is not an object; every other refusal without a pointer is
-about a text that is not JSON."""
 
 
 @attrs.frozen(eq=False)
@@ -452,8 +449,7 @@ def refused(refusal: EventError | str) -> Problem:
     400 for text that is no JSON, 422 for JSON that is no event.
     """
     if isinstance(refusal, EventError):
-        is_text = not refusal.pointer and refusal.offset is not None
-        if is_text and refusal.message != _NO_OBJECT:
+        if refusal.is_unreadable:
             return Problem("invalid-json", str(refusal))
         return problem_of(refusal)
     if refusal == "other-tenant":

@@ -163,6 +163,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
             message: format!("the variable `{name}` has a value of another type"),
             pointer: found.pointer.clone(),
             offset: None,
+            is_unreadable: false,
         })
     }
 
@@ -209,6 +210,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
             message: format!("the query has more than {most} parameters"),
             pointer: format!("/request/{member}"),
             offset: None,
+            is_unreadable: false,
         })
     }
 

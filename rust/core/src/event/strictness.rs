@@ -69,7 +69,7 @@ fn is_return_url(text: &str) -> bool {
 #[cold]
 fn no_return_url() -> EventError {
     let message = "must be an absolute http or https URL".to_owned();
-    EventError { message, pointer: "/return_url".to_owned(), offset: None }
+    EventError { message, pointer: "/return_url".to_owned(), offset: None, is_unreadable: false }
 }
 
 #[cold]
@@ -91,6 +91,7 @@ fn no_such_member(unknown: UnknownMember<'_>) -> EventError {
         message: format!("{whole} has no such member; {hint}"),
         pointer: pointer + &pointer_step(name),
         offset,
+        is_unreadable: false,
     }
 }
 
@@ -135,7 +136,7 @@ fn distance(from: &[u8], to: &[u8]) -> usize {
 #[cold]
 fn empty() -> EventError {
     let message = "`request` or `fields` must hold something".to_owned();
-    EventError { message, pointer: String::new(), offset: None }
+    EventError { message, pointer: String::new(), offset: None, is_unreadable: false }
 }
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ impl From<Box<Fault>> for EventError {
         // A place in broken text has an offset, but no member to point to.
         let parts: &[String] = if fault.kind == FaultKind::Text { &[] } else { &fault.path };
         Self {
+            is_unreadable: fault.kind != FaultKind::Shape && parts.is_empty(),
             message: fault.message,
             pointer: parts.iter().rev().map(|part| pointer_step(part)).collect(),
             offset: Some(fault.offset),

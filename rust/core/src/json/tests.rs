@@ -167,6 +167,18 @@ fn limits_point_to_the_value_and_broken_text_to_its_offset() {
 }
 
 #[test]
+fn a_text_is_unreadable_when_it_is_no_json_or_passes_a_limit_as_a_whole() {
+    let refused =
+        |text: &str| EventError::from(check(text.as_bytes(), &Limits::default()).unwrap_err());
+    assert!(refused("{").is_unreadable);
+    assert!(refused(r#"{"a":[0,x]}"#).is_unreadable);
+    assert!(!refused(&format!(r#"{{"a":"{}"}}"#, "a".repeat(16_385))).is_unreadable);
+    let arena = Bump::new();
+    let reader = Reader::over("[]", &arena, &Limits::default());
+    assert!(!EventError::from(reader.shape_fault("must be an object")).is_unreadable);
+}
+
+#[test]
 fn numbers_become_what_holds_them() {
     let value = |text: &str| {
         let arena = Bump::new();

@@ -70,6 +70,8 @@ pub struct EventError {
     pub pointer: String,
     /// Byte offset in the text, when the event came as text.
     pub offset: Option<usize>,
+    /// Whether the text as a whole cannot be read: it isn't JSON, or passes a limit.
+    pub is_unreadable: bool,
 }
 
 /// A refused bundle of programs: this version's checker did not make it, or it was changed on the

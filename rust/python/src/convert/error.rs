@@ -56,7 +56,10 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         match error {
-            Error::Event(error) => EVENT_ERROR.raised((error.message, error.pointer, error.offset)),
+            Error::Event(error) => {
+                let EventError { message, pointer, offset, is_unreadable } = *error;
+                EVENT_ERROR.raised((message, pointer, offset, is_unreadable))
+            }
             Error::Python(error) => error,
         }
     }

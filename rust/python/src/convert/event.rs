@@ -74,7 +74,8 @@ pub(crate) fn user_agents(
 }
 
 fn refused(message: impl Into<String>) -> Error {
-    EventError { message: message.into(), pointer: String::new(), offset: None }.into()
+    let message = message.into();
+    EventError { message, pointer: String::new(), offset: None, is_unreadable: false }.into()
 }
 
 impl Error {
