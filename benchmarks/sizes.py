@@ -25,6 +25,7 @@ TABLE = ROOT / "tests" / "sizes.toml"
 PARTS = {
     "python/tidegate": 2,
     "rust/core/src": 1,
+    "rust/service/src": 0,
     "rust/proof/src": 0,
     "rust/regex/src": 0,
     "rust/python/src": 1,

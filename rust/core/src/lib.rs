@@ -11,11 +11,11 @@
 //! - [`index`] finds the few of many rules that can be true of an event; [`ruleset`] is a set of
 //!   rules;
 //! - [`definitions`] are a tenant's rules; [`state`] is what is remembered of its traffic;
-//! - [`decision`] is the decision over one event; [`engine`] puts all this together;
-//! - [`service`] reads calls together, answers them and records them in blocks.
+//! - [`decision`] is the decision over one event; [`engine`] puts all this together.
 //!
-//! Regular expressions are the crate `tidegate-regex`, proofs `tidegate-proof`. Failures caused by text or data are values
-//! of [`value::error`], never panics.
+//! Regular expressions are the crate `tidegate-regex`, proofs `tidegate-proof`; what only a service
+//! needs is `tidegate-service`. Failures caused by text or data are values of [`value::error`], never
+//! panics.
 
 pub mod decision;
 pub mod definitions;
@@ -30,7 +30,6 @@ pub mod program;
 pub mod proofs;
 pub mod redact;
 pub mod ruleset;
-pub mod service;
 pub mod state;
 mod text;
 pub mod value;

@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
-use tidegate_core::service::counts::{Bucket, count_log as count};
 use tidegate_core::value::limits::{CLOCK_TOLERANCE, Limits, MAX_THRESHOLD, REGEX_SUBJECT_BYTES};
+use tidegate_service::counts::{Bucket, count_log as count};
 
 use crate::convert::error::value_error;
 

@@ -58,7 +58,7 @@ pub fn written(definitions: &Definitions, decision: &Decision<'_>) -> String {
 }
 
 /// Appends the effects of a decision: of its entities, then of the pass it was shown.
-pub(crate) fn write(out: &mut String, definitions: &Definitions, decision: &Decision<'_>) {
+pub fn write(out: &mut String, definitions: &Definitions, decision: &Decision<'_>) {
     let entities = 0..decision.entities.len();
     let passes = decision.pass_changes.iter().map(Err);
     list(out, entities.map(Ok).chain(passes), |out, entry| match entry {

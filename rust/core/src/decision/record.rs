@@ -31,14 +31,14 @@ pub fn record(
 }
 
 /// The two texts of a served decision, and the ids they were written with.
-pub(crate) struct Written {
-    pub(crate) answer: String,
-    pub(crate) record: String,
-    pub(crate) entity_ids: SmallVec<[Uuid; 4]>,
+pub struct Written {
+    pub answer: String,
+    pub record: String,
+    pub entity_ids: SmallVec<[Uuid; 4]>,
 }
 
 /// The record of a decision, and the answer with its id.
-pub(crate) fn served(
+pub fn served(
     definitions: &Definitions,
     decision: &Decision<'_>,
     return_url: Option<&str>,
@@ -57,7 +57,7 @@ pub(crate) fn served(
 }
 
 /// The part of a record that follows the answer.
-pub(crate) fn write_record(
+pub fn write_record(
     out: &mut String,
     definitions: &Definitions,
     decision: &Decision<'_>,
@@ -85,10 +85,7 @@ pub(crate) fn write_record(
     out.push('}');
 }
 
-pub(crate) fn entity_ids(
-    definitions: &Definitions,
-    decision: &Decision<'_>,
-) -> SmallVec<[Uuid; 4]> {
+pub fn entity_ids(definitions: &Definitions, decision: &Decision<'_>) -> SmallVec<[Uuid; 4]> {
     decision.entities.iter().map(|entity| entity_id(definitions, &entity.key)).collect()
 }
 
@@ -100,7 +97,7 @@ pub fn entity_id(definitions: &Definitions, key: &str) -> Uuid {
 }
 
 /// The object up to and with `reason`, not closed.
-pub(crate) fn write_answer(out: &mut String, decision: &Decision<'_>, return_url: Option<&str>) {
+pub fn write_answer(out: &mut String, decision: &Decision<'_>, return_url: Option<&str>) {
     out.push_str("{\"action\":");
     match decision.response() {
         Response::None => out.push_str("{\"type\":\"allow\"}"),

@@ -1,4 +1,4 @@
-//! Events that were decided elsewhere and are counted here, at the time they were observed.
+//! Events that were decided elsewhere: repeated by their effects, or counted late.
 
 use bumpalo::Bump;
 
@@ -8,6 +8,29 @@ use crate::engine::Engine;
 use crate::json::write::list;
 
 impl Engine {
+    /// Repeats decisions by their effects, in order. Skips effects that the definitions have no
+    /// place for.
+    ///
+    /// # Errors
+    /// Some are malformed: those before them are applied, nothing of them is.
+    pub fn apply_effects<'e>(
+        &self,
+        entries: impl IntoIterator<Item = &'e [u8]>,
+    ) -> Result<(), EffectsError> {
+        let mut arena = Bump::new();
+        for (position, entry) in entries.into_iter().enumerate() {
+            let effects = effects::read(self.definitions(), entry, &arena);
+            let effects = effects.map_err(|fault| EffectsError::new(fault, position))?;
+            let mut state = self.state();
+            effects.iter().for_each(|effect| effect.apply(self.definitions(), &mut state));
+            self.followers().tell(|| String::from_utf8_lossy(entry).into_owned());
+            drop(state);
+            drop(effects);
+            arena.reset();
+        }
+        Ok(())
+    }
+
     /// Counts a decision that was made elsewhere, by its effects there. A window counts the event at
     /// its time, unless it holds nothing that old at `now`; a window that is reached with it
     /// mitigates from that time on. Gives the effects here.

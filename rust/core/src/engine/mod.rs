@@ -117,15 +117,15 @@ pub struct Given {
 }
 
 /// A decision that is not yet applied; the state of its entities stays locked for it.
-pub(crate) struct Decided<'a, 's> {
+pub struct Decided<'a, 's> {
     decision: Decision<'a>,
     /// Set if the event shows a proof.
     passes: Option<PassesGuard<'s>>,
     /// The client that may solve a challenge.
-    pub(crate) challenged: Option<Client>,
+    pub challenged: Option<Client>,
     return_url: Option<&'a str>,
     /// `request.path` as received.
-    pub(crate) path: Option<&'a str>,
+    pub path: Option<&'a str>,
     state: StateGuard<'s>,
 }
 
@@ -372,7 +372,7 @@ impl Engine {
         Stats { keys: state.len(), max_keys: state.max_keys(), evictions: state.evictions() }
     }
 
-    pub(crate) fn decided<S, T>(
+    pub fn decided<S, T>(
         &self,
         source: &S,
         received_at: i64,
@@ -384,7 +384,7 @@ impl Engine {
         self.decided_within(source, (received_at, Given::default()), finish)
     }
 
-    pub(crate) fn decided_within<S, T>(
+    pub fn decided_within<S, T>(
         &self,
         source: &S,
         within: (i64, Given),
@@ -462,7 +462,7 @@ impl Engine {
     }
 
     /// Applies a decision and unlocks the state.
-    pub(crate) fn apply<'a>(&self, decided: Decided<'a, '_>) -> (Decision<'a>, Option<&'a str>) {
+    pub fn apply<'a>(&self, decided: Decided<'a, '_>) -> (Decision<'a>, Option<&'a str>) {
         let Decided { decision, return_url, mut state, mut passes, .. } = decided;
         decision.apply(&mut state);
         if let Some(passes) = &mut passes {

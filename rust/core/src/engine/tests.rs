@@ -420,8 +420,11 @@ fn effects_repeat_a_decision_and_malformed_ones_do_nothing() {
     for (time, path) in ["/a", "/b"].into_iter().enumerate() {
         let event = json!({"user": "ann", "path": path}).to_string();
         let time = NOW + i64::try_from(time).unwrap();
-        let served = one.serve(event.as_bytes(), time, "id", Given::default()).unwrap();
-        other.apply_effects([served.effects.as_bytes()]).unwrap();
+        let effects = one.decided(event.as_bytes(), time, |decided| {
+            effects::written(one.definitions(), &one.apply(decided).0)
+        });
+        let effects = effects.unwrap();
+        other.apply_effects([effects.as_bytes()]).unwrap();
     }
     assert_eq!(other.snapshot(), one.snapshot());
     let good = r#"["event","user",["bob"],"5",[],[]]"#;

@@ -53,7 +53,7 @@ pub(crate) fn write_escape(out: &mut String, byte: u8) {
 }
 
 /// Appends a member, which is not the first.
-pub(crate) fn member(out: &mut String, name: &str, text: Option<&str>) {
+pub fn member(out: &mut String, name: &str, text: Option<&str>) {
     out.push_str(",\"");
     out.push_str(name);
     out.push_str("\":");
@@ -61,29 +61,29 @@ pub(crate) fn member(out: &mut String, name: &str, text: Option<&str>) {
 }
 
 /// Appends an id as a JSON string.
-pub(crate) fn write_id(out: &mut String, id: Uuid) {
+pub fn write_id(out: &mut String, id: Uuid) {
     out.push('"');
     push_id(out, id);
     out.push('"');
 }
 
-pub(crate) fn push_id(out: &mut String, id: Uuid) {
+pub fn push_id(out: &mut String, id: Uuid) {
     out.push_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
 }
 
 /// Appends 16 bytes in hexadecimal digits.
-pub(crate) fn push_hash(out: &mut String, hash: &[u8; 16]) {
+pub fn push_hash(out: &mut String, hash: &[u8; 16]) {
     out.push_str(Uuid::from_bytes_ref(hash).simple().encode_lower(&mut Uuid::encode_buffer()));
 }
 
-pub(crate) fn optional(out: &mut String, text: Option<&str>) {
+pub fn optional(out: &mut String, text: Option<&str>) {
     match text {
         Some(text) => write_string(out, text),
         None => out.push_str("null"),
     }
 }
 
-pub(crate) fn list<T>(
+pub fn list<T>(
     out: &mut String,
     items: impl Iterator<Item = T>,
     mut write: impl FnMut(&mut String, T),

@@ -120,7 +120,7 @@ impl Redactor {
     }
 
     /// As [`Self::redact`], into an empty text, which is of no use after a refusal.
-    pub(crate) fn redact_into(
+    pub fn redact_into(
         &self,
         body: &[u8],
         arena: &Bump,

@@ -10,8 +10,8 @@ use pyo3::types::PyBytes;
 use self_cell::self_cell;
 use tidegate_core::EventError;
 use tidegate_core::event::client::Problem;
-use tidegate_core::service::block::{Action, Answered, Block, BlockContext, Caller, Workspace};
-use tidegate_core::service::call::{Call, Endpoint, KeyHasher, Refusal};
+use tidegate_service::block::{Action, Answered, Block, BlockContext, Caller, Workspace};
+use tidegate_service::call::{Call, Endpoint, KeyHasher, Refusal};
 use uuid::Uuid;
 
 use crate::classes::engine::PyEngine;
@@ -69,7 +69,7 @@ impl PyCalls {
             ReadCalls::new(owner, |Bodies { texts, endpoints, arena }| {
                 let calls = texts.iter().zip(endpoints);
                 calls
-                    .map(|(text, endpoint)| active.read_call(*endpoint, text, &hasher, arena))
+                    .map(|(text, endpoint)| Call::read(active, *endpoint, text, &hasher, arena))
                     .collect()
             })
         });

@@ -17,6 +17,7 @@ use tidegate_core::event::strictness::Strictness;
 use tidegate_core::event::user_agent::UserAgents;
 use tidegate_core::state::frozen::FrozenState;
 use tidegate_core::value::limits::Limits;
+use tidegate_service::served::Served;
 use uuid::Uuid;
 
 use crate::background_drop::drop_aside;
@@ -90,7 +91,8 @@ impl PyEngine {
         proofs: Option<&[u8]>,
     ) -> Result<PyServed> {
         let given = self.given(None, proofs)?;
-        let served = py.detach(|| self.engine.serve(body, received_at.0, decision_id, given))?;
+        let served =
+            py.detach(|| Served::decide(&self.engine, body, received_at.0, decision_id, given))?;
         Ok(PyServed::new(served, self.engine.definitions()))
     }
 

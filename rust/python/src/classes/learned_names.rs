@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use tidegate_core::service::catalog::{LearnedNames, distinct};
+use tidegate_service::catalog::{LearnedNames, distinct};
 
 /// The names of one tenant in a part of the log. See `_native.pyi`.
 #[pyclass(name = "LearnedNames", module = "tidegate._native")]

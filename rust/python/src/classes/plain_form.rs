@@ -1,7 +1,7 @@
 //! The plain form of a request, with Python's object for each of its targets.
 
 use pyo3::prelude::*;
-use tidegate_core::service::plain_request::{PlainForm, PlainRequest};
+use tidegate_service::plain_request::{PlainForm, PlainRequest};
 
 /// The target of a request, the API key, the request's own id, and the body.
 type Read<'d> = (Py<PyAny>, &'d [u8], Option<&'d [u8]>, &'d [u8]);

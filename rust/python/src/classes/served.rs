@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use tidegate_core::definitions::Definitions;
-use tidegate_core::service::block::Action;
-use tidegate_core::service::served::Served;
+use tidegate_service::block::Action;
+use tidegate_service::served::Served;
 
 /// A decision that was counted. See `_native.pyi`.
 #[pyclass(frozen, get_all, name = "Served", module = "tidegate._native")]

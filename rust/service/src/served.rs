@@ -4,13 +4,12 @@
 use smallvec::SmallVec;
 use uuid::Uuid;
 
-use crate::decision::effects::EffectsError;
-use crate::decision::record::Written;
-use crate::decision::{Decision, Reason, effects, record};
-use crate::definitions::document::Mode;
-use crate::definitions::{Clause, Definitions, Policy};
-use crate::engine::{Engine, Given};
-use crate::value::error::EventError;
+use tidegate_core::decision::record::Written;
+use tidegate_core::decision::{Decision, Reason, effects, record};
+use tidegate_core::definitions::document::Mode;
+use tidegate_core::definitions::{Clause, Definitions, Policy};
+use tidegate_core::engine::{Engine, Given};
+use tidegate_core::value::error::EventError;
 
 /// One decision, counted.
 #[derive(Debug)]
@@ -49,26 +48,26 @@ impl Served {
     }
 }
 
-impl Engine {
+impl Served {
     /// Decides on an event and counts it.
     ///
     /// # Errors
-    /// It is no event; nothing was counted.
-    pub fn serve(
-        &self,
+    /// It isn't an event; nothing was counted.
+    pub fn decide(
+        engine: &Engine,
         body: &[u8],
         received_at: i64,
         decision_id: &str,
         given: Given,
-    ) -> Result<Served, EventError> {
-        self.decided_within(body, (received_at, given), |decided| {
-            let definitions = self.definitions();
+    ) -> Result<Self, EventError> {
+        engine.decided_within(body, (received_at, given), |decided| {
+            let definitions = engine.definitions();
             let path = decided.path.filter(|path| !path.is_empty());
             let path = path.map(|path| definitions.kept_link(path));
-            let (decision, return_url) = self.apply(decided);
+            let (decision, return_url) = engine.apply(decided);
             let Written { answer, record, entity_ids } =
                 record::served(definitions, &decision, return_url, decision_id);
-            Served {
+            Self {
                 answer,
                 record,
                 effects: effects::written(definitions, &decision),
@@ -80,29 +79,6 @@ impl Engine {
                 fired: strongest(&decision),
             }
         })
-    }
-
-    /// Repeats decisions by their effects, in order. Skips effects that the definitions have no
-    /// place for.
-    ///
-    /// # Errors
-    /// Some are malformed: those before them are applied, nothing of them is.
-    pub fn apply_effects<'e>(
-        &self,
-        entries: impl IntoIterator<Item = &'e [u8]>,
-    ) -> Result<(), EffectsError> {
-        let mut arena = bumpalo::Bump::new();
-        for (position, entry) in entries.into_iter().enumerate() {
-            let effects = effects::read(self.definitions(), entry, &arena);
-            let effects = effects.map_err(|fault| EffectsError::new(fault, position))?;
-            let mut state = self.state();
-            effects.iter().for_each(|effect| effect.apply(self.definitions(), &mut state));
-            self.followers().tell(|| String::from_utf8_lossy(entry).into_owned());
-            drop(state);
-            drop(effects);
-            arena.reset();
-        }
-        Ok(())
     }
 }
 

@@ -5,10 +5,10 @@ use blake2b_simd::Params;
 use bumpalo::Bump;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::engine::Engine;
-use crate::event::strictness::return_url_refusal;
-use crate::event::{self, RawEvent};
-use crate::value::error::EventError;
+use tidegate_core::engine::Engine;
+use tidegate_core::event::strictness::return_url_refusal;
+use tidegate_core::event::{self, RawEvent};
+use tidegate_core::value::error::EventError;
 
 /// Characters of an idempotency key.
 pub const MAX_KEY_LENGTH: usize = 255;
@@ -90,19 +90,19 @@ pub struct Call<'a> {
     pub idempotency: Option<Idempotency>,
 }
 
-impl Engine {
-    /// Reads the event of a call of this engine's tenant.
+impl<'a> Call<'a> {
+    /// Reads the event of a call of the engine's tenant.
     ///
     /// # Errors
     /// The call is refused.
-    pub fn read_call<'a>(
-        &self,
+    pub fn read(
+        engine: &Engine,
         endpoint: Endpoint,
         body: &'a [u8],
         hasher: &KeyHasher,
         arena: &'a Bump,
-    ) -> Result<Call<'a>, Refusal> {
-        let definitions = self.definitions();
+    ) -> Result<Self, Refusal> {
+        let definitions = engine.definitions();
         let event = event::read(body, &definitions.layout, arena, &definitions.limits)
             .map_err(Refusal::Event)?;
         let tenant = definitions.tenant.as_bytes();
@@ -122,7 +122,7 @@ impl Engine {
             identity: hasher.hash(tenant, endpoint, key),
             fingerprint: xxh3_128(body).to_be_bytes(),
         });
-        Ok(Call { endpoint, body, event, idempotency })
+        Ok(Self { endpoint, body, event, idempotency })
     }
 }
 

@@ -10,20 +10,20 @@ use bumpalo::Bump;
 use smallvec::SmallVec;
 use uuid::Uuid;
 
-use crate::decision::record::{entity_ids, write_answer, write_record};
-use crate::decision::{Decision, Place, Reason, effects};
-use crate::definitions::Definitions;
-use crate::definitions::document::Mode;
-use crate::engine::Engine;
-use crate::event::client::Problem;
-use crate::event::field::Member;
-use crate::json::write::{
+use crate::call::{Call, Endpoint, Idempotency};
+use crate::served::{strongest, without_query};
+use tidegate_core::decision::record::{entity_ids, write_answer, write_record};
+use tidegate_core::decision::{Decision, Place, Reason, effects};
+use tidegate_core::definitions::Definitions;
+use tidegate_core::definitions::document::Mode;
+use tidegate_core::engine::Engine;
+use tidegate_core::event::client::Problem;
+use tidegate_core::event::field::Member;
+use tidegate_core::json::write::{
     list, member, optional, push_hash, push_id, push_int, write_id, write_string,
 };
-use crate::redact::Redactor;
-use crate::service::call::{Call, Endpoint, Idempotency};
-use crate::service::served::{strongest, without_query};
-use crate::value::error::EventError;
+use tidegate_core::redact::Redactor;
+use tidegate_core::value::error::EventError;
 
 /// The path below which a challenge is solved.
 const CHALLENGES: &str = "/api/v1/challenge/";
