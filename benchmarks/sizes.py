@@ -33,7 +33,7 @@ PARTS = {
 }
 """The parts of the product, and how many folders below each name a room."""
 PRODUCT = {".py", ".pyi", ".rs", ".ts", ".tsx", ".css"}
-GENERATED = {"console/src/api/schema.d.ts"}
+GENERATED = ("console/src/api/schema.d.ts", "python/tidegate/console/assets/")
 LISTED = ("rust", "python", "benchmarks", "tests")
 LARGEST = 10
 
@@ -106,7 +106,11 @@ def product() -> Iterator[tuple[str, Path]]:
     """Each source file of the product, after the name of its room; no tests, nothing generated."""
     for part, depth in PARTS.items():
         for path in sorted((ROOT / part).rglob("*")):
-            if path.suffix in PRODUCT and not is_test(path) and relative(path) not in GENERATED:
+            if (
+                path.suffix in PRODUCT
+                and not is_test(path)
+                and not relative(path).startswith(GENERATED)
+            ):
                 folders = path.relative_to(ROOT / part).parts[:-1][:depth]
                 yield "/".join((part, *folders)), path
 
