@@ -38,6 +38,10 @@ REQUEST_MAPS = ("headers", "query_params", "cookies", "route_params")
 """Members of ``request`` that are objects of texts."""
 MEMBERS_OF_REQUEST = (*REQUEST_TEXTS, *REQUEST_MAPS)
 """The members of ``request``."""
+NO_MOMENT = "must be ISO 8601 text with an offset from UTC, such as `2026-03-02T10:00:00Z`"
+"""Said of an ``observed_at`` that cannot be read."""
+NAIVE_MOMENT = "is a datetime without a time zone; give it one, as `datetime.now(UTC)` does"
+"""Said of a naive ``datetime`` in ``observed_at``."""
 MOST_AWAY = 2
 """Letters between a misspelt name and the one that was meant, at most."""
 _LONGEST = 64

@@ -65,6 +65,13 @@ def test_the_request_is_the_one_of_the_interface(server: ScriptedServer) -> None
     }
 
 
+def test_a_naive_datetime_is_refused_before_it_is_sent(server: ScriptedServer) -> None:
+    """A datetime without a time zone is not taken for UTC: the refusal says what to do."""
+    with client(server) as calls, pytest.raises(EventError, match="without a time zone"):
+        calls.decide(request=REQUEST, observed_at=datetime(2026, 3, 1, 12))
+    assert server.received == []
+
+
 @pytest.mark.parametrize(
     ("action", "expected"),
     [

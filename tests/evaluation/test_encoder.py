@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import tidegate
 from tidegate.errors import EventError
 from tidegate.evaluation.agents.known_agents import KNOWN_AGENTS, KnownAgent
 from tidegate.evaluation.encoder import encode
@@ -191,6 +192,15 @@ def test_moments_are_read_in_either_form() -> None:
     for given in (moment, datetime(2026, 3, 2, 0, 0, 0, 500_000, tzinfo=UTC)):
         record = encode({"observed_at": given}, ["observed_at"], variables=FIELD_MODEL)
         assert record == {"observed_at": moment}
+
+
+@pytest.mark.parametrize("evaluator", ["reference", "native"])
+def test_a_naive_datetime_is_refused_by_that_name(evaluator: Any) -> None:
+    """The refusal says that a datetime has no time zone, and how it gets one."""
+    rules = tidegate.RuleSet({"all": "true"}, evaluator=evaluator)
+    with pytest.raises(EventError, match=r"without a time zone.*datetime\.now\(UTC\)") as raised:
+        rules.match({"observed_at": datetime(2026, 3, 2), "request": {"path": "/"}})
+    assert raised.value.pointer == "/observed_at"
 
 
 def test_user_agents_have_families() -> None:

@@ -277,6 +277,21 @@ class Method(str, Enum):  # noqa: UP042 (its text is not what it shows)
     GET = "get"
 
 
+@settings(max_examples=300)
+@given(
+    st.from_regex(
+        r"2026-?0[1-4]-?(0[1-9]|3[01])[Tt _]?[0-2][0-9](:?[0-6][0-9]){0,3}([.,][0-9]{0,11})?"
+        r"([Zz]|[+-][0-2][0-9](:?[0-9]{0,2})|)",
+        fullmatch=True,
+    )
+)
+def test_times_of_events_are_read_or_refused_alike(text: str) -> None:
+    """Both encoders read the same forms of `observed_at`, from bytes and from a dict."""
+    event = {"observed_at": text}
+    for form in (event, orjson.dumps(event)):
+        agreed(form, {"observed_at": "timestamp"})
+
+
 @pytest.mark.parametrize(
     "event",
     [

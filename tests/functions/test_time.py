@@ -12,6 +12,7 @@ from tidegate.errors import EvaluationError
 from tidegate.functions.time import (
     duration_text,
     parse_duration,
+    parse_moment,
     parse_timestamp,
     timestamp_text,
 )
@@ -70,6 +71,53 @@ def test_other_texts_are_no_timestamps(text: str, expected: str) -> None:
     with pytest.raises(EvaluationError) as raised:
         parse_timestamp(text)
     assert raised.value.code == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("2026-01-02t03:04:05z", "2026-01-02T03:04:05Z"),
+        ("2026-01-02 03:04:05Z", "2026-01-02T03:04:05Z"),
+        ("2026-01-02T03:04Z", "2026-01-02T03:04:00Z"),
+        ("2026-01-02T03Z", "2026-01-02T03:00:00Z"),
+        ("20260102T030405Z", "2026-01-02T03:04:05Z"),
+        ("20260102T0304Z", "2026-01-02T03:04:00Z"),
+        ("20260102t030405,25+0130", "2026-01-02T03:04:05.25+01:30"),
+        ("2026-01-02T03:04:05-01", "2026-01-02T03:04:05-01:00"),
+        ("2026-01-02T03:04:05.1234567899Z", "2026-01-02T03:04:05.123456789Z"),
+    ],
+)
+def test_forms_of_iso_8601_that_name_one_moment_are_moments(text: str, same: str) -> None:
+    """Case, seconds, separators and the length of the fraction are free where they are certain."""
+    assert parse_moment(text) == parse_timestamp(same)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-01-02",
+        "2026-01-02T03:04:05",
+        "20260102T030405",
+        "2026-0102T03:04:05Z",
+        "2026-01-02T03:0405Z",
+        "2026-01-02T0304:05Z",
+        "2026-01-02T03:04.5Z",
+        "2026-01-02T03:04:05.Z",
+        "2026-01-02T3:04Z",
+        "2026-01-02T03:04:05+1",
+        "2026-01-02T03:04:05+010",
+        "2026-01-02T03:04:05 +0100",
+        "2026-01-02T03:04Z\n",
+        "2026-02-29T00:00Z",
+        "2026-W01-1T00:00Z",
+        "2026-002T00:00Z",
+    ],
+)
+def test_texts_that_name_no_certain_moment_are_refused(text: str) -> None:
+    """A text without an offset, or in a mixture of forms, names no certain moment."""
+    with pytest.raises(EvaluationError) as raised:
+        parse_moment(text)
+    assert raised.value.code == "invalid_argument"
 
 
 @pytest.mark.parametrize(

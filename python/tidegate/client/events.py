@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -10,7 +11,7 @@ import orjson
 
 from tidegate.client.errors import PayloadTooLargeError
 from tidegate.errors import EventError
-from tidegate.event_form import no_such_member, unknown_member
+from tidegate.event_form import NAIVE_MOMENT, no_such_member, unknown_member
 
 if TYPE_CHECKING:
     from tidegate.client.world import World
@@ -23,7 +24,7 @@ MAX_EVENT_BYTES = 64 * 1024
 class EncodedEvent:
     """An event with its key, as the bytes that every attempt sends.
 
-    The service compares bodies: the same key with other bytes would be refused.
+    The service compares what bodies say: the same key with another event would be refused.
     """
 
     event: Mapping[str, Any]
@@ -39,7 +40,7 @@ def encode_event(event: Mapping[str, Any], source: str | None, world: World) -> 
         source: for an event that names none.
 
     Raises:
-        EventError: it cannot be written as JSON.
+        EventError: it cannot be written as JSON, or its ``observed_at`` has no time zone.
         PayloadTooLargeError: it is larger than ``MAX_EVENT_BYTES``.
     """
     members = {name: value for name, value in event.items() if value is not None}
@@ -47,8 +48,11 @@ def encode_event(event: Mapping[str, Any], source: str | None, world: World) -> 
         members.setdefault("source", source)
     if "idempotency_key" not in members:
         members["idempotency_key"] = world.new_key()
+    observed_at = members.get("observed_at")
+    if isinstance(observed_at, datetime) and observed_at.utcoffset() is None:
+        raise EventError(NAIVE_MOMENT, "/observed_at")
     try:
-        body = orjson.dumps(members, option=orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z)
+        body = orjson.dumps(members, option=orjson.OPT_UTC_Z)
     except orjson.JSONEncodeError as error:
         raise EventError(f"the event cannot be written as JSON: {error}") from None
     if len(body) > MAX_EVENT_BYTES:

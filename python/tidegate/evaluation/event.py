@@ -10,8 +10,8 @@ import attrs
 
 from tidegate.errors import EvaluationError, EventError
 from tidegate.evaluation.json_text import Node, pointer, read_json
-from tidegate.event_form import REQUEST_MAPS, REQUEST_TEXTS
-from tidegate.functions.time import parse_timestamp
+from tidegate.event_form import NAIVE_MOMENT, NO_MOMENT, REQUEST_MAPS, REQUEST_TEXTS
+from tidegate.functions.time import parse_moment
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import Timestamp, from_python, utf8_length
 
@@ -106,16 +106,18 @@ def _text(node: Node | None, path: list[str]) -> str | None:
 def _moment(node: Node | None) -> Timestamp | None:
     if node is None or node.kind == "null":
         return None
+    if isinstance(node.origin, datetime) and node.origin.utcoffset() is None:
+        raise refuse(NAIVE_MOMENT, ["observed_at"], node)
     try:
         if isinstance(node.origin, (Timestamp, datetime)):
             moment = from_python(node.origin)
             assert isinstance(moment, Timestamp)
             return moment
         if node.kind == "string":
-            return parse_timestamp(node.content)
+            return parse_moment(node.content)
     except (EvaluationError, ValueError):
         pass
-    raise refuse("must be RFC 3339 text with an offset", ["observed_at"], node)
+    raise refuse(NO_MOMENT, ["observed_at"], node)
 
 
 def _nests(node: Node) -> bool:

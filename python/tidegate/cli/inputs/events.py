@@ -282,8 +282,8 @@ def time_of(event: bytes) -> float | None:
         except (ValueError, AttributeError):
             return None
     try:
-        return datetime.fromisoformat(text).timestamp()
-    except (TypeError, ValueError):
+        return datetime.fromisoformat(text.upper()).timestamp()
+    except (AttributeError, ValueError):
         return None
 
 

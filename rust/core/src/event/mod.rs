@@ -23,7 +23,7 @@ use crate::json::{self, Fault, FaultKind, Kind, Reader, Result};
 use crate::text::ascii_case::has_upper;
 use crate::value::error::EventError;
 use crate::value::limits::Limits;
-use crate::value::time::parse_timestamp;
+use crate::value::time::parse_moment;
 use crate::value::{Timestamp, Value};
 
 /// Bytes of an arena that are enough for most events until they are decided on.
@@ -454,17 +454,20 @@ fn pass(reader: &mut Reader<'_>, text: Option<&str>) -> Result<()> {
     if text.is_some() { Ok(()) } else { reader.skip() }
 }
 
+/// Said of an `observed_at` that cannot be read.
+pub const NO_MOMENT: &str =
+    "must be ISO 8601 text with an offset from UTC, such as `2026-03-02T10:00:00Z`";
+
 fn read_observed_at<'a>(
     reader: &mut Reader<'a>,
     text: Option<&'a str>,
 ) -> Result<Option<Timestamp>> {
-    const MESSAGE: &str = "must be RFC 3339 text with an offset";
     let offset = reader.offset();
     let read = optional_text(reader, text)?;
-    match read.map(parse_timestamp) {
+    match read.map(parse_moment) {
         Some(Err(_)) => Err(match text {
-            Some(text) => reader.text_shape_fault(text, MESSAGE),
-            None => Fault::new(FaultKind::Shape, MESSAGE, offset),
+            Some(text) => reader.text_shape_fault(text, NO_MOMENT),
+            None => Fault::new(FaultKind::Shape, NO_MOMENT, offset),
         }),
         Some(Ok(moment)) => Ok(Some(moment)),
         None => Ok(None),

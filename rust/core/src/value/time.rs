@@ -56,6 +56,57 @@ fn split_timestamp(text: &str) -> Option<(DateTime, i32)> {
     Some((local, parse_offset(offset)?))
 }
 
+/// Reads the forms of ISO 8601 that name one moment (`docs/fields.md`, "The event"), such as
+/// `20090213t2331+01`.
+///
+/// # Errors
+/// The text is in none of these forms, or outside the years 1 to 9999 in UTC.
+pub fn parse_moment(text: &str) -> Result<Timestamp> {
+    match parse_timestamp(text) {
+        Err(TimeTextError::Malformed) => written_out(text)
+            .ok_or(TimeTextError::Malformed)
+            .and_then(|text| parse_timestamp(&text)),
+        read => read,
+    }
+}
+
+/// A moment of ISO 8601 as RFC 3339 writes it.
+fn written_out(text: &str) -> Option<String> {
+    let (year, rest) = text.split_at_checked(4)?;
+    let dash = if rest.starts_with('-') { "-" } else { "" };
+    let (month, rest) = two(rest.strip_prefix(dash)?)?;
+    let (day, rest) = two(rest.strip_prefix(dash)?)?;
+    let (hour, mut rest) = two(rest.strip_prefix(['T', 't', ' '])?)?;
+    let colon = if rest.starts_with(':') { ":" } else { "" };
+    let (mut minute, mut second, mut fraction) = ("00", "00", String::new());
+    if let Some((found, after)) = rest.strip_prefix(colon).and_then(two) {
+        (minute, rest) = (found, after);
+        if let Some((found, after)) = rest.strip_prefix(colon).and_then(two) {
+            (second, rest) = (found, after);
+            if let Some(digits) = rest.strip_prefix(['.', ',']) {
+                let (digits, after) = split_digits(digits);
+                fraction = format!(".{digits:.9}");
+                rest = after;
+            }
+        }
+    }
+    let offset = if let "Z" | "z" = rest {
+        String::from("Z")
+    } else {
+        let (sign, rest) = rest.split_at_checked(1)?;
+        let (hours, rest) = two(rest)?;
+        let minutes = rest.strip_prefix(':').unwrap_or(rest);
+        format!("{sign}{hours}:{}", if rest.is_empty() { "00" } else { minutes })
+    };
+    Some(format!("{year}-{month}-{day}T{hour}:{minute}:{second}{fraction}{offset}"))
+}
+
+/// The first two bytes of a text that begins with two digits, and the text after them.
+fn two(text: &str) -> Option<(&str, &str)> {
+    let (digits, rest) = text.split_at_checked(2)?;
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then_some((digits, rest))
+}
+
 /// The nanoseconds of a fraction, 0 without one, and the text after it.
 fn split_fraction(text: &[u8]) -> Option<(i32, &[u8])> {
     const SECOND: i32 = 1_000_000_000;

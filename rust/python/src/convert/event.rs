@@ -16,16 +16,21 @@ use tidegate_core::event::field::{Member, Section};
 use tidegate_core::event::layout::Layout;
 use tidegate_core::event::user_agent::UserAgents;
 use tidegate_core::event::variable::VariableType;
-use tidegate_core::event::{self, RawBody, RawEvent, RawVariable, UnknownMember};
+use tidegate_core::event::{self, NO_MOMENT, RawBody, RawEvent, RawVariable, UnknownMember};
 use tidegate_core::json::pointer_step;
 use tidegate_core::value::error::EventError;
 use tidegate_core::value::limits::Limits;
 use tidegate_core::value::map::Map;
-use tidegate_core::value::time::parse_timestamp;
+use tidegate_core::value::time::parse_moment;
 use tidegate_core::value::{List, Text, Timestamp, Value};
 
-use crate::convert::error::{Error, Result, value_error};
+use crate::convert::error::{Error, ImportedClass, Result, value_error};
 use crate::convert::value::from_python;
+
+static DATETIME: ImportedClass = ImportedClass::new("datetime", "datetime");
+/// Said of a naive `datetime` in `observed_at`.
+const NAIVE_MOMENT: &str =
+    "is a datetime without a time zone; give it one, as `datetime.now(UTC)` does";
 
 /// Reads the members of an event that the layout needs; text of a dict is copied to the arena.
 pub(crate) fn read_event<'a>(
@@ -452,15 +457,20 @@ fn find<'py, 'n>(
 }
 
 fn observed_at(moment: &Bound<'_, PyAny>) -> Result<Timestamp> {
+    if moment.is_instance(DATETIME.get(moment.py())?)?
+        && moment.call_method0("utcoffset")?.is_none()
+    {
+        return Err(refused(NAIVE_MOMENT));
+    }
     let arena = Bump::new();
     let read = match moment.cast::<PyString>() {
-        Ok(text) => text.to_str().ok().and_then(|text| parse_timestamp(text).ok()),
+        Ok(text) => text.to_str().ok().and_then(|text| parse_moment(text).ok()),
         Err(_) => match from_python(moment, &arena) {
             Ok(Value::Timestamp(moment)) => Some(moment),
             _ => None,
         },
     };
-    read.ok_or_else(|| refused("must be RFC 3339 text with an offset"))
+    read.ok_or_else(|| refused(NO_MOMENT))
 }
 
 /// Whether a mapping has a member that is not null.
