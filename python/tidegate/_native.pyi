@@ -362,7 +362,8 @@ class Calls:
         """The calls with an idempotency key: their numbers, hashes of the keys, and of the bodies.
 
         The hash that stands for a key is BLAKE2b of 16 bytes, keyed, over the 16 bytes of the
-        tenant's id, the endpoint, a zero byte and the key; the hash of a body is XXH3 of 128 bits.
+        tenant's id, the endpoint, a zero byte and the key. The hash of a body, 16 bytes too, is of
+        what its JSON says: space, escapes and the order of members do not change it.
         """
 
     def decide(

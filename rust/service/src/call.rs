@@ -3,11 +3,12 @@
 
 use blake2b_simd::Params;
 use bumpalo::Bump;
-use xxhash_rust::xxh3::xxh3_128;
 
 use tidegate_core::engine::Engine;
 use tidegate_core::event::strictness::return_url_refusal;
 use tidegate_core::event::{self, RawEvent};
+use tidegate_core::json::Reader;
+use tidegate_core::json::meaning::meaning_hash;
 use tidegate_core::value::error::EventError;
 
 /// Characters of an idempotency key.
@@ -45,7 +46,7 @@ pub enum Refusal {
     KeyLength,
 }
 
-/// The hashes of an idempotency key and of the body it came with.
+/// The hashes of an idempotency key and of what the body says that it came with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idempotency {
     /// A keyed hash, which tells nothing of the text: of the tenant, the endpoint and the key.
@@ -118,10 +119,17 @@ impl<'a> Call<'a> {
         if let Some(error) = return_url_refusal(&event) {
             return Err(Refusal::Event(error));
         }
-        let idempotency = event.idempotency_key.map(|key| Idempotency {
-            identity: hasher.hash(tenant, endpoint, key),
-            fingerprint: xxh3_128(body).to_be_bytes(),
-        });
+        let idempotency = match event.idempotency_key {
+            Some(key) => {
+                let hash = Reader::new(body, arena, &definitions.limits)
+                    .and_then(|mut reader| meaning_hash(&mut reader));
+                Some(Idempotency {
+                    identity: hasher.hash(tenant, endpoint, key),
+                    fingerprint: hash.map_err(|it| Refusal::Event(it.into()))?.to_be_bytes(),
+                })
+            }
+            None => None,
+        };
         Ok(Self { endpoint, body, event, idempotency })
     }
 }

@@ -104,8 +104,11 @@ class World:
 
     def add(self, number: int, of: UUID = ONE, beacon: bool = False, **event: Any) -> None:
         """A call, of which the outcome is kept by its number."""
+        self.add_body(number, orjson.dumps({"request": {"path": "/"}, **event}), of, beacon)
+
+    def add_body(self, number: int, body: bytes, of: UUID = ONE, beacon: bool = False) -> None:
+        """A call with a body as it is written."""
         key = ApiKey(UUID(int=9), of, "", 1, (), None)
-        body = orjson.dumps({"request": {"path": "/"}, **event})
 
         def done(outcome: Outcome) -> None:
             assert number not in self.outcomes
@@ -234,6 +237,32 @@ def test_a_refused_call_does_not_spoil_the_others() -> None:
             4: "not-found",
             5: "invalid-event",
         }
+
+    run(scene)
+
+
+def test_a_retry_that_is_written_otherwise_is_the_same_call() -> None:
+    """Space, escapes and the order of members say nothing; numbers count as they are written."""
+
+    async def scene(world: World) -> None:
+        for number, body in enumerate(
+            [
+                b'{"idempotency_key":"a","request":{"path":"/x"},"fields":{"n":1,"l":["a",null]}}',
+                b'{ "fields" : {"l": ["a", null], "n": 1},\r\n"idempotency_key": "a",'
+                b' "request": {"path": "\\/\\u0078"}}',
+                b'{"idempotency_key":"a","request":{"path":"/x"},"fields":{"n":1.0,"l":["a",null]}}',
+                b'{"idempotency_key":"a","request":{"path":"/x"},"fields":{"n":"1","l":["a",null]}}',
+                b'{"idempotency_key":"a","request":{"path":"/x"},"fields":{"n":1,"l":[null,"a"]}}',
+                b'{"idempotency_key":"a","request":{"path":"/x"},"fields":{"n":1}}',
+            ]
+        ):
+            world.add_body(number, body)
+        await turns()
+        world.log.settle()
+        await turns()
+        refused = dict.fromkeys(range(2, 6), "idempotency-key-reused")
+        assert world.codes() == {0: 200, 1: 200, **refused}
+        assert world.log.seq == 1
 
     run(scene)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -65,6 +66,17 @@ class TestTheSameRequest:
         assert second.headers["idempotency-replayed"] == "true"
         assert second.headers["x-request-id"] != first.headers["x-request-id"]
         assert len(shop.get(resource)) == len(before)
+
+    def test_a_body_is_compared_by_what_it_says(self, shop: Deciding) -> None:
+        """A retry that is written with other spaces, escapes and order gets the first answer."""
+        owner, path, body = shop.by("Owner"), f"{shop.path}/actions", named("actions")
+        first = post(owner, path, body, "written")
+        turned = dict(reversed(body.items()))
+        text = json.dumps(turned, indent=1).replace("true", "tru\\u0065")
+        headers = {"idempotency-key": "written", "content-type": "application/json"}
+        again = owner.request("POST", path, content=text, headers=headers)
+        assert parts(again) == parts(first)
+        assert again.headers["idempotency-replayed"] == "true"
 
     def test_a_tenant_is_made_once(self, service: Service) -> None:
         """A tenant has no path of its own yet, so its answer belongs to the operator alone."""

@@ -437,7 +437,7 @@ def too_many(lane: Lane) -> Problem:
 
 
 def replayed(known: Recorded, fingerprint: bytes) -> Outcome:
-    """The first answer of a key, once more; a refusal when the body is another one."""
+    """The first answer of a key, once more; a refusal when the body says something else."""
     if known.fingerprint != fingerprint:
         return Problem("idempotency-key-reused", "the idempotency key was used with another body")
     return Answer(known.answer, headers=((b"idempotency-replayed", b"true"),))

@@ -42,7 +42,7 @@ class Repeatable:
 
     Attributes:
         name: stands for operator, path and key; 32 bytes.
-        fingerprint: of the body; 32 bytes.
+        fingerprint: of what the body says; 32 bytes.
     """
 
     name: bytes
@@ -86,8 +86,8 @@ class Repeatable:
         made = HKDF(algorithm=SHA256(), length=2 * _HALF, salt=None, info=about).derive(secret)
         name, seal = made[:_HALF], made[_HALF:]
         # Under the derived key, so that a guess of the body cannot be tried on what is kept.
-        fingerprint = hashlib.blake2b(body, key=seal, digest_size=32, person=b"body").digest()
-        return cls(name, fingerprint, seal, operator_id, tenant_id, now)
+        said = hashlib.blake2b(_canonical(body), key=seal, digest_size=32, person=b"body")
+        return cls(name, said.digest(), seal, operator_id, tenant_id, now)
 
     def sealed(self, content: bytes, revision: int | None, location: str | None) -> KeptAnswer:
         """An answer as it is kept.
@@ -121,3 +121,11 @@ class Repeatable:
         nonce, sealed = kept.sealed[:_NONCE_BYTES], kept.sealed[_NONCE_BYTES:]
         plain = AESGCM(self._seal).decrypt(nonce, sealed, kept.fingerprint)
         return _FORM.decode(plain)
+
+
+def _canonical(body: bytes) -> bytes:
+    """A JSON text without space and escapes, its members in order; any other text as it is."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(body), order="deterministic")
+    except (ValueError, RecursionError):
+        return body

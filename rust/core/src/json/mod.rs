@@ -8,6 +8,7 @@
 mod escapes;
 pub mod fault;
 mod lenient;
+pub mod meaning;
 pub(crate) mod member_names;
 pub(crate) mod string_ends;
 pub mod tree;
