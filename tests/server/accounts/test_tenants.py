@@ -154,8 +154,8 @@ def test_the_last_owner_stays(served: Served, owned: tuple[Caller, str]) -> None
 def test_a_stranger_is_not_found_out_by_a_membership(
     served: Served, owner: Caller, tenant: str
 ) -> None:
-    """A membership of nobody looks like any new one; name and email are shown once it was used."""
-    stranger, nobody = served.operator("Stranger"), str(uuid4())
+    """Name and address of an operator are shown once the membership was used."""
+    stranger = served.operator("Stranger")
     path = f"{tenant}/memberships"
 
     def shown(user_id: str) -> tuple[int, Any, Any]:
@@ -167,14 +167,40 @@ def test_a_stranger_is_not_found_out_by_a_membership(
         return answer.status_code, {k: v for k, v in shown.items() if k not in hidden}, {*shown}
 
     of_stranger = shown(str(stranger.operator_id))
-    assert of_stranger == shown(nobody)
-    assert (of_stranger[1]["name"], of_stranger[1]["pending"]) == (None, True)
+    assert (of_stranger[1]["name"], of_stranger[1]["email"]) == (None, None)
+    assert of_stranger[1]["pending"] is True
     assert stranger.get("me").status_code == 200
     assert shown(str(stranger.operator_id)) == of_stranger
     assert stranger.get(tenant).status_code == 200
     known = shown(str(stranger.operator_id))[1]
     assert (known["name"], known["email"], known["pending"]) == ("Stranger", stranger.email, False)
-    assert owner.delete(f"{path}/{nobody}").status_code == 204
+
+
+@pytest.mark.parametrize("user_id", [str(uuid4()), "ada@example.test", "ada", ""])
+def test_an_id_that_nobody_has_is_refused_with_the_way_to_an_address(
+    owner: Caller, tenant: str, user_id: str
+) -> None:
+    """Nobody could ever use such a membership; the answer points to ``email``."""
+    path = f"{tenant}/memberships"
+    before = owner.get(path).json()
+    refused = owner.post(path, {"user_id": user_id, "role": "Viewer"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid-request")
+    (error,) = refused.json()["errors"]
+    assert error["pointer"] == "/user_id"
+    assert "`email`" in error["hint"]
+    assert owner.get(path).json() == before
+
+
+def test_a_caller_who_may_not_give_a_role_learns_nothing_of_ids(
+    served: Served, owned: tuple[Caller, str]
+) -> None:
+    """The role of the caller is looked at before the id."""
+    _, tenant_id = owned
+    viewer, admin = served.member(tenant_id, "Viewer"), served.member(tenant_id, "Admin")
+    path = f"tenants/{tenant_id}/memberships"
+    for caller, role in ((viewer, "Viewer"), (admin, "Owner")):
+        refused = caller.post(path, {"user_id": str(uuid4()), "role": role})
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
 
 
 def test_a_membership_has_a_role_that_there_is(owner: Caller, tenant: str) -> None:

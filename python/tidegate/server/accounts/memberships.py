@@ -35,7 +35,7 @@ def put(call: Call) -> Answer:
     """Give an operator or an address a role, in place of the present one.
 
     Name and address of an operator are shown once the operator has used the tenant. The answer
-    never says whether there is such an operator.
+    never says whether an address is an operator's.
     """
     body: wire.MembershipWrite = call.body
 
@@ -43,6 +43,8 @@ def put(call: Call) -> Answer:
         before = _named(connection, call)
         _require_allowed(connection, call, before, Role(body.role))
         _require_revision(call, before)
+        if before is None and body.user_id is not None:
+            _require_operator(connection, body.user_id)
         user_id = before.user_id if before else body.user_id or new_id()
         try:
             made = memberships.put(
@@ -108,6 +110,16 @@ def _require_revision(call: Call, before: Membership | None) -> None:
         call.require_revision(before.revision)
     elif call.precondition is not None:
         raise Problem("stale-revision", "the operator is no member of the tenant")
+
+
+def _require_operator(connection: Connection, user_id: UUID) -> None:
+    """Refuse an id that nobody has: nobody could ever use the membership."""
+    try:
+        operators.find(connection, user_id)
+    except NotFoundError:
+        detail = "there is no operator with this id"
+        errors = [ErrorDetail(detail=detail, pointer="/user_id", hint=wire.BY_ADDRESS)]
+        raise Problem("invalid-request", detail, errors=errors) from None
 
 
 def _named(connection: Connection, call: Call) -> Membership | None:

@@ -192,7 +192,7 @@ class _Walk:
         try:
             return msgspec.convert(value, shape)
         except msgspec.ValidationError as error:
-            self._report("invalid-value", _message(error), pointer)
+            self._report("invalid-value", _message(error), pointer, _hint(shape))
             return None
 
     def _report(self, code: str, detail: str, place: str, hint: str | UnsetType = UNSET) -> None:
@@ -245,6 +245,13 @@ def _length_bounds(shape: Any) -> tuple[int, float]:
                 lowest = max(lowest, meta.min_length or 0)
                 highest = min(highest, meta.max_length or highest)
     return lowest, highest
+
+
+def _hint(shape: Any) -> str | UnsetType:
+    """The mend that a type has in ``extra`` for values that don't fit."""
+    metas = get_args(shape)[1:] if get_origin(shape) is Annotated else ()
+    hints = (each.extra["hint"] for each in metas if each.extra and "hint" in each.extra)
+    return next(hints, UNSET)
 
 
 def _kind(value: Any) -> str:

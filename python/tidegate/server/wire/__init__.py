@@ -179,6 +179,7 @@ from tidegate.server.wire.sync import (
     SyncSnapshot,
 )
 from tidegate.server.wire.tenants import (
+    BY_ADDRESS,
     Membership,
     MembershipWrite,
     Tenant,

@@ -111,16 +111,21 @@ Address: TypeAlias = Annotated[
 ]
 
 
+BY_ADDRESS = "to give a role to an e-mail address, name it in `email` instead"
+"""The mend of a ``user_id`` that isn't the id of an operator."""
+
+
 @attrs.frozen(kw_only=True)
 class MembershipWrite:
     """The receiver of a role: the operator of an id, or whoever logs in with an e-mail address."""
 
     user_id: Annotated[
-        UUID | None, Meta(description="of an operator; not needed beside `email`")
+        UUID | None,
+        Meta(description="of an operator; not needed next to `email`", extra={"hint": BY_ADDRESS}),
     ] = None
     email: Annotated[
         Address | None,
-        Meta(description="not needed beside `user_id`, whose address it must be then"),
+        Meta(description="not needed next to `user_id`, whose address it must be then"),
     ] = None
     role: RoleName
 
