@@ -109,11 +109,22 @@ def test_without_origins_the_customer_says_where_a_visitor_goes_back_to() -> Non
     assert destination("javascript:alert(1)", None, ()) is None
 
 
-def test_the_template_stands_in() -> None:
-    """The template replaces a return URL that may not be used; it must be of a listed origin."""
+def test_the_template_is_for_requests_without_a_return_url() -> None:
+    """A return URL that may not be used is not replaced: the record and the log say so."""
+    template = "https://shop.example.test/back"
+    for given in ("https://evil.example/", "javascript:alert(1)", "https://a:b@shop.example.test/"):
+        assert destination(given, template, ORIGINS) is None
+    assert destination("https://evil.example/", template, ()) == "https://evil.example/"
+    for absent in (None, ""):
+        assert destination(absent, template, ORIGINS) == template
+        assert destination(absent, template, ()) == template
+
+
+def test_the_template_stands_in_for_the_word_of_a_visitor() -> None:
+    """Behind a proxy nobody but the visitor named the host; the template must be of a listed
+    origin."""
     evil, template = "https://evil.example/", "https://shop.example.test/back"
-    assert destination(evil, template, ORIGINS) == template
-    assert destination(None, template, ()) == template
+    assert destination(evil + OF_VISITOR, template, ORIGINS) == template
     assert destination(None, evil, ORIGINS) is None
     assert destination(None, None, ORIGINS) is None
 

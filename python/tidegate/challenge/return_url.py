@@ -27,28 +27,27 @@ def destination(
 ) -> str | None:
     """The URL to send a visitor to; None when there is none that may be.
 
-    What the holder of an API key gives is the customer's word; what the visitor's own `Host` says
-    is not, and chooses no origin.
+    The holder of an API key gives the customer's word: it is used, or nothing is. The visitor's own
+    `Host` chooses no origin: where it may not be used, the template is.
 
     Args:
         return_url: what the visitor asked for, as the edge sent it; see ``OF_VISITOR``.
-        template: what the mitigation has for visitors without one.
+        template: what the mitigation has for requests without one.
         origins: the tenant's, which limit every URL; with none, a URL ``OF_VISITOR`` has to be of
             the origin of the template.
     """
     stands_in = None if template is None else _read(template)
     if stands_in is not None and origins and not _is_of(stands_in, origins):
         stands_in = None
-    found = None if return_url is None else _read(return_url.removesuffix(OF_VISITOR))
-    is_of_visitor = return_url is not None and return_url.endswith(OF_VISITOR)
-    if origins or is_of_visitor:
-        named = origins or ([] if stands_in is None else [stands_in.origin])
-        is_named = found is not None and _is_of(found, named)
-    else:
-        is_named = found is not None
-    if found is not None and is_named:
+    replacement = None if stands_in is None else stands_in.href
+    if not return_url:
+        return replacement
+    is_of_visitor = return_url.endswith(OF_VISITOR)
+    found = _read(return_url.removesuffix(OF_VISITOR))
+    named = origins or ([] if stands_in is None else [stands_in.origin])
+    if found is not None and (_is_of(found, named) or not (origins or is_of_visitor)):
         return found.href
-    return None if stands_in is None else stands_in.href
+    return replacement if is_of_visitor else None
 
 
 def with_proof(url: str, proof: str) -> str:
