@@ -17,6 +17,8 @@ GUESSES = 10
 """Wrong passwords one name may have before it waits, as the interface says of a login."""
 OWNER_SECONDS = 30.0
 """The true owner logs in from elsewhere by then, whatever strangers do to the name."""
+AHEAD_OPENED = 0
+"""Challenges that pages fetched ahead open: each would count as one its visitor did not solve."""
 SAMPLES = 1_000
 """Answers below which a 99th percentile is of ten answers or fewer, and is not judged."""
 QUIET_SECONDS = 8.0

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 import attrs
+from tests.attack.ahead import Ahead
 from tests.attack.attack import Attack, Scale
 from tests.attack.budgets import Budget, Hog
 from tests.attack.connections import Headers, Pipelining
@@ -37,6 +38,7 @@ KINDS: tuple[type[Attack], ...] = (
     Guesses,
     Memory,
     Places,
+    Ahead,
 )
 AT_ONCE = (Budget, Hog, Checks, Logins, Explanations, Simulations, Replays, Puts, Lists, Headers)
 """Attacks that run together: all that take the server's time."""

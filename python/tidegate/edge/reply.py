@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,9 @@ MAX_BODY_BYTES = 64 * 1024
 PROBLEM_TYPE = "application/problem+json"
 _PRIVATE = (("cache-control", "no-store"), ("referrer-policy", "no-referrer"))
 """An answer is for one visitor, and the address it answers may hold a proof."""
+
+AHEAD_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
+"""Headers by which a browser says that nobody has asked for a page yet."""
 
 CODES: Mapping[str, tuple[int, str]] = {
     "bad-request": (400, "The request has no usable address."),
@@ -112,7 +115,7 @@ def is_navigation(visit: Visit) -> bool:
     Without fetch metadata (W3C, ``Sec-Fetch-Mode``) it is a GET that wants HTML. Nobody waits for a
     page that is fetched ahead: a browser throws a refusal away, and asks again when it is wanted.
     """
-    if _is_fetched_ahead(visit):
+    if is_fetched_ahead(visit.header):
         return False
     mode = visit.header("sec-fetch-mode")
     if mode:
@@ -120,9 +123,13 @@ def is_navigation(visit: Visit) -> bool:
     return visit.method in ("GET", "HEAD") and "text/html" in visit.header("accept").lower()
 
 
-def _is_fetched_ahead(visit: Visit) -> bool:
-    """Whether a browser fetches something that may be wanted later, or shows a preview of it."""
+def is_fetched_ahead(header: Callable[[str], str]) -> bool:
+    """Whether a browser fetches something that may be wanted later, or shows a preview of it.
+
+    Args:
+        header: gives the value of a header of the request, empty without one.
+    """
     return any(
-        visit.header(name).lower().startswith(("prefetch", "prerender", "preview"))
-        for name in ("sec-purpose", "purpose", "x-purpose", "x-moz")
+        header(name).lower().startswith(("prefetch", "prerender", "preview"))
+        for name in AHEAD_HEADERS
     )

@@ -10,6 +10,7 @@ from uuid import UUID
 import attrs
 import orjson
 import pytest
+from sqlalchemy import select
 from tests.store_contract.examples import (
     SECOND_NS,
     START_NS,
@@ -37,6 +38,7 @@ from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.decision_log import lines
 from tidegate.stores.decision_log.lines import LogBlock
 from tidegate.stores.objects import challenges, passes, tenants
+from tidegate.stores.rows.tables import challenge_sessions
 
 BACK = "https://shop.example/secret?q=1"
 
@@ -119,9 +121,18 @@ class Past:
         done(self.store.append([block]))
         return made
 
-    def get(self, challenge: UUID, at: int = START_NS, query: bytes = b"", **headers: str) -> Sent:
+    def get(
+        self,
+        challenge: UUID,
+        at: int = START_NS,
+        query: bytes = b"",
+        method: str = "GET",
+        **headers: str,
+    ) -> Sent:
         """The answer to a visitor who asks for the page."""
-        return self._ask("show-challenge", challenge, at, query=query, headers=headers)
+        return self._ask(
+            "show-challenge", challenge, at, query=query, method=method, headers=headers
+        )
 
     def wait(self, challenge: UUID, at: int, **headers: str) -> Sent:
         """The answer to a visitor who says to have waited."""
@@ -182,6 +193,54 @@ def test_a_challenge_is_opened_within_half_an_hour(past: Past) -> None:
     after = START_NS + OPEN_NS + MINUTE_NS
     assert code(past.get(late, after)) == "challenge-expired"
     assert past.get(early, after).status == 200
+
+
+AHEAD = [
+    {"sec-purpose": "prefetch"},
+    {"sec-purpose": "prefetch;prerender"},
+    {"purpose": "prefetch"},
+    {"purpose": "preview"},
+    {"x-purpose": "preview"},
+    {"x-moz": "Prefetch"},
+]
+
+
+@pytest.mark.parametrize("headers", AHEAD, ids=str)
+def test_a_page_that_is_fetched_ahead_opens_no_challenge(
+    past: Past, headers: dict[str, str]
+) -> None:
+    """However often a browser does it, the visitor gets the first check, and their time begins when
+    they come."""
+    made = [past.decided() for _ in range(MOST_ROUNDS + 1)]
+    refused = [past.get(each, **headers) for each in made]
+    assert {(each.status, code(each)) for each in refused} == {(403, "challenge-not-opened")}
+    assert all("set-cookie" not in each.headers for each in refused)
+    assert len(opened(past)) == 0
+    at = START_NS + MINUTE_NS
+    assert offered(past.get(made[-1], at)) == "check"
+    assert past.wait(made[-1], at + 5 * SECOND_NS).status == 422
+    assert past.wait(made[-1], at + 10 * SECOND_NS).status == 303
+    page = past.get(made[0], accept="text/html", **headers)
+    assert (page.status, page.headers["cache-control"]) == (403, "no-store")
+
+
+def test_head_opens_no_challenge(past: Past) -> None:
+    """It is answered as GET would be, and nothing begins."""
+    made = past.decided()
+    head = past.get(made, method="HEAD")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["content-type"] == "text/html; charset=utf-8"
+    assert len(opened(past)) == 0
+    assert past.get(UUID(int=made.int ^ 1), method="HEAD").status == 404
+    assert past.get(made, START_NS + OPEN_NS + MINUTE_NS, method="HEAD").status == 410
+    assert past.get(made).status == 200
+    assert len(opened(past)) == 1
+
+
+def opened(past: Past) -> list[Any]:
+    """The sessions that are kept."""
+    with past.store.read() as connection:
+        return list(connection.execute(select(challenge_sessions.c.challenge_id)))
 
 
 def test_a_challenge_is_solved_within_a_quarter_of_an_hour(past: Past) -> None:

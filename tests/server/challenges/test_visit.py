@@ -169,3 +169,13 @@ def test_a_host_that_the_visitor_made_up_leads_nowhere(service: Service) -> None
     answer = gate.spend(path)
     assert (answer.status_code, answer.headers.get("location")) == (200, None)
     assert answer.json()["redirect_url"] is None
+
+
+def test_a_browser_that_fetches_ahead_and_head_open_nothing(gate: Gate) -> None:
+    """Over the wire too: the visitor's own request is the first that counts."""
+    path = gate.challenged("192.0.2.90")
+    assert gate.http.head(path).status_code == 200
+    refused = gate.http.get(path, headers={"Sec-Purpose": "prefetch;prerender"})
+    assert (refused.status_code, refused.json()["code"]) == (403, "challenge-not-opened")
+    assert gate.http.post(f"{path}/solution", json={"method": "wait"}).status_code == 404
+    assert gate.http.get(path).status_code == 200

@@ -58,27 +58,45 @@ def session_of(call: Call) -> ChallengeSession:
         NotFoundError: no decision of this id challenged anybody.
         Problem: ``challenge-expired``; the decision is too long ago.
     """
-    challenge_id = call.ids["challenge_id"]
-    with call.app.store.read() as connection:
-        try:
-            return challenges.find(connection, challenge_id)
-        except NotFoundError:
-            _require_recent(challenge_id, call.now)
-            tenant_id, logged = _decision(call, connection, challenge_id)
-            made = _session(call, connection, tenant_id, logged)
-            is_returned = returns(call, connection, tenant_id, logged)
+    made, is_returned = _looked_up(call)
+    if is_returned is None:
+        return made
     kept = call.write(lambda writing: challenges.open_session(writing, made))
     call.app.challenges.figures.count(kept.provider, "issued")
     if not is_returned:
         logger.warning(
             "challenge without a return: no URL of the visitor may be sent back to",
-            challenge_id=str(challenge_id),
-            tenant_id=str(tenant_id),
-            mend="name the site's origin in `return_url_origins`, or a template in the mitigation",
+            challenge_id=str(made.challenge_id),
+            tenant_id=str(made.tenant_id),
+            mend="name the site's origin in `return_url_origins`, or for calls without a"
+            " `return_url` a template in the mitigation",
         )
     if kept.stage != "first":
         call.app.challenges.figures.count(kept.provider, "looped")
     return kept
+
+
+def require_challenge(call: Call) -> None:
+    """Refuse a path that :func:`session_of` refuses, and open nothing.
+
+    Raises:
+        NotFoundError, Problem: as of that.
+    """
+    _looked_up(call)
+
+
+def _looked_up(call: Call) -> tuple[ChallengeSession, bool | None]:
+    """The session of the challenge in the path; where it is new, also whether a visitor who passes
+    is sent back."""
+    challenge_id = call.ids["challenge_id"]
+    with call.app.store.read() as connection:
+        try:
+            return challenges.find(connection, challenge_id), None
+        except NotFoundError:
+            _require_recent(challenge_id, call.now)
+            tenant_id, logged = _decision(call, connection, challenge_id)
+            made = _session(call, connection, tenant_id, logged)
+            return made, bool(returns(call, connection, tenant_id, logged))
 
 
 def settings_of(connection: Connection, tenant_id: UUID) -> dict[str, Any]:

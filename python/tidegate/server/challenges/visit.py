@@ -14,10 +14,17 @@ from starlette.responses import Response
 
 from tidegate.challenge.provider import WAIT, ProviderUnavailableError
 from tidegate.challenge.return_url import destination, with_proof
+from tidegate.edge.reply import is_fetched_ahead
 from tidegate.policy.proofs import ChallengeContext
 from tidegate.server import wire
 from tidegate.server.challenges import browsers, view
-from tidegate.server.challenges.opening import ROUNDS_NS, context_of, session_of, settings_of
+from tidegate.server.challenges.opening import (
+    ROUNDS_NS,
+    context_of,
+    require_challenge,
+    session_of,
+    settings_of,
+)
 from tidegate.server.control.call import Call
 from tidegate.server.http.headers import DATA_HEADERS
 from tidegate.server.http.ids import new_id
@@ -80,8 +87,17 @@ class Visit:
 
 
 def show(call: Call) -> Response:
-    """The page of a challenge."""
+    """The page of a challenge.
+
+    Nobody looks at a page that is fetched ahead, or at the answer to HEAD: these open no session,
+    which would count as a challenge that was not solved.
+    """
     query: wire.ChallengeQuery = call.query
+    if is_fetched_ahead(lambda name: call.headers.get(name, "")):
+        raise Problem("challenge-not-opened")
+    if call.method == "HEAD":
+        require_challenge(call)
+        return Response(headers=DATA_HEADERS, media_type="text/html")
     visit = Visit.of(call, session_of(call))
     problem = visit.why_over(call.now)
     if problem is not None:

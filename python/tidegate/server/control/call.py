@@ -44,6 +44,8 @@ class Call:
     ids: Mapping[str, UUID]
     """The ids in the path, by their names there."""
     path: str
+    method: str = "GET"
+    """As it came: ``HEAD`` too, at a route for GET."""
     names: Mapping[str, str] = attrs.field(factory=dict)
     """Parts of the path that are not ids, by name."""
     address: str = ""

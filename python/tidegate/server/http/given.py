@@ -39,6 +39,7 @@ class Given:
     address: str
     """The address of the client, as trusted proxies name it; empty for a Unix socket."""
     ids: Mapping[str, UUID]
+    method: str = "GET"
     names: Mapping[str, str] = attrs.field(factory=dict)
     authorization: str | None = attrs.field(default=None, repr=False)
     """The header, where the handler looks at it."""

@@ -48,6 +48,7 @@ KINDS: Mapping[str, Kind] = {
     "invalid-json": Kind(400, "The body is no strict JSON"),
     "unauthenticated": Kind(401, "A valid credential is needed"),
     "forbidden": Kind(403, "The role does not allow this"),
+    "challenge-not-opened": Kind(403, "A challenge is not opened ahead of the visitor"),
     "sync-not-permitted": Kind(403, "The API key may not sync"),
     "not-found": Kind(404, "There is no such object, or it is not yours"),
     "method-not-allowed": Kind(405, "The resource does not know this method"),

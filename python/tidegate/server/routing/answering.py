@@ -117,6 +117,7 @@ def _call(application: Application, route: Route, given: Given) -> Call:
         request_id=given.request_id,
         now=given.now,
         path=given.path,
+        method=given.method,
         address=given.address,
         authorization=given.authorization,
         ids=given.ids,

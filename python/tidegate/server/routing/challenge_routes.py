@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tidegate.edge.reply import AHEAD_HEADERS
 from tidegate.operators.permissions import Permission
 from tidegate.server import wire
 from tidegate.server.challenges import passes, self_test, view, visit
@@ -34,13 +35,20 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         summary="The page of a challenge, for the visitor's browser",
         description=(
             "At most 30 minutes after the decision that has this id. Refusals are pages too, for"
-            " callers that accept `text/html`."
+            " callers that accept `text/html`. HEAD opens no challenge, nor does a request that a"
+            " browser makes ahead (`Sec-Purpose: prefetch`), which is refused."
         ),
         handler=visit.show,
         cookie="by which challenges of one browser are counted",
         query=wire.ChallengeQuery,
-        refusals=("challenge-expired", "challenge-solved", "damaged-records", "overloaded"),
-        **_VISITORS,
+        refusals=(
+            "challenge-expired",
+            "challenge-not-opened",
+            "challenge-solved",
+            "damaged-records",
+            "overloaded",
+        ),
+        **{**_VISITORS, "headers": (*_VISITORS["headers"], *AHEAD_HEADERS)},
     ),
     Route(
         method="POST",

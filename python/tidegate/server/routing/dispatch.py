@@ -158,6 +158,7 @@ def _given(application: Application, request: Request) -> Given:
         request_id=request_id_of(request.headers),
         now=application.clock(),
         path=request.scope["path"],
+        method=request.method,
         query=request.scope["query_string"],
         is_encrypted=request.scope.get("scheme") == "https",
         address=request.client.host if request.client else "",
