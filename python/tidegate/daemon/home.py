@@ -105,7 +105,7 @@ def load(path: Path) -> Home:
         PrivateFileError: a file in it cannot be trusted.
         XmlFileError: a file in it is not of its form.
     """
-    hint = "run `tidegate init --api-base URL --api-key KEY --tenant-id ID`"
+    hint = "run `tidegate init --api-base URL --tenant-id ID`"
     if not path.is_dir():
         raise HomeError(f"there is no folder `{path}`: {hint}")
     private.make_directory(path)

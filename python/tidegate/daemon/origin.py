@@ -76,8 +76,12 @@ class Origin:
         answer = await self._get("/snapshot", CALL_SECONDS * 4)
         key = self.public_key or _peek_key(answer)
         found = _checked(answer, _SNAPSHOT, key)
-        if found.tenant_id != self.tenant_id or found.version != messages.VERSION:
-            raise UntrustedError("the snapshot is of another tenant or version")
+        if found.version != messages.VERSION:
+            raise UntrustedError("the snapshot is of another version")
+        if found.tenant_id != self.tenant_id:
+            raise UntrustedError(
+                f"the API key is of the tenant {found.tenant_id}, not {self.tenant_id}"
+            )
         if found.public_key != key:
             raise UntrustedError("the snapshot names another key than the one it is signed with")
         self.public_key = key
