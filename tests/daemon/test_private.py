@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.daemon.private import PrivateFileError, make_directory, read, write
+from tidegate.daemon.private import PrivateFileError, make_directory, opener, read, write
 
 
 def test_a_file_is_replaced_whole_and_for_its_owner_alone(tmp_path: Path) -> None:
@@ -70,3 +70,27 @@ def test_a_folder_of_others_is_refused(tmp_path: Path) -> None:
     (tmp_path / "own").chmod(0o755)
     with pytest.raises(PrivateFileError, match="chmod 700"):
         make_directory(tmp_path / "own")
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022])
+def test_a_file_that_grows_is_for_its_owner_alone(tmp_path: Path, mask: int) -> None:
+    """A log or a spool gets the mode 0600 whatever the umask, also when it had another one."""
+    before = os.umask(mask)
+    try:
+        for _ in range(2):
+            with open(tmp_path / "log", "ab", opener=opener) as file:
+                file.write(b"x")
+            assert (tmp_path / "log").stat().st_mode & 0o777 == 0o600
+            (tmp_path / "log").chmod(0o666)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "log").read_bytes() == b"xx"
+
+
+def test_a_link_to_a_device_leaves_its_mode(tmp_path: Path) -> None:
+    """Somebody may send a log to `/dev/null`."""
+    before = os.stat(os.devnull).st_mode
+    (tmp_path / "log").symlink_to(os.devnull)
+    with open(tmp_path / "log", "ab", opener=opener) as file:
+        file.write(b"x")
+    assert os.stat(os.devnull).st_mode == before

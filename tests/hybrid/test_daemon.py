@@ -238,3 +238,16 @@ def test_an_answer_that_comes_again_is_no_contact(pair: tuple[Daemon, Link]) -> 
     assert site.status()["contact_seconds"] > before
     link.heal()
     wait_for(lambda: site.status()["contact_seconds"] < before)
+
+
+def test_every_file_of_a_site_is_for_its_owner_alone(pair: tuple[Daemon, Link]) -> None:
+    """Keys, spool, definitions, state and log: 0600 in folders of 0700."""
+    site, _ = pair
+    site.decide("/files", "198.51.100.1")
+    modes = {
+        str(each.relative_to(site.folder)): each.stat().st_mode & 0o777
+        for each in site.folder.rglob("*")
+    }
+    assert {"credentials.xml", "data/spool.db", "logs/daemon.log"} <= modes.keys()
+    for name, mode in modes.items():
+        assert mode == (0o700 if (site.folder / name).is_dir() else 0o600), name

@@ -124,6 +124,19 @@ def writing(path: Path) -> Iterator[BinaryIO]:
     sync_directory(path.parent)
 
 
+def opener(path: str, flags: int) -> int:
+    """Open a file for its owner alone, as the ``opener`` of :func:`open`.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    descriptor = os.open(path, flags, FILE_MODE)
+    # An existing file may have another mode; one that leads to a device keeps it.
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.fchmod(descriptor, FILE_MODE)
+    return descriptor
+
+
 def sync_directory(path: Path) -> None:
     """Have the names in a folder on stable storage."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

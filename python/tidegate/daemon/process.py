@@ -7,8 +7,9 @@ import logging.handlers
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from tidegate.daemon import private
 from tidegate.daemon.application import DaemonApplication
 from tidegate.daemon.service import Daemon
 from tidegate.server.asgi import HotApplication
@@ -25,6 +26,8 @@ from tidegate.server.process import (
 from tidegate.settings import ServerSettings
 
 if TYPE_CHECKING:
+    from io import TextIOWrapper
+
     from tidegate.daemon.home import Home
     from tidegate.settings import DaemonSettings, Settings
 
@@ -78,11 +81,19 @@ def place_of(own: DaemonSettings) -> ServerSettings:
     )
 
 
+class PrivateLog(logging.handlers.RotatingFileHandler):
+    """A log file for its owner alone: its lines name visitors and paths."""
+
+    def _open(self) -> TextIOWrapper:
+        stream = open(  # noqa: SIM115 - the handler closes it
+            self.baseFilename, self.mode, encoding="utf-8", opener=private.opener
+        )
+        return cast("TextIOWrapper", stream)
+
+
 def log_to(home: Home, mebibytes: int) -> None:
     """Have log lines go to a file in the folder too, which is rotated."""
-    handler = logging.handlers.RotatingFileHandler(
-        home.logs / LOG, maxBytes=mebibytes * 1024 * 1024, backupCount=KEPT_LOGS
-    )
+    handler = PrivateLog(home.logs / LOG, maxBytes=mebibytes * 1024 * 1024, backupCount=KEPT_LOGS)
     root = logging.getLogger()
     if root.handlers:
         handler.setFormatter(root.handlers[0].formatter)

@@ -20,6 +20,7 @@ import msgspec
 import orjson
 from pysqlite3 import dbapi2
 
+from tidegate.daemon import private
 from tidegate.server.logging import log
 from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock, effects_in
@@ -264,7 +265,8 @@ class Spool:
                 raise StoreUnavailableError(f"the spool cannot be made: {again}") from again
 
     def _open(self) -> dbapi2.Connection:
-        self.path.touch(mode=0o600, exist_ok=True)
+        with open(self.path, "ab", opener=private.opener):
+            pass  # SQLite gives the files next to it the same mode.
         connection = dbapi2.connect(str(self.path), check_same_thread=False, isolation_level=None)
         # A damaged row is found by its checksum, so reading it must not fail before.
         connection.text_factory = _text

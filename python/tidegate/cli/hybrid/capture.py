@@ -23,6 +23,7 @@ from tidegate.cli.hybrid.forwarding import Forwarding
 from tidegate.cli.inputs import json_logs, text_logs
 from tidegate.cli.inputs.errors import UnreadableLineError
 from tidegate.cli.output import console, errors, json_option, print_json
+from tidegate.daemon import private
 from tidegate.daemon.home import load
 from tidegate.enforcement.guard import Guard
 from tidegate.server import logging
@@ -128,8 +129,7 @@ def record(path: Path, interface: str | None, filter_: str | None, count: int | 
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
-    with path.open("xb") as file:
-        path.chmod(0o600)
+    with open(path, "xb", opener=private.opener) as file:
         writer = PcapWriter(file)
         kept = (frame for frame in source.frames(ended.is_set) if frame is not None)
         written = sum(
