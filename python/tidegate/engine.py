@@ -324,10 +324,10 @@ class Engine(_Deciding):
         self.evaluator = evaluator
         self._events: Strictness = _known(events)
         self._compiled = _compiled(definitions)
-        contents = [Path(os.fspath(path)).read_bytes() for path in address_databases or ()]
-        self._addresses = AddressDatabases.from_bytes(contents) if contents else None
+        self._databases = [Path(os.fspath(path)).read_bytes() for path in address_databases or ()]
+        self._addresses = AddressDatabases.from_bytes(self._databases) if self._databases else None
         self._use(redaction_key)
-        super().__init__(self._make_backend(contents, sample), clock)
+        super().__init__(self._make_backend(self._compiled, sample), clock)
 
     @classmethod
     def restore(
@@ -486,10 +486,10 @@ class Engine(_Deciding):
 
             self.redactor = redaction.redactor(Redactor, redaction_key)
 
-    def _make_backend(self, databases: list[bytes], sample: Sequence[bytes]) -> Backend:
+    def _make_backend(self, compiled: CompiledDefinitions, sample: Sequence[bytes] = ()) -> Backend:
         if self.evaluator == "reference":
             return ReferenceEngine(
-                self._compiled,
+                compiled,
                 self._addresses,
                 threading.Lock,
                 self.redactor,
@@ -501,8 +501,8 @@ class Engine(_Deciding):
 
             assert not isinstance(self.redactor, ReferenceRedactor)
             return NativeEngine(
-                bundle(self._compiled),
-                databases,
+                bundle(compiled),
+                self._databases,
                 sample,
                 self.redactor,
                 self._events,
@@ -578,8 +578,9 @@ class BundledEngine(_Deciding):
 
 
 def left_out(engine: Engine) -> LeftOut:
-    """An empty count of the events that an engine's entity definitions apply to, and do not."""
-    return LeftOut(engine._compiled, engine._addresses)
+    """An empty count of the events that an engine's entity definitions apply to and do not, and on
+    which its policies may fire."""
+    return LeftOut(engine._compiled, engine._make_backend, engine._addresses)
 
 
 def _known(events: Strictness) -> Strictness:

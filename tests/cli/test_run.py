@@ -280,6 +280,62 @@ def test_the_summary_says_to_how_many_events_a_definition_did_not_apply(
     assert "policy accounts could not fire: entity `account` applied to no event" in shown
 
 
+SCOPED = """\
+apiVersion: tidegate/v1
+lists:
+  - {name: Offices, kind: ip, entries: [198.51.100.0/24]}
+actions:
+  - {name: Login, expression: request.path == "/login"}
+  - {name: Posted, expression: request.method == "POST"}
+entities:
+  - {name: Address, key_fields: [derived.client_network]}
+mitigations:
+  - {name: Refuse, mode: Block}
+policies:
+  - {name: Elsewhere, expression: request.host == "other.example", clauses: [{name: any}]}
+  - {name: Offices, expression: 'request.client_ip.inList("offices")', clauses: [{name: any}]}
+  - {name: Failing, expression: 'int(request.headers["x"]) > 1', clauses: [{name: any}]}
+  - {name: Of action, expression: actions.posted && actions.login, clauses: [{name: any}]}
+  - name: Apart
+    expression: request.path == "/a"
+    clauses: [{name: both, actions: [login], entity: address}]
+  - {name: Never together, clauses: [{name: two, actions: [login, posted]}]}
+  - name: Late
+    expression: request.path == "/last"
+    clauses: [{entity: address, mitigation: refuse, window: {duration_seconds: 9, threshold: 5}}]
+  - name: Condition
+    expression: request.path == "/a"
+    clauses: [{name: none, expression: request.method == "PUT"}]
+"""
+
+
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+def test_a_policy_whose_scope_never_held_could_not_fire(
+    events: Callable[[bytes], str], tmp_path: Path, evaluator: str
+) -> None:
+    """A scope that held for no event is said; one that held for the last event is not, although its
+    window was not reached."""
+    path = tmp_path / "scoped.yaml"
+    path.write_text(SCOPED)
+    lines = requests(
+        {"path": "/a", "client_ip": "192.0.2.7", "method": "POST", "host": "shop.example"},
+        {"path": "/login", "client_ip": "192.0.2.7", "method": "GET", "host": "shop.example"},
+        {"path": "/last", "client_ip": "192.0.2.7", "method": "GET", "host": "shop.example"},
+    )
+    command = ["decide", str(path), events(lines), "--summary", "--json", "--evaluator", evaluator]
+    made = json.loads(CliRunner().invoke(tidegate, command).stdout)
+    never = "its scope held for no event"
+    apart = "scope, actions and entity never held for the same event"
+    assert made["could_not_fire"] == [
+        {"policy": "elsewhere", "because": never},
+        {"policy": "offices", "because": never},
+        {"policy": "failing", "because": never},
+        {"policy": "of-action", "because": never},
+        {"policy": "apart", "because": f"clause `both`: {apart}"},
+        {"policy": "never-together", "because": f"clause `two`: {apart}"},
+    ]
+
+
 BEHIND = (
     '{peer} - - [02/Mar/2026:10:00:00 +0000] "GET {path} HTTP/1.1" 404 1 "-" "curl" "{visitor}"\n'
 )

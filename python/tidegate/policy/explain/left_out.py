@@ -1,28 +1,31 @@
 """To how many events each entity definition applies, why not to the others, and the policies that
-for this reason could not fire."""
+could fire on none of the events."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import orjson
 
 from tidegate.errors import EventError
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.reference import evaluate
 from tidegate.policy.decide import MISSING
+from tidegate.policy.definitions.compiled import CompiledClause
 from tidegate.policy.definitions.keys import part_of
 from tidegate.policy.explain.shown import clipped
 
 if TYPE_CHECKING:
     from tidegate.evaluation.encoder import AddressLookup
+    from tidegate.policy.backend import Backend
     from tidegate.policy.definitions.compiled import (
-        CompiledClause,
         CompiledDefinitions,
         CompiledEntity,
+        CompiledPolicy,
     )
 
 _FIRST, _THEN_EACH = 100, 100
@@ -31,23 +34,84 @@ of so many: it takes far longer than a decision."""
 _PROBLEM = "derived.client_ip_problem"
 
 
+def by_scope(compiled: CompiledDefinitions) -> CompiledDefinitions | None:
+    """Definitions whose policies fire wherever their scope holds; None where no policy has one.
+
+    They have nothing that no scope reads: lists may be large.
+    """
+    scopes = {each.slug: each.expression for each in compiled.policies if each.expression}
+    if not scopes:
+        return None
+    read = {slug for each in scopes.values() for slug in each.references.actions}
+    actions = tuple(each for each in compiled.actions if each.slug in read)
+    expressions = (*scopes.values(), *(each.expression for each in actions))
+    lists = {name for each in expressions for name in each.references.lists}
+    return attrs.evolve(
+        compiled,
+        lists={name: named for name, named in compiled.lists.items() if name in lists},
+        actions=actions,
+        entities=(),
+        mitigations=(),
+        policies=tuple(
+            attrs.evolve(each, clauses=(_IN_SCOPE,))
+            for each in compiled.policies
+            if each.slug in scopes
+        ),
+    )
+
+
+_IN_SCOPE = CompiledClause(
+    name="in-scope",
+    enabled=True,
+    expression=None,
+    actions=(),
+    entity=None,
+    mitigation=None,
+    window=None,
+    final=False,
+)
+
+
 @attrs.define(slots=False)
 class LeftOut:
     """Counts events by the entity definitions that apply to them.
 
     Args:
         compiled: the definitions.
+        make_backend: makes what decides by definitions, where policies have scopes.
         addresses: the address databases.
     """
 
     _compiled: CompiledDefinitions
+    _make_backend: Callable[[CompiledDefinitions], Backend]
     _addresses: AddressLookup | None = None
     _events: int = 0
     _applied: Counter[str] = attrs.field(factory=Counter)
     _looked_at: Counter[str] = attrs.field(factory=Counter)
     _reasons: dict[str, Counter[str]] = attrs.field(factory=dict)
     _matched: set[str] = attrs.field(factory=set)
-    _fired: set[str] = attrs.field(factory=set)
+    _with_scope: frozenset[str] = attrs.field(init=False)
+    _out_of_scope: set[str] = attrs.field(init=False)
+    """Policies with a scope that held for no event so far."""
+    _stopped: set[str] = attrs.field(init=False)
+    """Policies that could fire on no event so far."""
+    _by_action: dict[str, set[str]] = attrs.field(init=False)
+    """The first action of a clause, empty without one, to the policies of such clauses."""
+
+    _scoped: Backend | None = attrs.field(init=False)
+    """Decides by the scopes alone."""
+
+    def __attrs_post_init__(self) -> None:
+        scoped = by_scope(self._compiled)
+        self._scoped = None if scoped is None else self._make_backend(scoped)
+        policies = self._compiled.policies
+        self._stopped = {each.slug for each in policies}
+        self._with_scope = frozenset(each.slug for each in policies if each.expression)
+        self._out_of_scope = set(self._with_scope)
+        self._by_action = {}
+        for policy in policies:
+            for clause in policy.clauses:
+                self._by_action.setdefault((*clause.actions, "")[0], set()).add(policy.slug)
 
     def add(
         self,
@@ -67,7 +131,7 @@ class LeftOut:
         self._events += 1
         self._applied.update(applied)
         self._matched.update(matched)
-        self._fired.update(fired)
+        self._add_to_policies(event, applied, matched, fired)
         left_out = [each for each in self._compiled.entities if each.slug not in applied]
         looked = [each for each in left_out if self._is_looked_at(each.slug)]
         if not looked:
@@ -79,6 +143,41 @@ class LeftOut:
         for each in looked:
             self._looked_at[each.slug] += 1
             self._reasons.setdefault(each.slug, Counter())[self._why(each, record)] += 1
+
+    def _add_to_policies(
+        self,
+        event: bytes,
+        applied: Collection[str],
+        matched: Collection[str],
+        fired: Collection[str],
+    ) -> None:
+        self._stopped.difference_update(fired)
+        self._out_of_scope.difference_update(fired)
+        named = [self._by_action.get(each, set()) for each in ("", *matched)]
+        candidates = self._stopped & set().union(*named)
+        with_scope = self._with_scope & candidates
+        in_scope = self._in_scope(event) if self._out_of_scope or with_scope else frozenset()
+        self._out_of_scope.difference_update(in_scope)
+        candidates -= with_scope - in_scope
+        self._stopped.difference_update(
+            slug
+            for slug in candidates
+            if any(_may_fire(each, applied, matched) for each in self._policies[slug].clauses)
+        )
+
+    def _in_scope(self, event: bytes) -> frozenset[str]:
+        """The policies with a scope which holds for an event."""
+        if self._scoped is None:
+            return frozenset()
+        try:
+            record = orjson.loads(self._scoped.decide_record(event, 0, None, None))
+        except EventError:
+            return frozenset()
+        return frozenset(each["policy"] for each in record["fired"])
+
+    @cached_property
+    def _policies(self) -> Mapping[str, CompiledPolicy]:
+        return {each.slug: each for each in self._compiled.policies}
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -142,26 +241,44 @@ class LeftOut:
         """The policies of which no clause could fire on any of the events, and why."""
         if not self._events:
             return []
-        found = [
+        inactive = [
             {"policy": each.slug, "because": f"its status is `{each.status}`"}
             for each in self._compiled.source.policies
             if each.status != "active"
         ]
-        for policy in self._compiled.policies:
-            obstacles = [self._obstacle(each) for each in policy.clauses]
-            if policy.slug not in self._fired and all(obstacles):
-                reasons = dict.fromkeys(obstacles) or {"it has no clauses": None}
-                found.append({"policy": policy.slug, "because": "; ".join(reasons)})
-        return found
+        stopped = [
+            {"policy": each.slug, "because": self._because_of(each)}
+            for each in self._compiled.policies
+            if each.slug in self._stopped
+        ]
+        return inactive + stopped
+
+    def _because_of(self, policy: CompiledPolicy) -> str:
+        """Why a policy could fire on none of the events."""
+        if policy.slug in self._out_of_scope:
+            return "its scope held for no event"
+        reasons = dict.fromkeys(self._obstacle(each) for each in policy.clauses)
+        return "; ".join(reasons) or "it has no clauses"
 
     def _obstacle(self, clause: CompiledClause) -> str:
-        """Why a clause could fire on none of the events; empty where it could."""
+        """Why a clause could fire on none of the events."""
         if not clause.enabled:
             return "it names a disabled action or entity"
         if clause.entity is not None and not self._applied[clause.entity]:
             return f"entity `{clause.entity}` applied to no event"
         never = [each for each in clause.actions if each not in self._matched]
-        return f"action `{never[0]}` matched no event" if never else ""
+        if never:
+            return f"action `{never[0]}` matched no event"
+        return f"clause `{clause.name}`: scope, actions and entity never held for the same event"
+
+
+def _may_fire(clause: CompiledClause, applied: Collection[str], matched: Collection[str]) -> bool:
+    """Whether a clause may fire on an event for which the scope of its policy holds."""
+    return (
+        clause.enabled
+        and (clause.entity is None or clause.entity in applied)
+        and all(each in matched for each in clause.actions)
+    )
 
 
 def _because(read: Collection[str], record: Mapping[str, Any]) -> str:
