@@ -1704,7 +1704,7 @@ export interface paths {
     };
     /**
      * The page of a challenge, for the visitor's browser
-     * @description At most 30 minutes after the decision that has this id. Refusals are pages too, for callers that accept `text/html`.
+     * @description At most 30 minutes after the decision that has this id. Refusals are pages too, for callers that accept `text/html`. HEAD opens no challenge, nor does a request that a browser makes ahead (`Sec-Purpose: prefetch`), which is refused.
      */
     get: operations["show-challenge"];
     put?: never;
@@ -2367,6 +2367,7 @@ export interface components {
       status: number;
       /** Format: uuid */
       item_id?: string;
+      /** @description entity of the first entity definition that applies to the event; null when none applies */
       lookup_entity_id?: string | null;
       active_mitigation?: components["schemas"]["ActiveMitigation"] | null;
       problem?: components["schemas"]["ProblemDocument"];
@@ -2375,6 +2376,7 @@ export interface components {
     BeaconAnswer: {
       /** Format: uuid */
       item_id: string;
+      /** @description entity of the first entity definition that applies to the event; null when none applies */
       lookup_entity_id: string | null;
       active_mitigation: components["schemas"]["ActiveMitigation"] | null;
     };
@@ -3280,7 +3282,10 @@ export interface components {
       tenant_id?: string | null;
       /** @default null */
       source?: string | null;
-      /** @default null */
+      /**
+       * @description when the source saw the request; also other forms of ISO 8601 that have an offset
+       * @default null
+       */
       observed_at?: string | null;
       /** @default null */
       idempotency_key?: string | null;
@@ -3817,12 +3822,12 @@ export interface components {
       /** @enum {unknown} */
       role: "Admin" | "Analyst" | "Owner" | "Viewer";
       /**
-       * @description of an operator; not needed beside `email`
+       * @description of an operator; not needed next to `email`
        * @default null
        */
       user_id?: string | null;
       /**
-       * @description not needed beside `user_id`, whose address it must be then
+       * @description not needed next to `user_id`, whose address it must be then
        * @default null
        */
       email?: string | null;
@@ -27398,6 +27403,15 @@ export interface operations {
       };
       /** @description `malformed-request`: the request cannot be read */
       400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `challenge-not-opened`: a challenge is not opened ahead of the visitor */
+      403: {
         headers: {
           [name: string]: unknown;
         };

@@ -39,7 +39,7 @@ class BeaconResponse:
 
     item_id: str
     lookup_entity_id: str | None
-    """The first entity of the event."""
+    """The entity of the first entity definition that applies; None when none does."""
     active_mitigation: str | None
     """``Challenge`` or ``Block`` when its actor is mitigated now."""
 

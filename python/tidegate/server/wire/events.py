@@ -23,6 +23,9 @@ Texts: TypeAlias = Annotated[
 ]
 
 
+_OBSERVED_AT = "when the source saw the request; also other forms of ISO 8601 that have an offset"
+
+
 @attrs.frozen(kw_only=True)
 class EventRequest:
     """The request an event is about.  Other members are kept and not interpreted."""
@@ -48,7 +51,7 @@ class Event:
 
     tenant_id: Annotated[str | None, Meta(description="if given, the tenant of the key")] = None
     source: str | None = None
-    observed_at: Time | None = None
+    observed_at: Annotated[Time | None, Meta(description=_OBSERVED_AT)] = None
     idempotency_key: Annotated[str, Meta(min_length=1, max_length=MAX_IDEMPOTENCY_KEY)] | None = (
         None
     )
@@ -73,10 +76,15 @@ class ActiveMitigation:
     decision: Literal["Monitor", "Challenge", "Block"]
 
 
+_LOOKUP_ENTITY = (
+    "entity of the first entity definition that applies to the event; null when none applies"
+)
+
+
 @attrs.frozen(kw_only=True)
 class BeaconAnswer:
     item_id: UUID
-    lookup_entity_id: UUID | None
+    lookup_entity_id: Annotated[UUID | None, Meta(description=_LOOKUP_ENTITY)]
     active_mitigation: ActiveMitigation | None
 
 
@@ -86,7 +94,7 @@ class BatchItem:
 
     status: int
     item_id: UUID | UnsetType = UNSET
-    lookup_entity_id: UUID | UnsetType | None = UNSET
+    lookup_entity_id: Annotated[UUID | UnsetType | None, Meta(description=_LOOKUP_ENTITY)] = UNSET
     active_mitigation: ActiveMitigation | UnsetType | None = UNSET
     problem: ProblemDocument | UnsetType = UNSET
 
