@@ -118,7 +118,7 @@ def test_a_snapshot_lets_in_whom_it_does_not_name() -> None:
 
 
 def test_so_many_are_dropped_at_a_time_and_in_a_minute() -> None:
-    """The others are spared, with the reason."""
+    """The others wait, and are counted by the bound for which they do."""
     drops, guard = made(drops=3, per_minute=2, share=1.0)
     visit(guard, *numbered(5))
     drops.block(blocked(*numbered(5)))
@@ -126,7 +126,11 @@ def test_so_many_are_dropped_at_a_time_and_in_a_minute() -> None:
     assert len(drops.due(0, 30.0)) == 0
     assert len(drops.due(0, 61.0)) == 1
     assert len(drops.due(0, 130.0)) == 0
-    assert set(drops.spared.values()) == {"3 addresses are dropped already"}
+    assert drops.waiting == {"max_drops": 2, "drops_per_minute": 0}
+    assert drops.reached == {"max_drops": 1, "drops_per_minute": 1}
+    drops.block([Change(ip_address(each), None) for each in numbered(5)])
+    drops.due(0, 131.0)
+    assert drops.waiting == {"max_drops": 0, "drops_per_minute": 0}
 
 
 def test_more_than_a_share_of_the_visitors_stops_everything() -> None:
@@ -150,3 +154,17 @@ def test_a_share_of_few_visitors_says_nothing() -> None:
     visit(guard, "192.0.2.7")
     drops.block(blocked("192.0.2.7"))
     assert len(drops.due(0, 0.0)) == 1
+
+
+def test_nobody_waits_once_enforcement_has_stopped() -> None:
+    """The stop is the state that counts."""
+    drops, guard = made(per_minute=2)
+    visit(guard, *numbered(30))
+    drops.block(blocked(*numbered(3)))
+    drops.due(0, 0.0)
+    assert drops.waiting == {"max_drops": 0, "drops_per_minute": 1}
+    drops.block(blocked(*numbered(20)))
+    drops.due(0, 1.0)
+    assert drops.stopped
+    assert drops.waiting == {"max_drops": 0, "drops_per_minute": 0}
+    assert drops.visitors(1.0) == 30

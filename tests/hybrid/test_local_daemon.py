@@ -21,6 +21,8 @@ from tools import plain_http
 
 from tidegate.cli.hybrid.forwarding import Forwarding
 from tidegate.client.transport import Transport
+from tidegate.daemon import enforcement_status
+from tidegate.daemon.enforcement_status import EnforcementStatus
 from tidegate.daemon.home import load
 from tidegate.daemon.local_daemon import LocalDaemon
 from tidegate.daemon.origin import Origin
@@ -129,6 +131,22 @@ def test_another_tenants_daemon_is_not_asked(pair: tuple[Daemon, Link]) -> None:
     assert daemon_of(site, folder.tenant_id).status()
     other = daemon_of(site, UUID(int=1))
     assert (other.status(), other.mitigations()) == (None, None)
+
+
+def test_the_daemon_shows_the_state_of_the_enforcement(pair: tuple[Daemon, Link]) -> None:
+    """Its metrics have nothing of one that was never started or that was stopped in order."""
+    site, _ = pair
+    folder = load(site.folder)
+
+    def shown() -> list[str]:
+        page = plain_http.get(f"{site.base_url}/metrics", timeout=10).text
+        return [line for line in page.splitlines() if line.startswith("tidegate_enforcement_state")]
+
+    assert shown() == []
+    enforcement_status.write(folder, EnforcementStatus(state="stopped", reason="too many"))
+    assert 'tidegate_enforcement_state{state="stopped"} 1.0' in shown()
+    enforcement_status.remove(folder)
+    assert shown() == []
 
 
 def certificate(directory: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ the last known definitions are not to decide.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 import msgspec
 
 from tidegate.policy.definitions.model import FailMode
+from tidegate.server.logging import log
 
 SLUG = "tidegate-fail-mode"
 """The slug of the policy that answers, and of its mitigation."""
@@ -27,6 +29,8 @@ _REFUSAL = {
     "block": {"status_code": 503, "body": "", "headers": {"retry-after": "10"}},
 }
 _FIRST = -1_000_000
+HOUR = 3600.0
+STEP = 60.0
 
 
 def unknown_document(tenant_id: UUID, mode: FailMode) -> dict[str, Any]:
@@ -161,3 +165,35 @@ def _clause(name: str, condition: str, mode: FailMode) -> dict[str, Any]:
 
 def _others(objects: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [each for each in objects if each["slug"] != SLUG]
+
+
+class FailOpenBudget:
+    """Counts requests that were let through without definitions to judge them.
+
+    Args:
+        per_hour: after which the alarm is raised; nothing is refused because of it.
+    """
+
+    def __init__(self, per_hour: int) -> None:
+        self._per_hour = per_hour
+        self._steps: deque[tuple[float, int]] = deque()
+        self.total = 0
+        """Since the start."""
+        self.alarm = False
+        """Whether more than allowed were let through in the last hour."""
+
+    def count(self, decisions: int, now: float) -> None:
+        """Count decisions at a time, in seconds of a clock that never jumps."""
+        if decisions:
+            self.total += decisions
+            if self._steps and now - self._steps[-1][0] < STEP:
+                at, before = self._steps.pop()
+                self._steps.append((at, before + decisions))
+            else:
+                self._steps.append((now, decisions))
+        while self._steps and now - self._steps[0][0] > HOUR:
+            self._steps.popleft()
+        is_over = sum(count for _, count in self._steps) > self._per_hour
+        if is_over and not self.alarm:
+            log.error("the fail mode lets more requests through than its budget", total=self.total)
+        self.alarm = is_over

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
+from tidegate.daemon import enforcement_status
+from tidegate.daemon.private import PrivateFileError
+from tidegate.server.logging import log
+
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
+    from tidegate.daemon.enforcement_status import EnforcementStatus
     from tidegate.daemon.service import Daemon
 
 MODES = ("online", "offline", "fail-open", "fail-closed")
@@ -48,3 +53,54 @@ class DaemonFigures:
             ("fail_open_decisions", "Let through by the fail mode.", daemon.budget.total),
         ):
             yield CounterMetricFamily(f"tidegate_daemon_{name}", text, float(value))
+        yield from self._enforcement()
+
+    def _enforcement(self) -> Iterator[Metric]:
+        """The families of a capture on this machine that enforces."""
+        try:
+            found = enforcement_status.read(self._daemon.home)
+        except (OSError, PrivateFileError) as error:
+            log.warning("the state of the capture cannot be read", reason=str(error))
+            return
+        if found is not None:
+            yield from of_enforcement(found)
+
+
+def of_enforcement(status: EnforcementStatus) -> Iterator[Metric]:
+    """The families of an enforcement.
+
+    Args:
+        status: of it.
+    """
+    state = GaugeMetricFamily(
+        "tidegate_enforcement_state", "1 for the state of the enforcement now.", labels=["state"]
+    )
+    for each in enforcement_status.STATES:
+        state.add_metric([each], float(each == status.state))
+    yield state
+    for name, text, value in (
+        ("dropped_addresses", "Whose packets are dropped now.", status.dropped),
+        ("recent_visitors", "Addresses that sent a request in the last hour.", status.visitors),
+        ("spared_addresses", "Blocked visitors that may not be dropped.", status.spared),
+    ):
+        yield GaugeMetricFamily(f"tidegate_enforcement_{name}", text, float(value))
+    waiting = GaugeMetricFamily(
+        "tidegate_enforcement_waiting_addresses",
+        "Blocked visitors that are not dropped because of a bound.",
+        labels=["bound"],
+    )
+    reached = CounterMetricFamily(
+        "tidegate_enforcement_bound_reached",
+        "Times that visitors began to wait because of a bound.",
+        labels=["bound"],
+    )
+    for bound, count in status.bounds_reached.items():
+        waiting.add_metric([bound], float(status.waiting.get(bound, 0)))
+        reached.add_metric([bound], float(count))
+    yield waiting
+    yield reached
+    yield CounterMetricFamily(
+        "tidegate_enforcement_failures",
+        "Changes of the firewall that failed.",
+        float(status.failures),
+    )

@@ -17,10 +17,9 @@ import attrs
 
 from tidegate.client.transport import Transport
 from tidegate.daemon import saving
-from tidegate.daemon.budget import FailOpenBudget
 from tidegate.daemon.cache import Cache
 from tidegate.daemon.definitions import Definitions
-from tidegate.daemon.failing import let_through
+from tidegate.daemon.failing import FailOpenBudget, let_through
 from tidegate.daemon.following import MOST_WAIT_SECONDS, Following
 from tidegate.daemon.forwarding import Forwarding
 from tidegate.daemon.local import LocalTenant

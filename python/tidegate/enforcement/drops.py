@@ -21,6 +21,9 @@ from tidegate.enforcement.blocks import CLIENT_BITS, Change
 if TYPE_CHECKING:
     from tidegate.enforcement.guard import Guard
 
+BOUNDS = ("max_drops", "drops_per_minute")
+"""The settings that bound how many addresses are dropped."""
+
 ENOUGH_VISITORS = 20
 """Recent visitors below which a share of them says nothing."""
 _SECOND = 1_000_000_000
@@ -73,7 +76,11 @@ class Drops:
         self._minute, self._in_minute = -_MINUTE, 0
         self._tidied = -_MINUTE
         self.spared: dict[str, str] = {}
-        """Blocked visitors that are not dropped, and why."""
+        """Blocked visitors that may not be dropped, and why."""
+        self.waiting: dict[str, int] = dict.fromkeys(BOUNDS, 0)
+        """Blocked visitors that are not dropped because of a bound."""
+        self.reached: dict[str, int] = dict.fromkeys(BOUNDS, 0)
+        """How often visitors began to wait because of a bound, since the start."""
         self.stopped = ""
         """Why nothing is dropped until the next start; empty while something may be."""
 
@@ -104,17 +111,24 @@ class Drops:
         self._forget(now, monotonic)
         changes = self._ended(now)
         candidates = [] if self.stopped else self._candidates(now, monotonic)
+        waiting = dict.fromkeys(BOUNDS, 0)
         if self._is_too_much(candidates, monotonic):
-            return [*changes, *self._stop()]
-        for each in candidates:
-            name = str(each.address)
-            if len(self._dropped) >= self._limits.drops:
-                self.spared[name] = f"{self._limits.drops} addresses are dropped already"
-            elif not self._has_turn(monotonic):
-                self.spared[name] = f"{self._limits.per_minute} were dropped in this minute"
-            else:
-                changes.append(self._drop(each, now))
+            changes += self._stop()
+        else:
+            for each in candidates:
+                bound = self._bound(monotonic)
+                if bound is None:
+                    changes.append(self._drop(each, now))
+                else:
+                    waiting[bound] += 1
+        for bound in BOUNDS:
+            self.reached[bound] += waiting[bound] > 0 and self.waiting[bound] == 0
+        self.waiting = waiting
         return changes
+
+    def visitors(self, monotonic: float) -> int:
+        """How many addresses visited lately."""
+        return len(self._guard.visitors(monotonic))
 
     def dropped(self) -> list[Change]:
         """Every address that is dropped, and the end of that."""
@@ -210,11 +224,16 @@ class Drops:
     def _stop(self) -> list[Change]:
         return [self._let_in(name) for name in list(self._dropped)]
 
-    def _has_turn(self, monotonic: float) -> bool:
+    def _bound(self, monotonic: float) -> str | None:
+        """The bound for which the next address has to wait; None when it has a turn."""
+        if len(self._dropped) >= self._limits.drops:
+            return "max_drops"
         if monotonic - self._minute >= _MINUTE:
             self._minute, self._in_minute = monotonic, 0
+        if self._in_minute >= self._limits.per_minute:
+            return "drops_per_minute"
         self._in_minute += 1
-        return self._in_minute <= self._limits.per_minute
+        return None
 
     def _drop(self, block: Change, now: int) -> Change:
         assert block.until is not None

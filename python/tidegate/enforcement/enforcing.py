@@ -10,18 +10,20 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
+from tidegate.daemon.enforcement_status import EnforcementStatus
 from tidegate.daemon.following import Cursor
 from tidegate.daemon.origin import OriginError
 from tidegate.enforcement.blocks import Blocks
+from tidegate.enforcement.drops import BOUNDS
 from tidegate.enforcement.never import HostError
 from tidegate.enforcement.nftables import FirewallError
 from tidegate.server.logging import log
 from tidegate.server.sync import messages
 
 if TYPE_CHECKING:
+    from tidegate.daemon.enforcement_status import State
     from tidegate.daemon.local_daemon import LocalDaemon
     from tidegate.daemon.origin import Origin
     from tidegate.enforcement.blocks import Change
@@ -41,27 +43,6 @@ LOCAL_SECONDS = 1.0
 AWAY_SECONDS = WAIT_SECONDS + 5.0
 """Without an answer for so long, the service is away."""
 _ITEMS = msgspec.json.Decoder(messages.DefinitionsItem | messages.MitigationsItem)
-
-
-@attrs.frozen
-class Status:
-    """The state of the enforcement.
-
-    Attributes:
-        state: ``dropping``, ``stopped``, or ``failing`` while the firewall can't be changed.
-        reason: why it stopped.
-        dropped: addresses that are dropped now.
-        spared: blocked visitors that are not dropped.
-        failures: changes of the firewall that failed, since the start.
-        follows: ``service`` or ``daemon``, the one that answered last; empty before.
-    """
-
-    state: str
-    reason: str
-    dropped: int
-    spared: int
-    failures: int
-    follows: str
 
 
 class Enforcing:
@@ -102,18 +83,35 @@ class Enforcing:
         self._renewed = self._refreshed = 0.0
         self._is_level = self._has_stopped = self._has_said = False
         self._failures = 0
+        self._reached: dict[str, int] = dict.fromkeys(BOUNDS, 0)
+        """How often each bound had been reached when the log said so."""
         self._wake = asyncio.Event()
         """Set when the blocked addresses have changed: a turn need not wait."""
         self._lock = threading.Lock()
         """Held to read or change what is dropped: turns run on a thread of their own."""
 
     @property
-    def status(self) -> Status:
+    def status(self) -> EnforcementStatus:
         """The state now."""
-        stopped = self._drops.stopped
-        state = "stopped" if stopped else "dropping" if self._is_level else "failing"
-        counts = len(self._drops), len(self._drops.spared), self._failures
-        return Status(state, stopped, *counts, self._follows)
+        with self._lock:
+            return EnforcementStatus(
+                state=self._state(),
+                reason=self._drops.stopped,
+                dropped=len(self._drops),
+                visitors=self._drops.visitors(time.monotonic()),
+                spared=len(self._drops.spared),
+                waiting=dict(self._drops.waiting),
+                bounds_reached=dict(self._drops.reached),
+                failures=self._failures,
+                follows=self._follows,
+            )
+
+    def _state(self) -> State:
+        if self._drops.stopped:
+            return "stopped"
+        if not self._is_level:
+            return "failing"
+        return "dry-run" if self._firewall is None else "dropping"
 
     async def run(self) -> None:
         """Follow and enforce until cancelled."""
@@ -267,9 +265,14 @@ class Enforcing:
     def _say(self) -> None:
         with self._lock:
             spared = dict(self._drops.spared)
+            waiting, reached = dict(self._drops.waiting), dict(self._drops.reached)
         for address in spared.keys() - self._said:
             log.warning("a blocked address is not dropped", address=address, reason=spared[address])
         self._said = set(spared)
+        for bound in BOUNDS:
+            if reached[bound] != self._reached[bound]:
+                log.warning("a bound of drops is reached", bound=bound, waiting=waiting[bound])
+        self._reached = reached
         if self._drops.stopped and not self._has_said:
             self._has_said = True
             log.error("enforcement has stopped: nothing is dropped", reason=self._drops.stopped)

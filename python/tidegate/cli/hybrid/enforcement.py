@@ -12,15 +12,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import attrs
+import msgspec
 
 from tidegate.capture.bpf import watched_ports
 from tidegate.cli.output import errors, print_json
 from tidegate.client.transport import Transport
+from tidegate.daemon import enforcement_status
 from tidegate.daemon.local_daemon import LocalDaemon
 from tidegate.daemon.origin import Origin
-from tidegate.daemon.private import PrivateFileError
-from tidegate.enforcement import status_file
 from tidegate.enforcement.drops import Drops, Limits
 from tidegate.enforcement.enforcing import Enforcing
 from tidegate.enforcement.never import Never, read_networks
@@ -74,12 +73,14 @@ class Enforcement:
 
     def said(self) -> dict[str, Any]:
         """The state, as ``tidegate status`` shows it."""
-        return {} if self._enforcing is None else attrs.asdict(self._enforcing.status)
+        return {} if self._enforcing is None else msgspec.to_builtins(self._enforcing.status)
 
     def stop(self) -> None:
         """Stop, and let everybody in again."""
         self._loop.call_soon_threadsafe(self._task.cancel)
         self._thread.join(CLOSE_SECONDS)
+        with suppress(OSError):
+            enforcement_status.remove(self._folder)
         if self._firewall is None:
             return
         try:
@@ -113,8 +114,12 @@ class Enforcement:
 
     async def _keep_status(self) -> None:
         while True:
-            with suppress(OSError, PrivateFileError):
-                await asyncio.to_thread(status_file.write, self._folder, self.said())
+            if self._enforcing is not None:
+                status = self._enforcing.status
+                try:
+                    await asyncio.to_thread(enforcement_status.write, self._folder, status)
+                except OSError as error:
+                    log.warning("the state cannot be written", reason=str(error))
             await asyncio.sleep(STATUS_SECONDS)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import msgspec
 
 from tidegate.cli.output import console, json_option, print_json
+from tidegate.daemon import enforcement_status
 from tidegate.daemon.definitions import Definitions
 from tidegate.daemon.home import load
 from tidegate.daemon.local_daemon import LocalDaemon
-from tidegate.enforcement import status_file
 from tidegate.settings import home, load_settings
 
 
@@ -31,9 +32,9 @@ def status(as_json: bool) -> None:
     found = LocalDaemon(settings.daemon, folder.tenant_id).status()
     if found is not None:
         said |= {**found, "running": True}
-    capture = status_file.read(folder)
+    capture = enforcement_status.read(folder)
     if capture is not None:
-        said["capture"] = capture
+        said["capture"] = msgspec.to_builtins(capture)
     if as_json:
         print_json(said)
     else:
