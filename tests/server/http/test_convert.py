@@ -10,6 +10,8 @@ import attrs
 import pytest
 from msgspec import UNSET, Meta, UnsetType
 
+from tidegate.policy.definitions.findings import MAX_FINDINGS
+from tidegate.server.http import convert
 from tidegate.server.http.convert import convert_body, convert_parameters
 from tidegate.server.http.problems import Problem
 
@@ -125,3 +127,34 @@ def test_wrong_parameters_are_named(values: dict[str, str]) -> None:
     with pytest.raises(Problem) as raised:
         convert_parameters(values, Query)
     assert [each.parameter for each in raised.value.errors] == list(values)
+
+
+@attrs.frozen
+class Texts:
+    texts: list[str]
+    counts: dict[str, int]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {f"member{number}": 1 for number in range(50_000)},
+        {"texts": [1] * 50_000, "counts": {}},
+        {"texts": [], "counts": {f"m{number}": "a" for number in range(50_000)}},
+    ],
+)
+def test_a_body_that_is_wrong_in_very_many_places_is_looked_at_no_further(
+    body: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The walk ends with as many findings as are shown."""
+    reported = []
+    report = convert._Walk._report
+
+    def noted(*given: Any) -> None:
+        reported.append(given)
+        report(*given)
+
+    monkeypatch.setattr(convert._Walk, "_report", noted)
+    with pytest.raises(Problem) as raised:
+        convert_body(body, Texts)
+    assert len(raised.value.errors) == len(reported) == MAX_FINDINGS

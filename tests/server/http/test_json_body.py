@@ -7,7 +7,7 @@ import base64
 import pytest
 from tests.shared_data import shared_lines
 
-from tidegate.server.http.json_body import MAX_DEPTH, read_json_body
+from tidegate.server.http.json_body import MAX_BYTES, MAX_DEPTH, read_json_body
 from tidegate.server.http.problems import Problem
 
 
@@ -56,6 +56,41 @@ def test_a_number_may_have_many_digits() -> None:
     assert read_json_body(b"[" + b"9" * 39 + b"]") == [int("9" * 39)]
     assert read_json_body(b"[0." + b"1" * 60 + b", 1e0001]") == [float("0." + "1" * 60), 10.0]
     assert "1,000 digits" in refusal(b"[-" + b"9" * 1_000 + b"]").detail
+
+
+LARGE = b" " * MAX_BYTES
+"""Makes a body a large one, of which no places are kept."""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"{} {}",
+        b"[NaN]",
+        b"[-Infinity]",
+        b"[1e999]",
+        b'{"a": 1, "b": 2, "a": 1}',
+        b'{"a": {"b": 1, "\\u0062": 1}}',
+        b'"\\ud800"',
+        b'{"\\ud800": 1}',
+        b'[["\\ud800"]]',
+        b"[01]",
+        b"[" * 100_000,
+        b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1),
+        b"[" + b"9" * 100_000 + b"]",
+    ],
+)
+def test_a_large_body_is_held_to_the_same(body: bytes) -> None:
+    """It is read without keeping the places of its values."""
+    refusal(LARGE + body)
+
+
+def test_a_large_body_is_read() -> None:
+    """As a small one is; a fault of its syntax has a line."""
+    body = b'{"a": [1, 2.5, true, null, "\\u00fc"], "b": {}}'
+    assert read_json_body(LARGE + body) == read_json_body(body)
+    assert refusal(LARGE + b"\n\n[1,]").errors[0].line == 3
 
 
 def test_depth_is_bounded() -> None:

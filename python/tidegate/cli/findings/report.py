@@ -13,7 +13,7 @@ from rich.text import Text
 from tidegate.cli.output import to_json
 from tidegate.errors import DefinitionsError, ExpressionError, TidegateError
 from tidegate.language.tree.diagnostics import Diagnostic, Source
-from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding
+from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding, more_than_shown
 
 EXPRESSION = "<expression>"
 """The file name of an expression that was given by itself."""
@@ -91,8 +91,8 @@ def print_text(out: Console, reported: Sequence[Reported]) -> None:
     """Findings as text, coloured by severity where ``out`` is a terminal."""
     for each in reported[:MAX_FINDINGS]:
         out.print(text_of(each))
-    if len(reported) > MAX_FINDINGS:
-        out.print(f"and {len(reported) - MAX_FINDINGS} more", markup=False)
+    if more := more_than_shown(len(reported)):
+        out.print(more, markup=False)
 
 
 def text_of(reported: Reported) -> Text:

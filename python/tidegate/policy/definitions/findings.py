@@ -82,9 +82,15 @@ def refuse(findings: Iterable[Finding]) -> DefinitionsError:
 def render(findings: Sequence[Finding]) -> str:
     """Findings as text, one after the other."""
     shown = [_render_one(each) for each in findings[:MAX_FINDINGS]]
-    if len(findings) > MAX_FINDINGS:
-        shown.append(f"and {len(findings) - MAX_FINDINGS} more")
+    shown += [more] if (more := more_than_shown(len(findings))) else []
     return "\n".join(shown)
+
+
+def more_than_shown(findings: int) -> str:
+    """The line below findings when more were found than are shown, or may be there; else empty."""
+    if findings > MAX_FINDINGS:
+        return f"and {findings - MAX_FINDINGS} more"
+    return "and perhaps more: the reading ended here" if findings == MAX_FINDINGS else ""
 
 
 def _render_one(finding: Finding) -> str:

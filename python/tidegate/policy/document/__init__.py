@@ -14,9 +14,11 @@ import attrs
 from tidegate.language.tree.diagnostics import Source
 from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding, refuse
-from tidegate.policy.document.checks import check_whole
+from tidegate.policy.document.checks import check_objects, check_references
+from tidegate.policy.document.expected import ANY
 from tidegate.policy.document.json_text import compose_json
 from tidegate.policy.document.members import is_null
+from tidegate.policy.document.plain_data import from_python
 from tidegate.policy.document.positions import at_offset, locate
 from tidegate.policy.document.reader import read_tree
 from tidegate.policy.document.tree import (
@@ -29,7 +31,6 @@ from tidegate.policy.document.tree import (
     UnreadableDocumentError,
     count_nodes,
     find,
-    from_python,
     unreadable,
 )
 from tidegate.policy.document.writer import to_document, to_members
@@ -166,18 +167,24 @@ def _for_tenant(root: Node, tenant: Tenant) -> Node:
     written = find(root, "/tenant")
     if isinstance(written, (Scalar, Sequence)) and not is_null(written):
         return root  # reading it refuses what is neither an object nor left out
-    members = from_python(to_members(tenant))
+    members = from_python(to_members(tenant), ANY)
     return attrs.evolve(root, entries=(*others, (Scalar("tenant"), members)))
 
 
 def _read(root: Node, source: Source | None, before: Compilation | None) -> Compilation:
     reading = read_tree(root, source.text if source else "")
-    compilation = compile_all(reading.definitions, before=before)
-    whole = islice(check_whole(reading.definitions, compilation.kept), MAX_FINDINGS)
-    later = [*whole, *compilation.findings]
+    definitions = reading.definitions
+    if definitions is None:
+        raise refuse(locate(reading.findings, root, source))
+    objects = list(islice(check_objects(definitions), MAX_FINDINGS))
+    if sum(each.severity == "error" for each in objects) == MAX_FINDINGS:
+        raise refuse(locate(objects, root, source))
+    compilation = compile_all(definitions, before=before)
+    references = islice(check_references(definitions, compilation.kept), MAX_FINDINGS)
+    later = [*objects, *references, *compilation.findings]
     findings = reading.findings + [each for each in later if not reading.is_stand_in(each.pointer)]
     if any(each.severity == "error" for each in findings):
         raise refuse(locate(findings, root, source))
     made = attrs.evolve(compilation, findings=tuple(locate(findings, root, source)))
-    object.__setattr__(reading.definitions, "compilation", made)
+    object.__setattr__(definitions, "compilation", made)
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tidegate.functions.addresses import is_range
@@ -20,13 +21,15 @@ MAX_SUGGESTED = 1_000
 MAX_ENTRY_FINDINGS = 20
 """The bad entries of one list that are shown; the first few explain the rest."""
 
+MAX_COUNTED = 1_001
+"""Further bad entries of a list that are counted, and one."""
 
-def check_whole(definitions: Definitions, kept: Container[int] = ()) -> Iterator[Finding]:
-    """Every finding about the document as a whole; expressions are not read.
+
+def check_objects(definitions: Definitions) -> Iterator[Finding]:
+    """Every finding about objects by themselves and about their names; expressions are not read.
 
     Args:
         definitions: the document.
-        kept: identities of policies that were checked beside all that they name.
     """
     for section in SECTIONS:
         yield from _unique(section, getattr(definitions, section))
@@ -34,6 +37,15 @@ def check_whole(definitions: Definitions, kept: Container[int] = ()) -> Iterator
         yield from _entries(each, f"/lists/{at}/entries")
     for at, mitigation in enumerate(definitions.mitigations):
         yield from _mode(mitigation, f"/mitigations/{at}")
+
+
+def check_references(definitions: Definitions, kept: Container[int] = ()) -> Iterator[Finding]:
+    """Every finding about the clauses of policies and the objects that they name.
+
+    Args:
+        definitions: the document.
+        kept: identities of policies that were checked together with all that they name.
+    """
     known = {section: {each.slug for each in getattr(definitions, section)} for section in SECTIONS}
     for at, policy in enumerate(definitions.policies):
         if id(policy) in kept:
@@ -76,12 +88,15 @@ def _noun(member: str) -> str:
 
 def _entries(named: NamedList, pointer: str) -> Iterator[Finding]:
     if named.kind == "ip":
-        bad = [at for at, entry in enumerate(named.entries) if entry and not is_range(entry)]
-        for at in bad[:MAX_ENTRY_FINDINGS]:
+        entries = enumerate(named.entries)
+        bad = (at for at, entry in entries if entry and not is_range(entry))
+        for at in islice(bad, MAX_ENTRY_FINDINGS):
             message = f"{quote(named.entries[at])} is no address and no network"
             yield Finding("invalid-address", message, pointer_to(pointer, at))
-        if len(bad) > MAX_ENTRY_FINDINGS:
-            message = f"{len(bad) - MAX_ENTRY_FINDINGS} more entries are no address and no network"
+        more = sum(1 for _ in islice(bad, MAX_COUNTED))
+        if more:
+            number = f"more than {more - 1:,}" if more == MAX_COUNTED else f"{more:,}"
+            message = f"{number} more entries are no address and no network"
             yield Finding("invalid-address", message, pointer)
     repeated = [entry for entry, times in Counter(named.entries).items() if times > 1]
     if repeated:

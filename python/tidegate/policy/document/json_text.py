@@ -3,37 +3,58 @@
 from __future__ import annotations
 
 import re
-from json import JSONDecodeError, decoder
+from json import JSONDecodeError, JSONDecoder, decoder
 from typing import TYPE_CHECKING, Any
 
-from tidegate.policy.document.names import FREE, KNOWN, MAX_FREE
-from tidegate.policy.document.tree import Mapping, Node, NodeCount, Scalar, Sequence, unreadable
+import attrs
+
+from tidegate.policy.document import tree
+from tidegate.policy.document.counting import NodeCount
+from tidegate.policy.document.expected import whole_document
+from tidegate.policy.document.tree import (
+    MAX_DEPTH,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    unreadable,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from tidegate.policy.document.expected import Expected
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![0-9.eE])")
 MAX_DIGITS = 1_000
 """Digits of a whole number: the time to read one grows with the square of its length."""
+_TEXT = re.compile(r'[ \t\r\n]*("([^"\\\x00-\x1f]*)")[ \t\r\n]*,')
+"""An item of a list that is a text without escapes, and is not the last."""
 _WORDS = {"true": True, "false": False, "null": None}
 # Not in the stubs: the string reader of the standard library, which says where it ended.
 _scan: Any = decoder.scanstring  # type: ignore[attr-defined]
 
 
-def compose_json(text: str, known: Container[str] | None = KNOWN) -> Node:
+def _no_number(word: str) -> None:
+    raise JSONDecodeError("a number that JSON does not have", word, 0)
+
+
+# Whole numbers are read as doubles, since the time for long ones grows with the square of them.
+_SKIP = JSONDecoder(parse_int=float, parse_constant=_no_number)
+
+
+def compose_json(text: str, wanted: Expected | None = None) -> Node:
     """The tree of a JSON text.
 
     Args:
         text: the text.
-        known: the names that members have; the reading ends when too many have others. None for
-            a text whose names may be any.
+        wanted: what it is to be, a definitions document if left out; the reading ends when too
+            many values are something else.
 
     Raises:
         UnreadableDocumentError: it is no JSON, or is past a limit.
     """
-    reader = _Reader(text, known)
-    node = reader.value(0, is_free=False)
+    reader = _Reader(text)
+    node = reader.value(0, whole_document() if wanted is None else wanted)
     reader.skip_blank()
     if reader.at != len(text):
         raise reader.expected("the end of the document")
@@ -43,10 +64,10 @@ def compose_json(text: str, known: Container[str] | None = KNOWN) -> Node:
 class _Reader:
     """Recursive descent; the depth limit bounds the recursion."""
 
-    def __init__(self, text: str, known: Container[str] | None) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self._count = NodeCount(known)
+        self._count = NodeCount()
 
     def skip_blank(self) -> None:
         blank = _BLANK.match(self.text, self.at)
@@ -55,20 +76,46 @@ class _Reader:
     def expected(self, what: str) -> Exception:
         return unreadable("invalid-json", f"expected {what}", self.at)
 
-    def value(self, depth: int, *, is_free: bool) -> Node:
-        """The next value; an object that is free has names of the author's choice."""
+    def value(self, depth: int, wanted: Expected | None) -> Node:
+        """The next value; nothing inside it is kept when it isn't wanted."""
         self.skip_blank()
         self._count.add(depth, self.at)
-        match self.text[self.at : self.at + 1]:
+        start = self.at
+        match self.text[start : start + 1]:
             case "{":
-                return self._object(depth, is_free=is_free)
+                if wanted is None or not self._count.collection(
+                    wanted, is_object=True, offset=start
+                ):
+                    return self._skip(Mapping(()))
+                return self._object(depth, wanted)
             case "[":
-                return self._array(depth)
+                if wanted is None or not self._count.collection(
+                    wanted, is_object=False, offset=start
+                ):
+                    return self._skip(Sequence(()))
+                return self._array(depth, wanted)
             case '"':
-                return self._string()
-        return self._number_or_word()
+                scalar = self._string()
+            case _:
+                scalar = self._number_or_word()
+        if wanted is not None:
+            self._count.scalar(scalar.value, wanted, start)
+        return scalar
 
-    def _object(self, depth: int, *, is_free: bool) -> Mapping:
+    def _skip(self, node: Node) -> Node:
+        """Step over a list or an object that has no place."""
+        start = self.at
+        try:
+            _, self.at = _SKIP.raw_decode(self.text, start)
+        except JSONDecodeError as error:
+            raise unreadable("invalid-json", error.msg.lower(), error.pos) from None
+        except RecursionError:
+            raise unreadable(
+                "document-too-deep", f"nested deeper than {MAX_DEPTH}", start
+            ) from None
+        return attrs.evolve(node, start=start, end=self.at)
+
+    def _object(self, depth: int, wanted: Expected) -> Mapping:
         start = self.at
         entries: list[tuple[Scalar, Node]] = []
         if not self._open("}"):
@@ -77,24 +124,34 @@ class _Reader:
                 if self.text[self.at : self.at + 1] != '"':
                     raise self.expected("a member's name in double quotes")
                 name = self._string()
-                if not is_free or len(entries) >= MAX_FREE:
-                    self._count.name(str(name.value), name.start)
+                inner = self._count.name(str(name.value), wanted, len(entries), name.start)
                 self._require(":")
-                entries.append((name, self.value(depth + 1, is_free=name.value in FREE)))
+                entries.append((name, self.value(depth + 1, inner)))
                 if self._is_last("}"):
                     break
+        self._count.end(entries, wanted, start)
         return Mapping(tuple(entries), start, self.at)
 
-    def _array(self, depth: int) -> Sequence:
+    def _array(self, depth: int, wanted: Expected) -> Sequence:
         start = self.at
         items: list[Node] = []
         if not self._open("]"):
+            if wanted.item is not None and wanted.item.is_any_text:
+                self._texts(items, depth + 1)
             while True:
-                self._count.item(len(items), self.at)
-                items.append(self.value(depth + 1, is_free=False))
+                inner = self._count.item(len(items), wanted, self.at)
+                items.append(self.value(depth + 1, inner))
                 if self._is_last("]"):
                     break
         return Sequence(tuple(items), start, self.at)
+
+    def _texts(self, items: list[Node], depth: int) -> None:
+        """Read texts without escapes as long as they come: a list may have a million of them."""
+        while len(items) < tree.MAX_ITEMS and (found := _TEXT.match(self.text, self.at)):
+            start, end = found.span(1)
+            self._count.add(depth, start)
+            items.append(Scalar(found[2], start, end, "double"))
+            self.at = found.end()
 
     def _open(self, closing: str) -> bool:
         """Step over the opening bracket. Returns whether the closing one follows."""

@@ -6,7 +6,6 @@ document is checked too; a model with stand-ins is never returned.
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -25,6 +24,7 @@ from tidegate.policy.definitions.model import (
     derived_id,
 )
 from tidegate.policy.definitions.slugs import form_of_slug, slug_from_name
+from tidegate.policy.document.expected import API_VERSION_MEMBER
 from tidegate.policy.document.forms import header_problem
 from tidegate.policy.document.members import (
     WANTED,
@@ -34,7 +34,6 @@ from tidegate.policy.document.members import (
     stand_in,
     text_problem,
 )
-from tidegate.policy.document.names import API_VERSION_MEMBER
 from tidegate.policy.document.positions import joins_lines
 from tidegate.policy.document.tree import Mapping, Node, Ready, Scalar, Sequence
 
@@ -56,10 +55,11 @@ class _Member:
 class Reading:
     """The result of reading a tree: the model, and the findings on the way.
 
-    ``stand_ins`` are the pointers of what could not be read.
+    ``definitions`` is None where the reading ended because of too many of these, and ``stand_ins``
+    are the pointers of what could not be read.
     """
 
-    definitions: Definitions
+    definitions: Definitions | None
     findings: list[Finding]
     stand_ins: set[str]
 
@@ -80,7 +80,15 @@ def read_tree(root: Node, text: str = "") -> Reading:
         text: the document that it was made of, if there was one.
     """
     reader = _Reader(text)
-    return Reading(reader.definitions(root), reader.findings, reader.stand_ins)
+    try:
+        definitions = reader.definitions(root)
+    except _EnoughError:
+        definitions = None
+    return Reading(definitions, reader.findings, reader.stand_ins)
+
+
+class _EnoughError(Exception):
+    """There are as many findings as are shown."""
 
 
 class _Reader:
@@ -163,8 +171,7 @@ class _Reader:
     def _refuse_unknown(
         self, members: dict[str, _Member], known: AbstractMapping[str, Any], pointer: str
     ) -> None:
-        unknown = (each for each in members if each not in known)
-        for name in islice(unknown, MAX_FINDINGS):
+        for name in (each for each in members if each not in known):
             meant = nearest(name[:_LONGEST_NAME], known)
             self._report(
                 "unknown-member",
@@ -320,12 +327,12 @@ class _Reader:
         span: Span | None = None,
         second: tuple[SecondPlace, ...] = (),
     ) -> None:
-        if len(self.findings) >= MAX_FINDINGS:
-            return
         offset = at.start if at is not None else None
         self.findings.append(
             Finding(code, message, pointer, hint=hint, offset=offset, span=span, second=second)
         )
+        if len(self.findings) >= MAX_FINDINGS:
+            raise _EnoughError
 
 
 def _plain(shape: shapes.Shape, node: Node) -> str | None:

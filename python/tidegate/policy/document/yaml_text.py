@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from tidegate.policy.document.names import FREE, MAX_FREE
+from tidegate.policy.document.counting import NodeCount
+from tidegate.policy.document.expected import ANY, whole_document
 from tidegate.policy.document.tree import (
     Mapping,
     Node,
-    NodeCount,
     Scalar,
     Sequence,
     Style,
@@ -26,6 +26,8 @@ from tidegate.policy.document.tree import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Mapping as AbstractMapping
+
+    from tidegate.policy.document.expected import Expected
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -85,10 +87,13 @@ def _quoting(message: str) -> str | None:
 class _Open:
     """A collection whose end has not been read yet."""
 
-    def __init__(self, start: int, is_mapping: bool, is_free: bool) -> None:
+    def __init__(self, start: int, wanted: Expected | None, *, is_mapping: bool) -> None:
         self.start = start
+        self.wanted = wanted
+        """None when the collection has no place; nothing inside it is kept."""
+        self.inner: Expected | None = None
+        """What the value of the last name is to be."""
         self.is_mapping = is_mapping
-        self.is_free = is_free
         self.nodes: list[Node] = []
 
     @property
@@ -96,23 +101,25 @@ class _Open:
         """Whether the next node is the name of a member."""
         return self.is_mapping and len(self.nodes) % 2 == 0
 
-    @property
-    def wants_name(self) -> bool:
-        """Whether the next node is the name of a member, and not of the author's choice."""
-        is_free = self.is_free and len(self.nodes) < 2 * MAX_FREE
-        return self.expects_key and not is_free
+    def next(self, count: NodeCount, name: str, offset: int) -> Expected | None:
+        """What the next node is to be, which has been counted; a name may be any text."""
+        if self.wanted is None:
+            return None
+        if not self.is_mapping:
+            return count.item(len(self.nodes), self.wanted, offset)
+        if not self.expects_key:
+            return self.inner
+        self.inner = count.name(name, self.wanted, len(self.nodes) // 2, offset)
+        return ANY
 
-    @property
-    def names_free(self) -> bool:
-        """Whether the next node is the value of a member whose names the author chooses."""
-        last = self.nodes[-1] if self.is_mapping and len(self.nodes) % 2 else None
-        return isinstance(last, Scalar) and last.value in FREE
-
-    def close(self, end: int) -> Node:
+    def close(self, count: NodeCount, end: int) -> Node:
         if not self.is_mapping:
             return Sequence(tuple(self.nodes), self.start, end)
         keys = [_key(node) for node in self.nodes[::2]]
-        return Mapping(tuple(zip(keys, self.nodes[1::2], strict=True)), self.start, end)
+        entries = list(zip(keys, self.nodes[1::2], strict=True))
+        if self.wanted is not None:
+            count.end(entries, self.wanted, self.start)
+        return Mapping(tuple(entries), self.start, end)
 
 
 def _compose(events: Iterator[Any]) -> Node:
@@ -122,34 +129,41 @@ def _compose(events: Iterator[Any]) -> Node:
     for event in events:
         node: Node
         start: int = event.start_mark.index
+        around = stack[-1] if stack else None
         match event:
             case yaml.ScalarEvent():  # the first, since lists have a million of them
                 _refuse_extras(event)
                 count.add(len(stack), start)
-                node = _scalar(event, is_key=bool(stack) and stack[-1].expects_key)
-                if stack and stack[-1].wants_name:
-                    count.name(event.value, start)
+                node = _scalar(event, is_key=around is not None and around.expects_key)
+                wanted = around.next(count, event.value, start) if around else whole_document()
+                if wanted is not None:
+                    count.scalar(node.value, wanted, start)
             case yaml.AliasEvent():
                 raise _not_offered("aliases", event)
             case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
                 _refuse_extras(event)
                 count.add(len(stack), start)
-                is_free = bool(stack) and stack[-1].names_free
-                stack.append(_Open(start, isinstance(event, yaml.MappingStartEvent), is_free))
+                is_mapping = isinstance(event, yaml.MappingStartEvent)
+                wanted = around.next(count, "", start) if around else whole_document()
+                if wanted is not None and not count.collection(
+                    wanted, is_object=is_mapping, offset=start
+                ):
+                    if around is None:  # the reader refuses a list, whatever is in it
+                        return Sequence((), start, start + 1)
+                    wanted = None
+                stack.append(_Open(start, wanted, is_mapping=is_mapping))
                 continue
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                node = stack.pop().close(start)
+                node = stack.pop().close(count, start)
+                around = stack[-1] if stack else None
             case yaml.DocumentStartEvent() if root is not None:
                 raise unreadable("invalid-yaml", "a second document", start)
             case _:
                 continue
-        if stack:
-            around = stack[-1]
-            if not around.is_mapping:
-                count.item(len(around.nodes), start)
-            around.nodes.append(node)
-        else:
+        if around is None:
             root = node
+        else:
+            around.nodes.append(node)
     if root is None:
         raise unreadable("invalid-yaml", "the document is empty")
     return root

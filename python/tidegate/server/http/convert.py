@@ -64,7 +64,7 @@ def convert_body(
         Problem: ``invalid-request``, with a JSON pointer for each finding.
     """
     walk = _Walk(is_text=False, given_back=given_back)
-    made: _T = walk.value(value, shape, "")
+    made: _T = walk.whole(value, shape)
     if walk.findings:
         errors = [
             ErrorDetail(detail=each.detail, code=each.code, pointer=each.place, hint=each.hint)
@@ -81,7 +81,7 @@ def convert_parameters(values: dict[str, str], shape: type[_T]) -> _T:
         Problem: ``invalid-request``, with the parameter of each finding.
     """
     walk = _Walk(is_text=True)
-    made: _T = walk.value(values, shape, "")
+    made: _T = walk.whole(values, shape)
     if walk.findings:
         errors = [
             ErrorDetail(
@@ -108,6 +108,10 @@ class _Finding:
     hint: str | UnsetType = UNSET
 
 
+class _EnoughError(Exception):
+    """There are as many findings as are shown."""
+
+
 class _Walk:
     def __init__(
         self, *, is_text: bool, given_back: dict[str, dict[str, Any]] | None = None
@@ -115,6 +119,13 @@ class _Walk:
         self.findings: list[_Finding] = []
         self._is_text = is_text
         self._given_back = given_back
+
+    def whole(self, value: Any, shape: Any) -> Any:
+        """A body or parameters; the walk ends with as many findings as are shown."""
+        try:
+            return self.value(value, shape, "")
+        except _EnoughError:
+            return None
 
     def value(self, value: Any, shape: Any, pointer: str) -> Any:
         """A value of a type; None, with a finding, when it is not one."""
@@ -134,7 +145,7 @@ class _Walk:
             self._report("wrong-type", f"expected an object, found {_kind(value)}", pointer)
             return None
         known = member_types(shape)
-        others = value.keys() - known.keys()
+        others = [name for name in value if name not in known]
         if self._given_back is not None:
             answered = read_only_types(shape)
             back = {name: value[name] for name in answered if name in others}
@@ -142,7 +153,7 @@ class _Walk:
                 self.value(each, answered[name], pointer_to(pointer, name))
             if back:
                 self._given_back[pointer] = back
-            others -= back.keys()
+            others = [name for name in others if name not in back]
         for name in others:
             meant = nearest(name[:_LONGEST_NAME], known)
             hint = f"did you mean `{meant}`?" if meant else "known are " + ", ".join(known)
@@ -196,8 +207,9 @@ class _Walk:
             return None
 
     def _report(self, code: str, detail: str, place: str, hint: str | UnsetType = UNSET) -> None:
-        if len(self.findings) < MAX_FINDINGS:
-            self.findings.append(_Finding(code, detail, place, hint))
+        self.findings.append(_Finding(code, detail, place, hint))
+        if len(self.findings) >= MAX_FINDINGS:
+            raise _EnoughError
 
 
 def _from_text(text: str, kind: Any) -> Any:

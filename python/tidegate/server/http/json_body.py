@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from itertools import chain
+from json import JSONDecodeError, JSONDecoder
 from typing import TYPE_CHECKING, Any
 
 from tidegate.language.tree.diagnostics import Source, quote
 from tidegate.policy.definitions.findings import pointer_to
+from tidegate.policy.document.expected import ANY
 from tidegate.policy.document.json_text import compose_json
-from tidegate.policy.document.names import KNOWN
 from tidegate.policy.document.tree import Mapping, Scalar, UnreadableDocumentError
 from tidegate.server.http.problems import ErrorDetail, Problem
 
@@ -18,8 +21,6 @@ if TYPE_CHECKING:
 MAX_DEPTH = 32
 MAX_BYTES = 64 * 1024
 """The bound of a body, where the route names no other."""
-MAX_FREELY_NAMED = 1024 * 1024
-"""A larger body is a list, or a definitions document in a draft: no event is as large."""
 
 
 def read_json_body(body: bytes) -> Any:
@@ -38,10 +39,74 @@ def read_json_body(body: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise Problem("invalid-json", f"byte {error.start} of the body is no UTF-8") from None
     try:
-        known = KNOWN if len(body) > MAX_FREELY_NAMED else None
-        return _Plain(Source(text)).value(compose_json(text, known), "", 0)
+        if len(body) > MAX_BYTES:
+            return _read_large(text)
+        return _Plain(Source(text)).value(compose_json(text, ANY), "", 0)
     except UnreadableDocumentError as error:
         raise _refusal(Source(text), error.finding.message, error.finding.offset) from None
+
+
+def _read_large(text: str) -> Any:
+    """The value of a text that may have a million values: no places are kept of them.
+
+    Raises:
+        Problem: as for a small one, but only faults of the syntax have a line.
+    """
+    try:
+        value = _LARGE.decode(text)
+    except JSONDecodeError as error:
+        raise _refusal(Source(text), error.msg.lower(), error.pos) from None
+    except ValueError:  # the digits that Python reads at most
+        raise Problem("invalid-json", "a whole number has too many digits") from None
+    except RecursionError:
+        raise Problem("invalid-json", _TOO_DEEP) from None
+    _check(value, 0)
+    return value
+
+
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(members)
+    if len(made) != len(members):
+        [(twice, _)] = Counter(name for name, _ in members).most_common(1)
+        raise Problem("invalid-json", f"{quote(twice)} is given twice")
+    return made
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise Problem("invalid-json", "a number is too large")
+    return value
+
+
+def _no_number(word: str) -> None:
+    raise Problem("invalid-json", f"`{word}` is no number")
+
+
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH}"
+_LARGE = JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_float=_finite,
+    parse_constant=_no_number,
+)
+
+
+def _check(value: Any, depth: int) -> None:
+    """Refuse what the decoder lets pass."""
+    if isinstance(value, str):
+        if not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                message = "the text has half of a surrogate pair"
+                raise Problem("invalid-json", message) from None
+        return
+    if isinstance(value, (dict, list)):
+        if depth == MAX_DEPTH:
+            raise Problem("invalid-json", _TOO_DEEP)
+        for each in chain(value, value.values()) if isinstance(value, dict) else value:
+            if isinstance(each, (str, dict, list)):
+                _check(each, depth + 1)
 
 
 def _refusal(source: Source, message: str, offset: int | None, pointer: str = "") -> Problem:
