@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.compile import Compilation
     from tidegate.policy.definitions.compiled import CompiledDefinitions
     from tidegate.policy.definitions.keys import Part
+    from tidegate.policy.explain.shown import Later
     from tidegate.policy.proofs import ProofKeys
     from tidegate.policy.served import Served
     from tidegate.policy.shown_proof import ShownProof
@@ -406,6 +407,7 @@ class Engine(_Deciding):
         *,
         ended_at: Sequence[str] | None = None,
         proofs: Sequence[ShownProof] | None = None,
+        later: Later | None = None,
     ) -> Explanation:
         """Why an event would now be decided as it would; nothing is remembered.
 
@@ -417,6 +419,7 @@ class Engine(_Deciding):
             received_at: the same.
             ended_at: the same; when left out, the budget ends where it would end now.
             proofs: the same.
+            later: what later definitions hide is not shown either.
 
         Raises:
             EventError: the event is refused.
@@ -440,6 +443,7 @@ class Engine(_Deciding):
                 redactor=self.redactor,
                 names=self._names,
                 proof=decided.proof,
+                later=later,
             )
             if explanation.decision == decided:
                 return explanation

@@ -160,3 +160,38 @@ def test_the_setting_is_one_of_the_tenant(keeping: Service) -> None:
     assert (found["name"], warning["code"]) == ("Any", "keeps-whole-map")
     assert "`actions.any.expression`" in warning["detail"]
     assert "`request.query_params`" in warning["detail"]
+
+
+def test_a_name_that_becomes_a_secret_is_hidden_everywhere(keeping: Service) -> None:
+    """Explanations and replays of earlier decisions are made by earlier definitions, and shown by
+    the names of now, also where the entity definition of a key is gone."""
+    hidden = ("account", "x-plan", "q", "shop")
+    values = ("account-shown", "plan-shown", "q-shown", "shop-shown")
+    paid = {"name": "Paid", "expression": 'request.headers["x-plan"].startsWith("pl")'}
+    definitions = {**DEFINITIONS, "settings": {}, "actions": [paid]}
+    shop = keeping.tenant(definitions)
+    decision_id = shop.decide(**EVENT)["decision_id"]
+    owner = shop.by("Owner")
+    before = shop.get(f"decisions/{decision_id}/explain")
+    assert [each for each in values if each not in orjson.dumps(before).decode()] == []
+    draft = {"definitions": {**made(owner.get(f"{shop.path}/definitions"))}}
+    period = {"since": "2020-01-01T00:00:00Z", "until": "2090-01-01T00:00:00Z"}
+    job = made(owner.post(f"{shop.path}/replay-jobs", {**period, **draft}))["replay_job_id"]
+    wait_until(lambda: shop.get(f"replay-jobs/{job}")["status"] == "done")
+    for settings in ({"redact": list(hidden)}, {"keep_only_read": True}):
+        document = {**definitions, "settings": settings}
+        if "keep_only_read" in settings:
+            document |= {"actions": [], "entities": [], "policies": []}
+        made(owner.request("PUT", f"{shop.path}/definitions", json=document))
+        places = {
+            **_asked(shop, decision_id),
+            "replayed": shop.get(f"replay-jobs/{job}/differences/{decision_id}/explain"),
+            "entities": shop.get("entities/top", newest=5000),
+        }
+        for place, content in places.items():
+            text = orjson.dumps(content).decode()
+            assert [each for each in values if each in text] == [], (place, settings)
+        explained = places["explanation"]
+        assert explained["reproduced"], explained["because"]
+        assert explained["decision"]["matched_actions"] == ["paid"]
+        assert places["replayed"]["decision"]["matched_actions"] == ["paid"]

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -121,18 +122,22 @@ class Reading:
             elif not exact.is_kept(exact.read(event), exact.read(self.kept[name])):
                 self.found.add("kept otherwise than sent", event)
 
-    def read_all(self) -> None:
-        """Read every event back by every route."""
+    def read_all(self, singly: int) -> None:
+        """Read every event back by every route.
+
+        Args:
+            singly: how many of them by the routes that answer with one decision.
+        """
         for check in (
             self.listed,
             self.searched,
             self.matched,
             self.counted,
             self.entities,
-            self.singly,
             self.replayed,
         ):
             check()
+        self.singly(singly)
 
     def listed(self) -> None:
         """The list of decisions, page by page."""
@@ -192,9 +197,10 @@ class Reading:
             )
         self._get("active-mitigations")
 
-    def singly(self) -> None:
-        """Each decision by itself, and its explanation."""
-        for name, kept in self.kept.items():
+    def singly(self, most: int) -> None:
+        """Decisions by themselves, and their explanations: some, spread over all."""
+        step = max(1, -(-len(self.kept) // most)) if most else len(self.kept) + 1
+        for name, kept in islice(self.kept.items(), step - 1, None, step):
             answer = self._get(f"decisions/{name}")
             if answer is not None:
                 self.read["decision"] += 1

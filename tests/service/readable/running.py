@@ -21,7 +21,11 @@ PUBLISHED_SECONDS = 60.0
 
 
 def run(
-    directory: Path, count: int, seed: int, told: Callable[[str], object] = lambda _: None
+    directory: Path,
+    count: int,
+    seed: int,
+    singly: int = OF_A_TENANT,
+    told: Callable[[str], object] = lambda _: None,
 ) -> tuple[Findings, Counter[str]]:
     """Send events and read them back.
 
@@ -29,6 +33,8 @@ def run(
         directory: for the data of the service.
         count: how many events.
         seed: which events.
+        singly: how many of 300 are read by the routes that answer with one decision: such a call
+            takes longer than an event of a page by all routes that answer with lists.
         told: gets a line when those of a tenant are done.
 
     Returns:
@@ -43,7 +49,7 @@ def run(
                 size = min(OF_A_TENANT, count - start)
                 reading = Reading(service.tenant(DEFINITIONS), store, found, read)
                 reading.send(list(generator.events(size)))
-                reading.read_all()
+                reading.read_all(singly)
                 reading.evaluated()
                 reading.published(published(messages, reading.kept.keys()))
                 reading.forward(service.tenant(DEFINITIONS))

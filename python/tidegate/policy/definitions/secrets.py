@@ -17,7 +17,7 @@ from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.language.tree.walk import children
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tidegate.evaluation.secrets.names import Names
     from tidegate.policy.definitions.keys import Part
@@ -72,6 +72,23 @@ def secret_read(node: checked.Checked, names: Names) -> str | None:
     if path is not None:
         return _secret_in(*path, names)
     found = (secret_read(child, names) for child in children(node))
+    return next((each for each in found if each is not None), None)
+
+
+def unread(node: checked.Checked, is_kept: Callable[[tuple[str, ...]], bool]) -> str | None:
+    """The name of the first member that an expression reads and that is not kept, else None.
+
+    Args:
+        node: of the expression.
+        is_kept: whether a member is, by the names on the way to it.
+    """
+    path = _path(node)
+    if path is not None:
+        field, members = path
+        if field not in _MAPS or is_kept((*field.split("."), *members)):
+            return None
+        return members[0] if members else field.rpartition(".")[2]
+    found = (unread(child, is_kept) for child in children(node))
     return next((each for each in found if each is not None), None)
 
 

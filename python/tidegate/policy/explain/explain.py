@@ -17,6 +17,8 @@ from tidegate.language.tree import checked
 from tidegate.language.tree.diagnostics import Source
 from tidegate.language.tree.walk import children
 from tidegate.policy.decide import decide
+from tidegate.policy.definitions.key_forms import KeyForms
+from tidegate.policy.definitions.secrets import Reading, reading
 from tidegate.policy.explain.explain_text import render
 from tidegate.policy.explain.parts import (
     ActionExplanation,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
         CompiledPolicy,
     )
     from tidegate.policy.definitions.secrets import Redacts
+    from tidegate.policy.explain.shown import Later
     from tidegate.policy.shown_proof import ShownProof
     from tidegate.policy.state.state import State
 
@@ -88,6 +91,7 @@ def explain(
     redactor: Redacts | None = None,
     names: Names | None = None,
     proof: ShownProof | None = None,
+    later: Later | None = None,
 ) -> Explanation:
     """Decide on an event under observation; the state is read, not changed.
 
@@ -101,13 +105,15 @@ def explain(
         redactor: keeps secrets out of keys, and of the values that are shown; with ``names``.
         names: which names are those of secrets.
         proof: the proof of a challenge that the event shows, as it was found.
+        later: what is a secret by later definitions; values of these are not shown either. Keys
+            stay as they were decided on (:func:`hide_keys`).
 
     Raises:
         EventError: the event is refused.
         ValueError: the budget ended at no place of the definitions.
     """
     observed: dict[str, ExpressionExplanation] = {}
-    shown = Shown(redactor, names)
+    shown = Shown(redactor, names, later)
 
     def observe(place: str, expression: CheckedExpression, record: Mapping[str, Any]) -> Outcome:
         traced = trace(expression.root, record, lists=compiled.lists, limits=compiled.limits)
@@ -126,6 +132,41 @@ def explain(
         proofs=[] if proof is None else [proof],
     )
     return _Explainer(compiled, decided, observed).explanation()
+
+
+def hide_keys(explanation: Explanation, compiled: CompiledDefinitions, later: Later) -> Explanation:
+    """An explanation whose keys have the form that later definitions give them.
+
+    Args:
+        explanation: of a decision.
+        compiled: the definitions that made it.
+        later: what is a secret by now.
+    """
+    forms = KeyForms.of(compiled)
+    by_slug = {
+        each.slug: attrs.evolve(
+            forms.by_slug[each.slug],
+            readings=tuple(_hidden_reading(field, later) for field in each.key_fields),
+        )
+        for each in compiled.entities
+    }
+    forms = attrs.evolve(forms, redaction=later.redaction, by_slug=by_slug)
+    entities = []
+    for each in explanation.entities:
+        named = each.key and forms.named(each.slug, each.key, later.redactor)
+        if named and named[1] != each.key:
+            each = attrs.evolve(each, key=named[1], entity_id=named[0])
+        entities.append(each)
+    decision = forms.decision(explanation.decision, later.redactor)
+    return attrs.evolve(explanation, decision=decision, entities=tuple(entities))
+
+
+def _hidden_reading(field: CheckedExpression, later: Later) -> Reading:
+    """How a redactor sees a part of a key now."""
+    secret = later.secret(field.root)
+    if secret is None:
+        return reading(field.root, later.names)
+    return Reading(secret, is_secret=True)
 
 
 class _Explainer:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import orjson
 
 from tidegate.language.tree import checked
-from tidegate.policy.definitions.secrets import secret_read
+from tidegate.policy.definitions.secrets import secret_read, unread
 from tidegate.values import (
     Duration,
     Map,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from tidegate.evaluation.secrets.names import Names
     from tidegate.evaluation.trace import Step
+    from tidegate.policy.definitions.redaction import Redaction
     from tidegate.policy.definitions.secrets import Redacts
 
 _LONGEST = 120
@@ -33,17 +35,43 @@ _DEEPEST = 3
 _SECOND = 1_000_000_000
 
 
+@attrs.frozen
+class Later:
+    """What is a secret by definitions that came after those of an explanation.
+
+    Attributes:
+        redactor: of these definitions.
+        redaction: the names it was made of.
+        names: the same.
+    """
+
+    redactor: Redacts
+    redaction: Redaction
+    names: Names
+
+    def secret(self, node: checked.Checked) -> str | None:
+        """The name of the first member that an expression reads and that is hidden, else None."""
+        return secret_read(node, self.names) or unread(node, self._is_kept)
+
+    def _is_kept(self, path: tuple[str, ...]) -> bool:
+        return self.redaction.keeps(path) or self.names.is_clear(path[-1])
+
+
 class Shown:
     """Shows the values of an explanation, secrets as their hashes.
 
     Args:
         redactor: makes the hashes; without one everything is shown as it is.
         names: which names are those of secrets.
+        later: secrets by later definitions, which are not shown either.
     """
 
-    def __init__(self, redactor: Redacts | None, names: Names | None) -> None:
-        self._redactor = redactor
+    def __init__(
+        self, redactor: Redacts | None, names: Names | None, later: Later | None = None
+    ) -> None:
+        self._redactors = [each for each in (redactor, later and later.redactor) if each]
         self._names = names
+        self._later = later
         self._known: dict[int, str | None] = {}
 
     def secrets(self, steps: Sequence[Step]) -> list[str | None]:
@@ -67,26 +95,31 @@ class Shown:
             yield secret
 
     def _read(self, node: checked.Checked) -> str | None:
-        if self._names is None:
-            return None
         if id(node) not in self._known:
-            self._known[id(node)] = secret_read(node, self._names)
+            secret = None if self._names is None else secret_read(node, self._names)
+            if secret is None and self._later is not None:
+                secret = self._later.secret(node)
+            self._known[id(node)] = secret
         return self._known[id(node)]
 
     def message(self, text: str, secrets: Sequence[str | None]) -> str | None:
         """The message of an error, which may quote a value: none where there is a secret."""
         if any(secret is not None for secret in secrets):
             return None
-        return clipped(text if self._redactor is None else self._redactor.text("", text))
+        for redactor in self._redactors:
+            text = redactor.text("", text)
+        return clipped(text)
 
     def value(self, value: Any, secret: str | None) -> str:
         """A value as short text; for a secret only its hash, or, for a bool, the value."""
-        redactor = self._redactor
-        if redactor is None or value is None or isinstance(value, bool):
+        if not self._redactors or value is None or isinstance(value, bool):
             return show(value)
         if secret is not None:
-            return show(redactor.secret(secret, value if isinstance(value, str) else show(value)))
-        return show(_kept(redactor, value))
+            text = value if isinstance(value, str) else show(value)
+            return show(self._redactors[-1].secret(secret, text))
+        for redactor in self._redactors:
+            value = _kept(redactor, value)
+        return show(value)
 
 
 def _kept(redactor: Redacts, value: Any) -> Any:

@@ -125,7 +125,7 @@ def _answer(
     kept: Kept,
     is_returned: bool | None,
 ) -> wire.Decision:
-    record, event = kept.record(logged.record), kept.event(logged.event)
+    record, event = kept.record(logged.record, logged.event), kept.event(logged.event)
     return wire.Decision(
         decision_id=found.decision_id,
         tenant_id=found.tenant_id,

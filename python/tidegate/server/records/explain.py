@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tidegate.errors import EventError
 from tidegate.policy.decision import EngineDecision
 from tidegate.policy.definitions.model import Settings
+from tidegate.policy.document import compile_definitions
+from tidegate.policy.explain.explain import hide_keys
 from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.engines.history import MAX_FOLDED, Past, before
@@ -37,9 +39,10 @@ def explain(call: Call) -> Answer:
         DamagedLogError: its record cannot be read.
     """
     kept = Kept.of(call)
+    later = kept.later()
     with call.app.store.read() as connection:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
-        recorded = kept.record(logged.record)
+        recorded = kept.record(logged.record, logged.event)
         tenant = tenants.find(connection, call.tenant_id)
         try:
             redaction_key = call.app.keys.redaction_of(call.tenant_id)
@@ -54,11 +57,15 @@ def explain(call: Call) -> Answer:
             logged.received_at_ns,
             ended_at=known.budget_ended_at,
             proofs=known.proofs,
+            later=later,
         )
     except EventError as error:
         refused = f"the event as it is kept is refused: {error.message}"
         return _answer(found, logged, recorded, past, because=[refused])
-    if explanation.decision == past.engine.kept(EngineDecision.from_record(logged.record)):
+    is_same = explanation.decision == past.engine.kept(EngineDecision.from_record(logged.record))
+    if later is not None:
+        explanation = hide_keys(explanation, compile_definitions(past.engine.definitions), later)
+    if is_same:
         return _answer(found, logged, recorded, past, explanation)
     retention_days = int(tenant.settings.get("retention_days", Settings().retention_days))
     because = list(_reasons(call, logged, past, retention_days))

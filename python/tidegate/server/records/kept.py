@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 
+from tidegate.errors import EventError
 from tidegate.evaluation.native import Redactor
+from tidegate.evaluation.secrets.names import Names
 from tidegate.policy.decision import EngineDecision
+from tidegate.policy.explain.shown import Later
 
 if TYPE_CHECKING:
     from tidegate.policy.key_forms import KeyForms
@@ -41,12 +44,50 @@ class Kept:
         key = call.app.keys.redaction_of(call.tenant_id)
         return cls(forms, forms.redaction.redactor(Redactor, key))
 
-    def record(self, record: bytes) -> dict[str, Any]:
-        """A record, with keys and return URL as they are kept now."""
-        if self.forms is None:
+    def later(self) -> Later | None:
+        """What an explanation by earlier definitions hides too; None where nothing decides."""
+        if self.forms is None or self.redactor is None:
+            return None
+        redaction = self.forms.redaction
+        return Later(self.redactor, redaction, Names(redaction.patterns))
+
+    def record(self, record: bytes, event: bytes) -> dict[str, Any]:
+        """A record, with keys and return URL as they are kept now.
+
+        A key may be one of an entity definition that was changed or deleted. So a part of it is
+        hidden too if the event has it in clear only where it is hidden now, or if nobody can tell.
+
+        Args:
+            record: of the decision.
+            event: that was decided on, as the log has it.
+        """
+        if self.forms is None or self.redactor is None:
             read: dict[str, Any] = orjson.loads(record)
             return read
-        return self.forms.decision(EngineDecision.from_record(record), self.redactor).to_record()
+        decision = EngineDecision.from_record(record)
+        shown = self.forms.decision(decision, self.redactor).to_record()
+        try:
+            kept = self.event(event)
+        except EventError:  # an event that cannot be read shows nothing
+            kept = b""
+        if kept != event:
+            for entity in shown["entities"]:
+                is_known = entity["definition"] in self.forms.by_slug
+                entity["key"] = [
+                    self._part(entity["definition"], part, event, kept, is_known=is_known)
+                    for part in entity["key"]
+                ]
+        return shown
+
+    def _part(self, name: str, part: Any, event: bytes, kept: bytes, *, is_known: bool) -> Any:
+        """A part of a key of an event that has values which are hidden now."""
+        assert self.redactor is not None
+        text = orjson.dumps(part)
+        written = text[1:-1] if isinstance(part, str) else text
+        is_shown = written in kept or (is_known and written not in event)
+        if isinstance(part, bool) or is_shown:
+            return part
+        return self.redactor.secret(name, part if isinstance(part, str) else text.decode())
 
     def event(self, event: bytes) -> bytes:
         """An event without what are secrets now, as JSON.

@@ -8,6 +8,8 @@ import orjson
 
 from tidegate.engine import Engine
 from tidegate.errors import EventError
+from tidegate.policy.document import compile_definitions
+from tidegate.policy.explain.explain import hide_keys
 from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.engines.comparison import Outcomes, shown
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.policy.explain.explain import Explanation
+    from tidegate.policy.explain.shown import Later
     from tidegate.stores.decision_log.lines import LoggedDecision
 
 MAX_RUN = 20_000
@@ -48,7 +51,9 @@ def explain(call: Call) -> Answer:
         explanation, ran, because = None, 0, ["the draft of an older job is not kept: run it again"]
         if draft is not None:
             key = call.app.keys.redaction_of(call.tenant_id)
-            explanation, ran, because = made_again(connection, draft, key, found.seq, logged)
+            explanation, ran, because = made_again(
+                connection, draft, key, found.seq, logged, later=kept.later()
+            )
     if explanation is not None:
         # What is not listed came out as it was recorded.
         wanted = listed[0].replayed if listed else shown(orjson.loads(logged.record))
@@ -66,7 +71,7 @@ def explain(call: Call) -> Answer:
             reproduced=not because,
             because=tuple(because),
             earlier_entries=ran,
-            recorded=kept.record(logged.record),
+            recorded=kept.record(logged.record, logged.event),
             decision=explanation.decision.to_record() if explanation else None,
             trace=trace_of(explanation) if explanation else None,
             text=str(explanation) if explanation else None,
@@ -81,6 +86,7 @@ def made_again(
     seq: int,
     logged: LoggedDecision,
     most: int = MAX_RUN,
+    later: Later | None = None,
 ) -> tuple[Explanation | None, int, list[str]]:
     """A decision by a draft.
 
@@ -91,6 +97,7 @@ def made_again(
         seq: the number of the decision in the log.
         logged: the decision as it was recorded.
         most: entries of the log before it that are run over.
+        later: secrets by the active definitions, which the explanation hides.
 
     Returns:
         The explanation, None when the draft refuses the event; the entries that the draft ran over;
@@ -108,8 +115,10 @@ def made_again(
             ran += 1
     try:
         explanation = engine.explain(
-            logged.event, logged.received_at_ns, proofs=shown_proofs(logged.record)
+            logged.event, logged.received_at_ns, proofs=shown_proofs(logged.record), later=later
         )
+        if later is not None:
+            explanation = hide_keys(explanation, compile_definitions(engine.definitions), later)
     except EventError as error:
         return None, ran, [f"the event as it is kept is refused: {error.message}"]
     if first == begin:

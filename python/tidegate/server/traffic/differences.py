@@ -166,7 +166,8 @@ def _entity_value(kept: Kept) -> Callable[[Seen], Value]:
         entity_id, key = str(first.entity_id), first.key
         if kept.forms is not None:
             named = kept.forms.named(first.definition, key, kept.redactor)
-            entity_id, key = named or (entity_id, key)
+            # A key of a definition that is gone may be a secret by now: its id stands for it.
+            entity_id, key = named or (entity_id, (entity_id,))
         return entity_id, f"{first.definition} {', '.join(str(each) for each in key)}"[:MAX_TEXT]
 
     return value_of
