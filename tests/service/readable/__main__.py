@@ -1,7 +1,7 @@
 """Sends generated events, and reads each back by every route; exit code 1 when one cannot be.
 
 ``--events N`` says how many, ``--seed N`` which.  Routes that answer with lists show all of them,
-those that answer with one decision ``--singly N`` of 300.
+those that answer with one decision ``--singly N`` of each 2,000.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--singly", type=int, default=10)
+    parser.add_argument("--singly", type=int, default=100)
     given = parser.parse_args()
     started = time.monotonic()
     with TemporaryDirectory() as directory:

@@ -25,6 +25,8 @@ from tidegate.stores.decision_log.lines import event_in
 
 SENT_AT_ONCE = 100
 PAGE = 500
+ENTITIES = 10
+"""Of those with most decisions, each of which has pages of its own."""
 JOB_SECONDS = 120.0
 ATTEMPTS = 5
 MOST = {"rate_limit_per_minute": 600_000}
@@ -181,7 +183,7 @@ class Reading:
 
     def entities(self) -> None:
         """The busiest entities, and the pages of each."""
-        answer = self._get("entities/top?newest=5000&limit=100")
+        answer = self._get(f"entities/top?newest=5000&limit={ENTITIES}")
         for each in () if answer is None else answer["entities"]:
             name = each["entity_id"]
             for place in (
