@@ -19,6 +19,8 @@ OWNER_SECONDS = 30.0
 """The true owner logs in from elsewhere by then, whatever strangers do to the name."""
 AHEAD_OPENED = 0
 """Challenges that pages fetched ahead open: each would count as one its visitor did not solve."""
+REFUSAL_SECONDS = 1.0
+"""A document of 500,000 wrong items is refused by then: its first 2,000 tell that it is wrong."""
 SAMPLES = 1_000
 """Answers below which a 99th percentile is of ten answers or fewer, and is not judged."""
 QUIET_SECONDS = 8.0

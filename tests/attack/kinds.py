@@ -16,6 +16,7 @@ from tests.attack.control import Checks, Explanations, Lists, Logins, Puts, Repl
 from tests.attack.framing import Framing, Order
 from tests.attack.logins import Guesses
 from tests.attack.memory import Memory
+from tests.attack.mistakes import Mistakes
 from tests.attack.places import Places
 from tests.attack.report import Line, judge
 from tests.attack.runs import Measured, Pace, Probe, Run, attackers, set_up
@@ -31,6 +32,7 @@ KINDS: tuple[type[Attack], ...] = (
     Replays,
     Puts,
     Lists,
+    Mistakes,
     Headers,
     Pipelining,
     Order,

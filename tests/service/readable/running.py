@@ -34,8 +34,8 @@ def run(
         directory: for the data of the service.
         count: how many events.
         seed: which events.
-        singly: how many of a tenant's are read by the routes that answer with one decision: such a call
-            takes longer than an event of a page by all routes that answer with lists.
+        singly: how many of a tenant's are read by the routes that answer with one decision, which
+            take longer than a page for each of its events.
         told: gets a line when those of a tenant are done.
 
     Returns:
