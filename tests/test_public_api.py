@@ -123,7 +123,15 @@ def types_of(name: str) -> Iterator[tuple[str, Any]]:
 ALIASES = {"Action", "ActionType", "Strictness", "Clock", "Evaluator", "FailMode", "Mode", "Part",
            "Reason", "Source", "Type"}  # fmt: skip
 """Names for several types; each has to be there."""
-WITHOUT_PAGE = {"Backend", "Calls", "ProofKeys", "Redactor", "ReferenceRedactor", "ShownProof"}
+WITHOUT_PAGE = {
+    "Backend",
+    "Calls",
+    "Later",
+    "ProofKeys",
+    "Redactor",
+    "ReferenceRedactor",
+    "ShownProof",
+}
 """Classes of the service's own way through the engine."""
 
 

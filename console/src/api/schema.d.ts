@@ -7906,7 +7906,7 @@ export interface operations {
            *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
            *         "can_sync": false,
            *         "expires_at": null,
-           *         "last_used_at": "2026-11-02T09:15:00.000Z",
+           *         "last_used_at": null,
            *         "name": "demo",
            *         "prefix": "0123456789abcdef",
            *         "previous_secret_expires_at": null,
@@ -25707,7 +25707,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "PEdTgilKtXy_rHBAi4TyjlsiMDFhMjFmY2EtZWQ0Yi03N2VkLTk4NmYtOGY2MmQyODg3Yjc2Il0",
+           *       "cursor": "jTbaTJmbprbu62SFyMovxlsiMDFhMjIwOTMtMDVhOC03N2RjLWJiMWUtMDdjZGU1NDMxMDBlIl0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -26474,7 +26474,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.0032436487793903305,
+           *       "newcomers_an_hour": 0.0032245988406666365,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -28740,7 +28740,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.126269905,
+           *           "seconds_to_solve": 1.13397389,
            *           "solved": 1
            *         }
            *       ],
