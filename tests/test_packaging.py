@@ -128,3 +128,14 @@ def test_the_source_archive_builds_with_its_lock_and_holds_docs_and_tests(
         [*locked, "--manifest-path", str(manifest)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@NEEDS_CARGO
+def test_the_lock_of_the_native_benchmarks_fits(process: None) -> None:
+    """They build with what the core needs now."""
+    manifest = ROOT / "benchmarks" / "native" / "Cargo.toml"
+    locked = ["cargo", "metadata", "--locked", "--offline", "--format-version=1"]
+    done = subprocess.run(
+        [*locked, "--manifest-path", str(manifest)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
