@@ -49,23 +49,28 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TURNS = 64
-"""Number of locks: more tenants than change at the same time."""
+"""The number of locks: more than the tenants that change at the same time."""
 LIGHT_THREADS = 24
 PUBLIC_THREADS = 4
-"""Threads for logins and other callers without a token: they never wait for an operator's, and no
-operator for theirs."""
+"""Threads for logins and other callers without a token.
+
+They never wait for an operator's thread, nor operators for theirs.
+"""
 VISITOR_THREADS = 8
 ADMITTING_THREADS = 1
-"""Threads that look up callers. It is short work in Python: with several of them the loop and the
-committing thread would wait for the interpreter several times as long."""
+"""Threads that look up callers, which is short work in Python.
+
+With several of them the loop and the committing thread would wait for the interpreter several times
+as long.
+"""
 
 
 def _nobody(_: UUID) -> None:
-    """A change that nobody waits for."""
+    """Ignore a change, as nobody waits for it."""
 
 
 def _no_key(_: bytes) -> ApiKey:
-    """The key of a request, where nothing decides."""
+    """Refuse a key, as this process makes no decisions."""
     raise Problem("unauthenticated")
 
 
@@ -74,29 +79,29 @@ class Application:
     """The parts of a running service, handed to every call.
 
     Attributes:
-        base_url: gives the address that browsers reach the service by, without a slash at its end.
+        base_url: returns the address that browsers reach the service by, without a trailing slash.
         issuer: the claim ``iss`` of operator tokens.
-        logins: the ways to log in.
-        api_key_rate_limit_per_minute: of keys that name no limit of their own.
-        max_api_key_rate_limit_per_minute: what a key may have.
+        logins: the login methods.
+        api_key_rate_limit_per_minute: the limit of keys without their own.
+        max_api_key_rate_limit_per_minute: the highest limit of a key.
         definitions_changed: called with the tenant whose definitions, settings or existence
-            changed, after the commit; gives False when those of before still decide.
+            changed, after the commit; returns False if the previous ones still decide.
         api_keys_changed: called with the tenant whose API keys changed, after the commit.
-        partitions: how many the log has, for new tenants.
+        partitions: the number of the log's partitions, for new tenants.
         runtime: the active engines.
         replays: the replay jobs.
-        workers: where work is done that would hold the interpreter; ``passwords``, where
-            passwords are looked at, so that logins wait for nothing else.
-        figures: who sees which figures.
-        latency: how long answers take.
-        patience: what makes those wait who go on after refusals.
-        access: writes lines about requests into the log.
-        reception: where requests wait until they are begun, and late refusals.
-        known: definitions that were compiled here and may be needed again.
-        places: how many requests may be under way, of those that share them.
-        bodies: the bytes of bodies that are not whole yet, by who sends them.
-        challenges: what makes, checks and counts challenges.
-        admit_key: counts a request against the limit of the key it shows; gives the key.
+        workers: processes for work that would block the interpreter; ``passwords`` is the one that
+            checks passwords, so that logins wait for nothing else.
+        figures: which caller may see which figures.
+        latency: the response times.
+        patience: throttles callers that go on after refusals.
+        access: writes the access log.
+        reception: where requests and delayed refusals wait for their turn.
+        known: the cache of definitions compiled here.
+        places: the slots that limit concurrent requests.
+        bodies: the bytes of incomplete bodies, by sender.
+        challenges: makes, checks and counts challenges.
+        admit_key: counts a request against the limit of its key; returns the key.
         clock: nanoseconds since 1970.
     """
 
@@ -142,20 +147,20 @@ class Application:
     )
 
     def turn(self, tenant_id: UUID) -> Lock:
-        """The lock of a tenant's changes of definitions, so that no check is in vain."""
+        """Return the lock for a tenant's changes of definitions, so that no check is wasted."""
         return self._turns[hash(tenant_id) % _TURNS]
 
     def threads(self, crowd: Crowd) -> CapacityLimiter:
-        """The threads of a handler that waits for the store."""
+        """Return the threads for a handler that waits for the store."""
         of_crowd = {Crowd.VISITORS: self.visitor_threads, Crowd.PUBLIC: self.public_threads}
         return of_crowd.get(crowd, self.light_threads)
 
     def keyed(self, key: str | None, client: str) -> UUID | None:
-        """Count a call that may show an API key; the tenant of the key. On the event loop.
+        """Count a call that may have an API key; return the key's tenant. Runs on the event loop.
 
         Args:
             key: the header.
-            client: the caller, where there is no key.
+            client: the caller, if there is no key.
 
         Raises:
             Problem: ``unauthenticated``, ``rate-limited``.
@@ -166,7 +171,7 @@ class Application:
         return None
 
     def proof_keys(self, tenant_id: UUID) -> ProofKeys:
-        """Keys that make and read the proofs of a tenant."""
+        """Return the keys that make and read a tenant's proofs."""
         return proof_keys_of(tenant_id, self.keys)
 
     @challenges.default

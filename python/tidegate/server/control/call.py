@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 @attrs.frozen(kw_only=True)
 class Call:
-    """An admitted request: who asks, for which tenant, with what.
+    """An admitted request, with its caller, tenant and content.
 
-    ``query`` and ``body`` are instances of the classes the route declares; ``raw_body`` is what
-    came, for numbers that must be read as they were written.
+    ``query`` and ``body`` are instances of the classes that the route declares; ``raw_body`` has
+    the bytes received, for numbers that must be read as they were written.
     """
 
     app: Application
@@ -42,20 +42,20 @@ class Call:
     now: int
     """Nanoseconds since 1970."""
     ids: Mapping[str, UUID]
-    """The ids in the path, by their names there."""
+    """The ids in the path, by parameter name."""
     path: str
     method: str = "GET"
-    """As it came: ``HEAD`` too, at a route for GET."""
+    """The method as received, including ``HEAD`` at a route for GET."""
     names: Mapping[str, str] = attrs.field(factory=dict)
     """Parts of the path that are not ids, by name."""
     address: str = ""
-    """The address of the client, as trusted proxies name it."""
+    """The client's address, as trusted proxies report it."""
     authorization: str | None = attrs.field(default=None, repr=False)
-    """The header, where the handler looks at it."""
+    """The header, if the handler reads it."""
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    """Headers that the route names and the request has, by name in lower case."""
+    """The headers of the request that the route names, by name in lower case."""
     wants_page: bool = False
-    """Whether a browser asks, which shows pages."""
+    """Whether the caller is a browser, which gets pages."""
     key_tenant_id: UUID | None = None
     """The tenant whose API key came with the request, if the route reads one."""
     caller: Caller | None = None
@@ -65,13 +65,12 @@ class Call:
     raw_body: bytes = b""
     precondition: Precondition | None = None
     given_back: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
-    """Members of the body that only answers have, by the pointer of their object."""
+    """Read-only members that came in the body, by the pointer of their object."""
     repeatable: Repeatable | None = None
-    """The call under its idempotency key, if it has one and the route takes one."""
+    """The call under its idempotency key, if it has one and the route accepts them."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The parts of a call that a write needs, who asks and when: the service writes for its
-        workers."""
+        """Keep only the parts of a call that a write needs, as the service writes for its workers."""
         return _sent, (self.request_id, self.now, self.path, self.ids, self.caller, self.role)
 
     @property
@@ -85,7 +84,7 @@ class Call:
 
     @property
     def operator(self) -> Caller:
-        """The caller of a route that requires a token."""
+        """The caller, on a route that requires a token."""
         if self.caller is None:
             raise RuntimeError("the route lets callers in without a token")
         return self.caller
@@ -95,14 +94,14 @@ class Call:
         return self.app.store.write(work).result()
 
     def kept(self, answer: Answer) -> KeptAnswer | None:
-        """The answer as it is kept for who repeats the call; None without an idempotency key."""
+        """Return the answer to keep for repetitions of the call; None without an idempotency key."""
         if self.repeatable is None:
             return None
         content = msgspec.json.encode(answer.body)
         return self.repeatable.sealed(content, answer.revision, answer.location)
 
     def keep(self, connection: Connection, answer: Answer) -> None:
-        """Keep the answer for who repeats the call, in the transaction of the change.
+        """Keep the answer for repetitions of the call, in the transaction of the change.
 
         Raises:
             ConflictError: the same call was answered meanwhile.
@@ -112,7 +111,7 @@ class Call:
             kept_answers.keep(connection, kept)
 
     def require_revision(self, revision: int) -> None:
-        """Hold the caller to the ``If-Match`` it sent, if it sent one.
+        """Enforce the ``If-Match`` header of the caller, if any.
 
         Raises:
             Problem: ``stale-revision``.
@@ -131,7 +130,7 @@ class Call:
         after: Any = None,
         tenant_id: UUID | None = None,
     ) -> None:
-        """Write down who changed what, in the transaction of the change."""
+        """Write an audit entry for a change, in the transaction of the change."""
         entry = self.audit_entry(
             action, kind, object_id, before=before, after=after, tenant_id=tenant_id
         )
@@ -147,7 +146,7 @@ class Call:
         after: Any = None,
         tenant_id: UUID | None = None,
     ) -> AuditEntry:
-        """The audit entry of a change, to be written with it."""
+        """Return the audit entry of a change, to be written with it."""
         return AuditEntry(
             audit_id=new_id(),
             tenant_id=tenant_id or self.ids.get("tenant_id"),
@@ -164,11 +163,10 @@ class Call:
 
 @attrs.frozen(kw_only=True)
 class Answer:
-    """The answer of a handler: ``body`` is an instance of the class the route declares, or a list
-    of it.
+    """A handler's answer; ``body`` is an instance of the route's class, or a list of them.
 
-    ``revision`` becomes the ETag; ``next`` is where the next page of a list begins;
-    ``location`` names an object that was made; ``headers`` go with the others.
+    ``revision`` becomes the ETag; ``next`` says where the next page of a list starts; ``location``
+    names an object that was created; ``headers`` are sent in addition.
     """
 
     body: Any = None

@@ -1,4 +1,4 @@
-"""One page of a list, and the place where the next begins."""
+"""Pages of a list, and where the next page starts."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def page_by_id(
     show: Callable[[T], Any],
     place: Callable[[T], UUID],
 ) -> Answer:
-    """A page of a list that is ordered by id.
+    """Return a page of a list that is ordered by id.
 
     Args:
-        read: given a number and an id, at most that many items after the id.
-        show: an item as it is answered.
-        place: the id of an item.
+        read: called with a number and an id; returns at most that many items after the id.
+        show: converts an item for the answer.
+        place: returns the id of an item.
     """
     after = page_after(call)
     with call.app.store.read() as connection:
-        # One item more than is shown says whether there is a next page.
+        # One item more than is shown tells whether there is a next page.
         found = read(connection, call.query.limit + 1, UUID(str(after[0])) if after else None)
     return page_of(call, found, show, lambda item: [str(place(item))])
 
@@ -46,24 +46,23 @@ def page_of(
     show: Callable[[T], Any],
     place: Callable[[T], Sequence[str | int]],
 ) -> Answer:
-    """The answer of a list, made from the items of the page and the one after them, if there is
-    one."""
+    """Build a list's answer from the items of the page and the following one, if any."""
     shown = found[: call.query.limit]
     following = place(shown[-1]) if len(found) > len(shown) else None
     return Answer(body=[show(each) for each in shown], next=following)
 
 
 def _scope(call: Call) -> str:
-    """The scope of a cursor: the list and its query."""
+    """Return the scope of a cursor: the list and its query."""
     narrowed = attrs.evolve(call.query, limit=1, cursor=None)
     return f"{call.path}?{urlencode(sorted(_texts(narrowed).items()))}"
 
 
 def page_after(call: Call) -> Sequence[str | int] | None:
-    """The place where the wanted page of a list begins; None for the first.
+    """Return where the requested page of a list starts; None for the first.
 
     Raises:
-        Problem: ``invalid-request``; the cursor is not one of this list.
+        Problem: ``invalid-request``; the cursor isn't one of this list.
     """
     query: Paging = call.query
     if query.cursor is None:
@@ -72,13 +71,13 @@ def page_after(call: Call) -> Sequence[str | int] | None:
 
 
 def next_page(call: Call, position: Sequence[str | int]) -> str:
-    """The path and query of the page that begins after a position."""
+    """Return the path and query of the page after a position."""
     cursor = call.app.cursors.seal(position, _scope(call))
     return f"{call.path}?{urlencode({**_texts(call.query), 'cursor': cursor})}"
 
 
 def _texts(query: Any) -> dict[str, str]:
-    """A query as it is written: without what was left out."""
+    """Return a query as it is written, without omitted parameters."""
     values = msgspec.to_builtins(query)
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)

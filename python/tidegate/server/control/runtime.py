@@ -1,7 +1,6 @@
-"""The control plane's access to the active engines: reads, and one change.
+"""The control plane's access to the active engines: reads, and a few changes.
 
-Called from worker threads; everything that has to keep the order of decisions runs on the event
-loop.
+Called from worker threads; everything that must keep the order of decisions runs on the event loop.
 """
 
 from __future__ import annotations
@@ -43,34 +42,34 @@ if TYPE_CHECKING:
 PassStatus: TypeAlias = Literal["alive", "revoked"]
 
 LIFT_SECONDS = 30.0
-"""A lift waits this long for its commit; the log gives up sooner when it cannot be written."""
+"""How long a lift waits for its commit; the log gives up sooner if it can't be written."""
 
 
 class Runtime(Engines, Protocol):
-    """The active engines and the decision log, as the control plane sees them."""
+    """The active engines and the decision log, as seen by the control plane."""
 
     def why_not_ready(self) -> str | None:
-        """Why no decision can be made now; None when decisions can be made."""
+        """Return why no decision can be made now; None if decisions can be made."""
 
     def metrics(self, shown: Shown) -> bytes:
-        """Figures in the text format of Prometheus."""
+        """Return figures in Prometheus' text format."""
 
     def find(self, tenant_id: UUID) -> Tenant | None:
-        """An active tenant; None when it is not active."""
+        """Return an active tenant; None if it isn't active."""
 
     def lift(
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
     ) -> bool:
-        """End mitigations of one entity; durable, and audited, when it returns.
+        """End mitigations of one entity; the end is durable and audited when this returns.
 
         Args:
-            tenant_id: whose.
-            wanted: which; those that have ended by themselves are passed over.
-            actor: who ends them.
-            request_id: by which request.
+            tenant_id: the tenant.
+            wanted: the mitigations; expired ones are skipped.
+            actor: the operator.
+            request_id: the request.
 
         Returns:
-            Whether any was ended.
+            Whether a mitigation was ended.
 
         Raises:
             Problem: ``decision-log-unavailable``; nothing is ended.
@@ -79,28 +78,28 @@ class Runtime(Engines, Protocol):
     def revoke_pass(
         self, tenant_id: UUID, pass_id: UUID, expires_at: int, actor: str, request_id: str
     ) -> bool:
-        """Revoke the pass of a challenge; durable, and audited, when it returns.
+        """Revoke the pass of a challenge; this is durable and audited when it returns.
 
         Args:
-            tenant_id: whose.
-            pass_id: which.
+            tenant_id: the tenant.
+            pass_id: the pass.
             expires_at: when its proof expires, in nanoseconds since 1970.
-            actor: who revokes it.
-            request_id: by which request.
+            actor: the operator.
+            request_id: the request.
 
         Returns:
-            Whether it was good until now: not when it was revoked before, or has expired.
+            Whether it was valid until now; False if it was already revoked, or has expired.
 
         Raises:
             Problem: ``decision-log-unavailable``; nothing is revoked.
         """
 
     def pass_status(self, tenant_id: UUID, pass_id: UUID) -> PassStatus:
-        """The state of a pass; an expired one counts as alive."""
+        """Return the state of a pass; an expired one counts as alive."""
 
 
 class NoRuntime:
-    """The runtime of a control plane by itself, where nothing decides."""
+    """The runtime of a control plane alone, without decisions."""
 
     def why_not_ready(self) -> str | None:
         return "nothing decides here"
@@ -148,11 +147,11 @@ class LiveRuntime:
     """The runtime of a running service.
 
     Attributes:
-        is_ready: decisions are accepted: after the start, before the stop.
-        lanes: where the tenants' calls wait.
-        lost_decisions: entries of the log that were found lost, at the start or before.
-        recorder: the way into the log, from the start on.
-        publisher: sends decisions on, from the start on, where that is set.
+        is_ready: whether decisions are accepted: after the start, before the stop.
+        lanes: the queues of the tenants' calls.
+        lost_decisions: lost entries of the log, found at the start or earlier.
+        recorder: writes to the log, from the start on.
+        publisher: exports decisions, from the start on, if configured.
         loop: the event loop that decides, from the start on.
     """
 
@@ -250,11 +249,11 @@ class LiveRuntime:
         return "revoked" if is_revoked else "alive"
 
     def _end(self, tenant_id: UUID, end: Callable[[Tenant], LogBlock | None]) -> bool:
-        """End something in the state of a tenant, and wait until that is durable.
+        """End something in a tenant's state, and wait until that is durable.
 
         Args:
-            tenant_id: whose.
-            end: ends it between two decisions; gives the entry for the log, None when there was
+            tenant_id: the tenant.
+            end: ends it between two decisions; returns the entry for the log, None if there was
                 nothing to end.
         """
         if self.loop is None:
@@ -278,14 +277,14 @@ class LiveRuntime:
         tenant_id: UUID,
         end: Callable[[Tenant], LogBlock | None],
     ) -> asyncio.Future[None] | None:
-        """End it in engine and log together, so that the orders are equal.
+        """End it in engine and log together, so that both have the same order.
 
         Returns:
-            Done when it is durable; None when there was nothing to end.
+            Done when it is durable; None if there was nothing to end.
         """
         recorder.check(tenant_id)
         if not recorder.is_available:
-            raise unavailable()  # relaxed durability is for decisions: this is audited in the log
+            raise unavailable()  # relaxed durability applies to decisions only; this is audited in the log
         tenant = self._runtimes.find(tenant_id)
         block = None if tenant is None else end(tenant)
         return None if block is None else recorder.append(block)
@@ -297,7 +296,7 @@ class LiveRuntime:
         actor: str,
         request_id: str,
     ) -> LogBlock | None:
-        """Lift the active mitigations of an entity; the entry for the log."""
+        """Lift an entity's active mitigations; return the entry for the log."""
         now, tenant_id = self._clock(), tenant.tenant_id
         effects = {
             each: tenant.engine.lift(each.definition, each.key, each.policy, each.clause, now)
@@ -324,7 +323,7 @@ class LiveRuntime:
         )
 
     def gather(self) -> None:
-        """Read the figures that take a while, on any thread."""
+        """Read the figures that are slow to compute, on any thread."""
         with self._store.read() as connection:
             oldest = snapshots.oldest_newest_ns(connection)
             alive = passes.alive(connection, self._clock())
@@ -368,7 +367,7 @@ class LiveRuntime:
 def mitigation_answer(
     tenant_id: UUID, active: ActiveMitigation, names: Names
 ) -> wire.EntityMitigation:
-    """A mitigation in the form of the answer."""
+    """Return a mitigation in the form of the answer."""
     return wire.EntityMitigation(
         tenant_id=tenant_id,
         entity_id=UUID(active.entity_id),

@@ -1,4 +1,4 @@
-"""Mitigations that entities are under: listed, and lifted by operators."""
+"""The active mitigations of entities: list them, and let operators lift them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.audit import AuditEntry
 
 MAX_ENTITIES = 500
-"""Entities whose mitigations one call lifts: each waits for a commit."""
+"""The most entities that one call lifts mitigations of: each waits for a commit."""
 PAGE = 1_000
 KIND = "active-mitigation"
-"""The kind in the audit."""
+"""The kind in audit entries."""
 
 
 def list_(call: Call) -> Answer:
-    """Active mitigations, in an order that does not change."""
+    """List active mitigations, in a stable order."""
     live = call.app.runtime.find(call.tenant_id)
     if live is None:
         return Answer(body=[])
@@ -49,7 +49,7 @@ def list_(call: Call) -> Answer:
 
 
 def lift(call: Call) -> Answer:
-    """End mitigations of an entity: all of them, or only a policy's or a clause's."""
+    """End an entity's mitigations: all of them, or only those of a policy or a clause."""
     query: wire.LiftQuery = call.query
     live, state = entity_of(call)
     wanted = [
@@ -67,11 +67,11 @@ def lift(call: Call) -> Answer:
 def lift_many(call: Call) -> Answer:
     """End the active mitigations of an entity, policy, clause, definition or mode.
 
-    Those of each entity are ended and recorded at once, and audited; so is the call, with its
-    reason.
+    The mitigations of each entity are ended, recorded and audited together; the call is audited
+    too, with its reason.
 
     Raises:
-        Problem: ``invalid-request``; those of many entities are meant, and no reason is given.
+        Problem: ``invalid-request``; the call affects many entities, and gives no reason.
     """
     body: wire.MitigationsLift = call.body
     if body.entity_id is None and body.reason is None and not body.dry_run:
@@ -103,7 +103,7 @@ def _audit(connection: Connection, entry: AuditEntry) -> None:
 
 
 def _wanted(call: Call, live: Tenant) -> dict[str, list[ActiveMitigation]]:
-    """The mitigations that a call means, by their entity; of one entity more than it lifts."""
+    """Return the mitigations that a call selects, by entity; at most one entity more than it lifts."""
     body: wire.MitigationsLift = call.body
 
     def is_wanted(each: ActiveMitigation) -> bool:
@@ -130,10 +130,10 @@ def _wanted(call: Call, live: Tenant) -> dict[str, list[ActiveMitigation]]:
 
 
 def entity_of(call: Call) -> tuple[Tenant, EntityState]:
-    """The tenant of a call, and the state of the entity in its path.
+    """Return the tenant of a call, and the state of the entity in its path.
 
     Raises:
-        NotFoundError: nothing is.
+        NotFoundError: the tenant isn't active, or has no such entity.
     """
     live = call.app.runtime.find(call.tenant_id)
     state = None if live is None else _state(live, call.ids["entity_id"], call.now)
@@ -148,12 +148,12 @@ def _state(live: Tenant, entity_id: UUID, at: int) -> EntityState | None:
 
 
 def _after(call: Call, engine: BundledEngine) -> ActiveMitigation | None:
-    """The place where the page begins: after a mitigation, which need not be active any more."""
+    """Return where the page starts: after a mitigation, which may have ended since."""
     after = page_after(call)
     if after is None:
         return None
     entity_id, policy, clause = map(str, after)
-    # A cursor names the entity by its id: keys may be longer than a cursor.
+    # A cursor names the entity by its id, as keys may be longer than a cursor.
     found = engine.find_entity(entity_id)
     if found is None:
         detail = "the last entity of the page before is forgotten; begin again"

@@ -1,4 +1,4 @@
-"""The audit trail of a tenant: who changed what, when, from which value to which."""
+"""The audit trail of a tenant: each change with its author, time, old and new value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def list_(call: Call) -> Answer:
-    """Entries, the newest first, with the names of the operators who acted.
+    """List entries, newest first, with the names of the operators who acted.
 
     The actor was a member, and other members could see the name. So the name stays when the
     membership ends; the address is never shown.
@@ -47,7 +47,7 @@ def list_(call: Call) -> Answer:
 
 
 def _operators(entries: Iterable[audit.AuditEntry]) -> set[UUID]:
-    """The actors that are no machine."""
+    """Return the actors that aren't machines."""
     found = set()
     for each in entries:
         with suppress(ValueError):

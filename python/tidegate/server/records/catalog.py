@@ -1,4 +1,4 @@
-"""The field catalog: the fields that expressions and keys can read, and how traffic fills them."""
+"""The field catalog: the fields for expressions and keys, and how traffic fills them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ DESCRIPTIONS: Mapping[str, str] = {
 }
 
 _HARMLESS = frozenset({"int", "double", "bool"})
-"""Types of which everybody sees an example."""
+"""Types with examples that everybody may see."""
 _SECTIONS = (
     "fields",
     "request.headers",
@@ -72,12 +72,12 @@ _SECTIONS = (
     "request.cookies",
     "request.route_params",
 )
-"""The maps that have captured names."""
+"""The maps that contain captured names."""
 
 
 @attrs.frozen
 class _Examples:
-    """The examples that a caller may see: text only who may read the events it is from."""
+    """The examples that a caller may see: text only for callers who may read its events."""
 
     shows_text: bool
     names: Names
@@ -91,8 +91,10 @@ class _Examples:
         return cls(shows_text, Names(redaction.patterns), redaction)
 
     def of(self, seen: catalog.CatalogField) -> str | None:
-        """An example, unless it could be a secret: the example may be older than the name that
-        makes it one."""
+        """Return an example, unless it could be a secret.
+
+        The example may be older than the name that makes it one.
+        """
         if not self.shows_text and seen.type not in _HARMLESS:
             return None
         section = next(each for each in _SECTIONS if seen.name.startswith(f"{each}."))
@@ -104,7 +106,7 @@ class _Examples:
 
 
 def list_(call: Call) -> Answer:
-    """Every field in order of its name, also fields that traffic never had."""
+    """List every field by name, including fields that traffic never had."""
     after = page_after(call)
     last = str(after[0]) if after else ""
     with learned(call.app.store) as connection:
@@ -142,10 +144,10 @@ def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
 
 
 def expression_of(name: str, kind: str) -> str:
-    """The expression that reads a captured name.
+    """Return the expression that reads a captured name.
 
     Args:
-        name: with its section before it, such as ``request.headers.x-app``.
+        name: with its section, such as ``request.headers.x-app``.
         kind: the type of its values.
     """
     if name == "fields.body" and kind in ("map", "list"):

@@ -1,4 +1,4 @@
-"""``expressions/complete``: completions at a place of a text that is being written."""
+"""``expressions/complete``: completions at a position in a text that is being written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tidegate.types import Type
 
 MOST = 100
-"""Completions of an answer."""
+"""The most completions in an answer."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 _LIST = re.compile(r"inList\(\s*(?P<text>[\"'][^\"']*)\Z")
@@ -41,7 +41,7 @@ _OPENING = {")": "(", "]": "["}
 
 
 def complete(call: Call) -> Answer:
-    """Completions at a position; a text that is not finished is no error."""
+    """Return completions at a position; an unfinished text isn't an error."""
     body: wire.ExpressionCompletion = call.body
     before = body.expression[: body.position]
     expressions = expressions_of(call)
@@ -78,7 +78,7 @@ def _answer(start: int, items: Sequence[wire.Completion]) -> Answer:
 def _starting(
     items: Iterator[wire.Completion] | list[wire.Completion], text: str
 ) -> list[wire.Completion]:
-    """Completions that begin with a text, whatever its case."""
+    """Return completions that start with a text, ignoring case."""
     wanted = text.lower()
     return [each for each in items if each.insert.lower().startswith(wanted)]
 
@@ -98,7 +98,7 @@ def _fields(schema: Schema) -> Iterator[wire.Completion]:
 
 
 def _captured(call: Call) -> list[wire.Completion]:
-    """Names that traffic has, the most frequent first: as the text that reads them."""
+    """Return names that traffic has, most frequent first, as the text that reads them."""
     with learned(call.app.store) as connection:
         found = catalog.fields(connection, call.tenant_id)
     found.sort(key=lambda each: (-each.present, each.name))
@@ -116,7 +116,7 @@ def _captured(call: Call) -> list[wire.Completion]:
 
 
 def _members(kind: Type) -> list[wire.Completion]:
-    """Functions that a value of a type has."""
+    """Return the functions of values of a type."""
     return [
         wire.Completion(
             label=function.name,
@@ -160,7 +160,7 @@ def _functions() -> Iterator[wire.Completion]:
 
 
 def _type_of(operand: str, schema: Schema) -> Type | None:
-    """The type of what stands before a dot; None where it is no value of its own."""
+    """Return the type of the operand before a dot; None if it isn't a value by itself."""
     if not operand:
         return None
     try:
@@ -172,7 +172,7 @@ def _type_of(operand: str, schema: Schema) -> Type | None:
 
 
 def _operand(text: str) -> str:
-    """The end of a text that is one value: names, calls and indexes joined by dots."""
+    """Return the end of a text that is one value: names, calls and indexes joined by dots."""
     at = len(text)
     while at > 0:
         closing = text[at - 1]
@@ -197,7 +197,7 @@ def _operand(text: str) -> str:
 
 
 def _opening(text: str, closing: int) -> int:
-    """The place of the bracket that is closed at a place; -1 if there is none."""
+    """Return the index of the bracket that opens a closed one; -1 if there is none."""
     depth, quote = 0, ""
     for at in range(closing, -1, -1):
         each = text[at]

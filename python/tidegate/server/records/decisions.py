@@ -1,4 +1,4 @@
-"""Recorded decisions: found, in full, explained."""
+"""Recorded decisions: search, read, and the lookup for explanations."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.rows import Unreadable
 
 PASSED_OVER = "damaged-records"
-"""Header of a search: the entries of the log that it could not read, as ``first-last``."""
+"""The header of a search with the log entries that it could not read, as ``first-last``."""
 MAX_TOLD = 50
-"""Ranges in it."""
+"""The most ranges in it."""
 
 
 def search(call: Call) -> Answer:
-    """The decisions of a query, the newest first.
+    """Return the decisions of a query, newest first.
 
     A page may be short, or empty, and still have a next one: a search for rare decisions is long.
     """
@@ -72,7 +72,10 @@ def search_period(
     limit: int,
     before: UUID | None = None,
 ) -> decisions.DecisionPage:
-    """A page of decisions; the derived tables say when those observed in a period were received."""
+    """Return a page of decisions.
+
+    The derived tables tell when decisions observed in a period were received.
+    """
     period = results.Period(from_ns=wanted.from_ns, to_ns=wanted.to_ns, clock=wanted.clock)
     is_bound = period.from_ns is not None or period.to_ns is not None
     spans = None
@@ -82,7 +85,7 @@ def search_period(
 
 
 def passed_over(unreadable: Sequence[Unreadable]) -> dict[str, str]:
-    """The header that names the entries of the log that a search could not read."""
+    """Return the header that names the log entries that a search could not read."""
     if not unreadable:
         return {}
     ranges = ", ".join(f"{each.first_seq}-{each.last_seq}" for each in unreadable[:MAX_TOLD])
@@ -91,10 +94,10 @@ def passed_over(unreadable: Sequence[Unreadable]) -> dict[str, str]:
 
 
 def read(call: Call) -> Answer:
-    """One decision with its event.
+    """Return one decision with its event.
 
     Raises:
-        DamagedLogError: its record cannot be read.
+        DamagedLogError: its record can't be read.
     """
     with call.app.store.read() as connection:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
@@ -106,11 +109,11 @@ def read(call: Call) -> Answer:
 def find(
     connection: Connection, tenant_id: UUID, decision_id: UUID
 ) -> tuple[FoundDecision, LoggedDecision]:
-    """A decision in the index and in the log.
+    """Find a decision in the index and in the log.
 
     Raises:
-        NotFoundError: the tenant has no decision of this id, or no longer.
-        DamagedLogError: its record cannot be read.
+        NotFoundError: the tenant doesn't have this decision, or no longer.
+        DamagedLogError: its record can't be read.
     """
     found = decisions.find(connection, tenant_id, decision_id)
     logged = log.read(connection, found.seq, tenant_id).decision()

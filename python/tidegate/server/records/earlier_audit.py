@@ -1,6 +1,6 @@
-"""Audit entries of earlier versions, which held objects as they are stored, in the wire form.
+"""Convert audit entries of earlier versions, which stored objects as rows, to the wire form.
 
-What such an entry did not keep (times and revision of a definition) stays out of its answer.
+Times and revisions of a definition that such an entry lacks are left out of its answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.audit import AuditEntry
 
 Shown: TypeAlias = "tuple[Any, tuple[wire.MissingReference, ...]]"
-"""A value as it is answered, and what it refers to that is gone."""
+"""A value as it is answered, and its references to deleted objects."""
 
 _TIMES = {
     "expires_at_ns": "expires_at",
@@ -36,29 +36,29 @@ _TIMES = {
     "since_ns": "since",
     "until_ns": "until",
 }
-"""Times of keys and jobs: as they were kept, and as they are answered."""
+"""Times of keys and jobs: the stored name, and the name in the answer."""
 _LIFTED = (
     ("definition", "entity_definition_id", ENTITY),
     ("policy", "policy_id", POLICY),
     ("mitigation", "mitigation_id", MITIGATION),
 )
-"""The references of a lifted mitigation to definitions: slug, id and kind."""
+"""The references from a lifted mitigation to definitions: slug, id and kind."""
 
 
 @attrs.define(slots=False)
 class Earlier:
-    """Entries of one tenant.
+    """The entries of one tenant.
 
     Attributes:
-        connection: of the store, for ids that the entries do not have.
-        tenant_id: whose.
+        connection: of the store, for ids that the entries lack.
+        tenant_id: the tenant.
     """
 
     connection: Connection
     tenant_id: UUID
 
     def to_wire(self, entry: AuditEntry, value: Any, place: str) -> Shown:
-        """A value of an entry as it is answered; one in the wire form stays as it is.
+        """Return a value of an entry as it is answered; one in the wire form stays unchanged.
 
         Args:
             entry: the entry.
@@ -86,12 +86,12 @@ class Earlier:
     ) -> Shown:
         if "tenant_id" in value:
             return value, ()
-        if kind is LIST and "add_count" in value:  # entries that were put in and taken out
+        if kind is LIST and "add_count" in value:  # entries added and removed
             return {**self._owned, kind.id_member: entry.object_id, **value}, ()
         try:
             members, missing = to_saved(kind, self.tenant_id, value, self._find_id)
         except (msgspec.ValidationError, LookupError, TypeError, ValueError):
-            return value, ()  # of a form that is no longer known: the entry is shown all the same
+            return value, ()  # an unknown form: the entry is shown anyway
         if kind is LIST:
             members["entry_count"] = len(members["entries"])
         return msgspec.to_builtins(members), _placed(missing, place)

@@ -1,4 +1,4 @@
-"""The state of an entity in the engine now."""
+"""The present state of an entity in the engine."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ SECOND_NS = 1_000_000_000
 
 
 def read_state(call: Call) -> Answer:
-    """Counts, windows and active mitigations of an entity that the engine knows."""
+    """Return counts, windows and active mitigations of an entity that the engine knows."""
     live, state = entity_of(call)
     return Answer(body=_answer(call.tenant_id, state, live.names))
 
 
 def find(call: Call) -> Answer:
-    """The id of the entity that some values make, by which its decisions and state are found.
+    """Return the id of the entity with certain values, which identifies its decisions and state.
 
-    The values may be secrets: they are hashed as values of events are, and not used otherwise.
+    The values may be secrets: they are hashed like values of events, and not used otherwise.
     """
     body: wire.EntityLookup = call.body
     live = call.app.runtime.find(call.tenant_id)
@@ -38,7 +38,7 @@ def find(call: Call) -> Answer:
     if live is None or slug is None:
         raise NotFoundError("entity definition")
     if any(isinstance(part, int) and not -(2**63) <= part < 2**63 for part in body.key):
-        raise NotFoundError("entity")  # expressions have integers of 64 bits
+        raise NotFoundError("entity")  # expressions have 64-bit integers
     found = live.keys.named(slug, body.key, live.redactor)
     if found is None:
         detail = "the entity definition is disabled, or has another number of key parts"

@@ -1,4 +1,4 @@
-"""Explains a recorded decision by making it again with the definitions and state of its time."""
+"""Explain a recorded decision by repeating it with the definitions and state of its time."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 DAY_NS = 86_400_000_000_000
 MAX_NAMED = 20
-"""Redacted members that an answer names."""
+"""The most redacted members that an answer names."""
 _HASH = "hmac:"
-"""The beginning of a redacted value (docs/fields.md)."""
+"""The prefix of a redacted value (docs/fields.md)."""
 
 
 def explain(call: Call) -> Answer:
-    """A decision made again under observation, or why it cannot be.
+    """Repeat a decision under observation, or say why that isn't possible.
 
     Raises:
-        DamagedLogError: its record cannot be read.
+        DamagedLogError: its record can't be read.
     """
     kept = Kept.of(call)
     later = kept.later()
@@ -100,7 +100,7 @@ def _answer(
 
 
 def trace_of(explanation: Explanation) -> wire.Trace:
-    """An explanation as it is answered."""
+    """Return an explanation in the form of the answer."""
     return wire.Trace(
         time=explanation.time,
         actions=explanation.actions,
@@ -110,7 +110,7 @@ def trace_of(explanation: Explanation) -> wire.Trace:
 
 
 def _reasons(call: Call, logged: LoggedDecision, past: Past, retention_days: int) -> Iterator[str]:
-    """The known obstacles to repeating a decision."""
+    """Yield the known obstacles to repeating a decision."""
     redacted = list(_redacted(read_event(logged.event), ""))
     if redacted:
         named = ", ".join(f"`{each}`" for each in redacted[:MAX_NAMED])
@@ -132,7 +132,7 @@ def _reasons(call: Call, logged: LoggedDecision, past: Past, retention_days: int
 
 
 def _redacted(value: Any, place: str) -> Iterator[str]:
-    """The places of hashes in an event."""
+    """Yield where an event contains hashes."""
     if isinstance(value, Mapping):
         for name, member in value.items():
             yield from _redacted(member, f"{place}.{name}" if place else name)

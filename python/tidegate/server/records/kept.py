@@ -1,7 +1,7 @@
-"""Recorded decisions as they would be recorded now.
+"""Redact recorded decisions as they would be recorded now.
 
 The log was redacted when it was written, perhaps by an earlier version of Tidegate, by fewer names
-than the tenant has now, or by definitions that read more. So it is redacted once more before it is
+than the tenant has now, or by definitions that read more. So it is redacted again before it is
 shown.
 """
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Kept:
-    """Shows entries of the log by the active definitions.
+    """Redacts log entries by the active definitions.
 
     Attributes:
-        forms: of those definitions; None where nothing decides.
-        redactor: by their names; None likewise.
+        forms: the key forms of those definitions; None in a process without decisions.
+        redactor: redacts by their names; None likewise.
     """
 
     forms: KeyForms | None
@@ -37,7 +37,7 @@ class Kept:
 
     @classmethod
     def of(cls, call: Call) -> Kept:
-        """The key forms and the redactor of the tenant of a call."""
+        """Return the key forms and redactor for the tenant of a call."""
         forms = call.app.runtime.key_forms(call.tenant_id)
         if forms is None:
             return cls(None, None)
@@ -45,21 +45,24 @@ class Kept:
         return cls(forms, forms.redaction.redactor(Redactor, key))
 
     def later(self) -> Later | None:
-        """What an explanation by earlier definitions hides too; None where nothing decides."""
+        """Return the further secrets that an explanation hides; None in a process without
+        decisions.
+        """
         if self.forms is None or self.redactor is None:
             return None
         redaction = self.forms.redaction
         return Later(self.redactor, redaction, Names(redaction.patterns))
 
     def record(self, record: bytes, event: bytes) -> dict[str, Any]:
-        """A record, with keys and return URL as they are kept now.
+        """Return a record with keys and return URL as they are stored now.
 
-        A key may be one of an entity definition that was changed or deleted. So a part of it is
-        hidden too if the event has it in clear only where it is hidden now, or if nobody can tell.
+        A key may be that of an entity definition that was changed or deleted. So a part of it is
+        also hidden if the event shows it in clear only where it is hidden now, or if that is
+        unknown.
 
         Args:
-            record: of the decision.
-            event: that was decided on, as the log has it.
+            record: the decision's record.
+            event: the decided event, as the log has it.
         """
         if self.forms is None or self.redactor is None:
             read: dict[str, Any] = orjson.loads(record)
@@ -68,7 +71,7 @@ class Kept:
         shown = self.forms.decision(decision, self.redactor).to_record()
         try:
             kept = self.event(event)
-        except EventError:  # an event that cannot be read shows nothing
+        except EventError:  # an unreadable event reveals nothing
             kept = b""
         if kept != event:
             for entity in shown["entities"]:
@@ -80,7 +83,7 @@ class Kept:
         return shown
 
     def _part(self, name: str, part: Any, event: bytes, kept: bytes, *, is_known: bool) -> Any:
-        """A part of a key of an event that has values which are hidden now."""
+        """Return a part of a key of an event with values that are hidden now."""
         assert self.redactor is not None
         text = orjson.dumps(part)
         written = text[1:-1] if isinstance(part, str) else text
@@ -90,9 +93,9 @@ class Kept:
         return self.redactor.secret(name, part if isinstance(part, str) else text.decode())
 
     def event(self, event: bytes) -> bytes:
-        """An event without what are secrets now, as JSON.
+        """Return an event as JSON, without values that are secrets now.
 
         Raises:
-            EventError: it is not an event.
+            EventError: it isn't an event.
         """
         return event if self.redactor is None else self.redactor.redact(event)

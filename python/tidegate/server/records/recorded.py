@@ -1,7 +1,7 @@
-"""Recorded decisions as they are read back: what is not a decision is damage, and is named as such.
+"""Read recorded decisions, and report any line that isn't a decision as damage.
 
-Rows of the log have checksums, so damage here is a line that was written by another version, or
-forwarded by a daemon.
+Rows of the log have checksums, so damage here is a line that another version wrote, or that a
+daemon forwarded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RecordedEntity(msgspec.Struct, frozen=True):
-    """An entity of a recorded decision, with its key as it was kept then."""
+    """An entity of a recorded decision, with its key as it was stored then."""
 
     definition: str
     entity_id: UUID
@@ -36,7 +36,7 @@ class RecordedClause(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """The members of a record that lists and counts show."""
+    """The members of a record that lists and counts use."""
 
     clause: str | None = None
     entities: tuple[RecordedEntity, ...] = ()
@@ -52,14 +52,14 @@ _RECORDS = msgspec.json.Decoder(Record)
 
 
 def record_in(line: bytes, seq: int) -> Record:
-    """The record in a line of the log.
+    """Parse the record in a line of the log.
 
     Args:
-        line: of a decision.
+        line: the line of a decision.
         seq: its number, for the error.
 
     Raises:
-        DamagedLogError: the line is not a decision.
+        DamagedLogError: the line isn't a decision.
     """
     try:
         return _LINES.decode(line).record
@@ -75,7 +75,7 @@ def require_sound(logged: LoggedDecision, seq: int) -> None:
         seq: its number, for the error.
 
     Raises:
-        DamagedLogError: one of them cannot.
+        DamagedLogError: one of them can't.
     """
     try:
         _RECORDS.decode(logged.record)

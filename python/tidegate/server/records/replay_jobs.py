@@ -1,4 +1,4 @@
-"""Replay jobs: a draft over recorded events, and the decisions that differ."""
+"""Replay jobs: run a draft over recorded events, and list the decisions that differ."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KIND = "replay-job"
 
 
 def create(call: Call) -> Answer:
-    """Check a draft and run it; one job of a tenant at a time."""
+    """Check a draft and run it; a tenant has one job at a time."""
     body: wire.ReplayJobCreate = call.body
     from_ns, to_ns = wire.nanoseconds(body.since), wire.nanoseconds(body.until)
     if from_ns >= to_ns:
@@ -92,7 +92,7 @@ def _create(
 
 
 def list_(call: Call) -> Answer:
-    """Jobs, the newest first."""
+    """List jobs, newest first."""
 
     def read(
         connection: Connection, limit: int, before: UUID | None
@@ -103,14 +103,14 @@ def list_(call: Call) -> Answer:
 
 
 def read(call: Call) -> Answer:
-    """The progress of a job, or its result."""
+    """Return the progress of a job, or its result."""
     with call.app.store.read() as connection:
         found = replay_jobs.find(connection, call.tenant_id, call.ids["replay_job_id"])
     return Answer(body=_answer(found))
 
 
 def cancel(call: Call) -> Answer:
-    """End a job that waits or runs; one that is over stays as it is."""
+    """Cancel a job that waits or runs; a finished job stays as it is."""
     job_id = call.ids["replay_job_id"]
 
     def work(connection: Connection) -> replay_jobs.ReplayJob:
@@ -131,7 +131,7 @@ def cancel(call: Call) -> Answer:
 
 
 def list_differences(call: Call) -> Answer:
-    """Decisions that differ, in the order of arrival; also while the job runs."""
+    """List decisions that differ, in order of arrival, even while the job runs."""
     after = page_after(call)
     with call.app.store.read() as connection:
         found = replay_jobs.differences(
@@ -146,11 +146,11 @@ def list_differences(call: Call) -> Answer:
 
 
 def _definitions(call: Call, body: wire.ReplayJobCreate) -> tuple[dict[str, Any], Definitions]:
-    """The definitions that are to be run, as a document too.
+    """Return the definitions to run, also as a document.
 
     Raises:
-        NotFoundError: there is no such policy.
-        Problem: they do not hold together, or it is not clear which they are.
+        NotFoundError: the policy doesn't exist.
+        Problem: they are inconsistent, or ambiguous.
     """
     present = load_present(call)
     if body.definitions is None:
@@ -193,7 +193,7 @@ def _answer(job: replay_jobs.ReplayJob) -> wire.ReplayJob:
         status=job.status,
         since=wire.time_text(request["since_ns"]),
         until=wire.time_text(request["until_ns"]),
-        time=request.get("time", "received"),  # the only one that earlier versions had
+        time=request.get("time", "received"),  # the only value in earlier versions
         policy_id=request["policy_id"],
         progress=job.progress,
         total=request["total"],

@@ -1,4 +1,4 @@
-"""Explains what a replay decided: the draft runs again over what lies before the decision."""
+"""Explain a decision of a replay, by running its draft again over the preceding events."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.lines import LoggedDecision
 
 MAX_RUN = 20_000
-"""The most entries of the log that a draft runs over for one explanation, a second's work."""
+"""The most log entries that a draft runs over for one explanation: a second's work."""
 
 
 def explain(call: Call) -> Answer:
-    """A decision of the period, as the draft makes it, with its reasons."""
+    """Explain a decision of the period as the draft makes it."""
     kept = Kept.of(call)
     job_id, decision_id = call.ids["replay_job_id"], call.ids["decision_id"]
     with call.app.store.read() as connection:
@@ -55,7 +55,7 @@ def explain(call: Call) -> Answer:
                 connection, draft, key, found.seq, logged, later=kept.later()
             )
     if explanation is not None:
-        # What is not listed came out as it was recorded.
+        # A decision that isn't listed came out as recorded.
         wanted = listed[0].replayed if listed else shown(orjson.loads(logged.record))
         if shown(explanation.decision.to_record()) == wanted:
             because = []
@@ -88,20 +88,20 @@ def made_again(
     most: int = MAX_RUN,
     later: Later | None = None,
 ) -> tuple[Explanation | None, int, list[str]]:
-    """A decision by a draft.
+    """Repeat a decision with a draft.
 
     Args:
         connection: a connection of the store.
         draft: the draft and the period of its job.
-        redaction_key: of the tenant.
-        seq: the number of the decision in the log.
+        redaction_key: the tenant's.
+        seq: the decision's number in the log.
         logged: the decision as it was recorded.
-        most: entries of the log before it that are run over.
+        most: the most earlier log entries to run over.
         later: secrets by the active definitions, which the explanation hides.
 
     Returns:
-        The explanation, None when the draft refuses the event; the entries that the draft ran over;
-        why the explanation may be of another decision than the replay made.
+        The explanation, None if the draft refuses the event; how many entries the draft ran over;
+        and why the replay's decision may differ from the explained one.
     """
     document: dict[str, Any] = orjson.loads(draft.document)
     engine = Engine(bounded(document), redaction_key=redaction_key, events="any")

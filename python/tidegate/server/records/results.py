@@ -1,4 +1,4 @@
-"""Results of policies: counts by policy and by time."""
+"""Results of policies: counts per policy and over time."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ RECENT = 10
 DAY_NS = 86_400_000_000_000
 SECOND_NS = 1_000_000_000
 MAX_SPLIT = 500_000
-"""Decisions that are split by facts which only the index of the log has: about a second's work."""
+"""The most decisions to split by facts that only the log's index has: about a second's work."""
 MAX_STEPS = 1_500
-"""The most steps of a timeline: more than a screen has columns."""
+"""The most steps of a timeline: more than the columns of a screen."""
 STEPS = (60, 300, 900, 3_600, 21_600, 86_400)
 PREFERRED_STEPS = 150
 _NUMBERS = ("total", "allow", "challenge", "block", "by_others", "monitor", "errors")
 
 
 def list_policies(call: Call) -> Answer:
-    """Every policy with its counts, also deleted policies that still have any."""
+    """Return every policy with its counts, including deleted policies that still have counts."""
     query: wire.ResultsQuery = call.query
     after = page_after(call)
     last = UUID(str(after[0])) if after else UUID(int=0)
@@ -59,7 +59,7 @@ def list_policies(call: Call) -> Answer:
 
 
 def read_policy(call: Call) -> Answer:
-    """The counts of one policy, and its newest decisions."""
+    """Return the counts of one policy, and its newest decisions."""
     query: wire.Period = call.query
     policy_id = call.ids["policy_id"]
     with indexed(call.app.store) as connection:
@@ -77,7 +77,7 @@ def read_policy(call: Call) -> Answer:
 
 
 def timeline(call: Call) -> Answer:
-    """Counts by steps of time, also steps without any."""
+    """Return counts by steps of time, including empty steps."""
     query: wire.TimelineQuery = call.query
     to_ns = call.now if query.to_ns is None else query.to_ns
     from_ns = to_ns - DAY_NS if query.from_ns is None else query.from_ns
@@ -110,10 +110,10 @@ def timeline(call: Call) -> Answer:
 def _split(
     connection: Connection, call: Call, period: results.Period, step: int
 ) -> Mapping[int, Mapping[Any, int]]:
-    """The series of each step that is split by what the counts do not say.
+    """Return the series of each step, split by facts that the counts don't contain.
 
     Raises:
-        Problem: ``invalid-request``; the period has too many decisions for it.
+        Problem: ``invalid-request``; the period has too many decisions.
     """
     query: wire.TimelineQuery = call.query
     if query.by == "policy":
@@ -125,7 +125,7 @@ def _split(
         detail = f"the period has {total} decisions, at most {MAX_SPLIT} are split by {query.by}"
         errors = [ErrorDetail(detail=detail, parameter="by", hint="take a shorter period")]
         raise Problem("invalid-request", detail, errors=errors)
-    # Counts are of whole minutes, and so are these.
+    # Counts cover whole minutes, and so do these.
     from_ns, to_ns = (
         each // results.MINUTE_NS * results.MINUTE_NS
         for each in (period.from_ns or 0, (period.to_ns or 0) + results.MINUTE_NS - 1)
@@ -156,7 +156,7 @@ def _period(query: wire.Period) -> results.Period:
 
 
 def _step(duration_ns: int) -> int:
-    """The shortest step that makes few enough of a period."""
+    """Return the shortest step that divides a period into few enough steps."""
     enough = (each for each in STEPS if duration_ns <= each * SECOND_NS * PREFERRED_STEPS)
     return next(enough, STEPS[-1])
 

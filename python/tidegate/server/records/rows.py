@@ -1,4 +1,4 @@
-"""Decisions as lists show them: from the index, with a few members of the line in the log."""
+"""Decisions for lists: from the index, with a few members of the line in the log."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.decisions import FoundDecision
 
 _MODES = get_args(wire.ModeName)
-"""The weakest first."""
+"""Weakest first."""
 MAX_SHOWN = 512
-"""Characters of a text of an event that a list shows."""
+"""The most characters of an event's text in a list."""
 
 
 @attrs.frozen(kw_only=True)
 class _Shown:
-    """The parts of a line that a list shows; none of them where the line cannot be read."""
+    """The members of a line that a list shows; all empty if the line can't be read."""
 
     damaged: bool = False
 
@@ -44,11 +44,11 @@ class _Shown:
 def read_rows(
     connection: Connection, tenant_id: UUID, found: Sequence[FoundDecision], kept: Kept
 ) -> tuple[wire.DecisionSummary, ...]:
-    """Decisions as a list shows them; if the line of one is damaged, the index's data.
+    """Return decisions for a list; if a line is damaged, with the index's data only.
 
     Args:
         connection: a connection of the store.
-        tenant_id: whose.
+        tenant_id: the tenant.
         found: the decisions.
         kept: redacts their events.
     """
@@ -64,7 +64,7 @@ def read_rows(
 def rows_of(
     found: Iterable[FoundDecision], lines: dict[int, bytes], kept: Kept
 ) -> tuple[wire.DecisionSummary, ...]:
-    """Decisions as a list shows them, by their lines."""
+    """Return decisions for a list, given their lines."""
     return tuple(_row(each, _shown(each.seq, lines.get(each.seq), kept)) for each in found)
 
 

@@ -1,4 +1,4 @@
-"""Tries a policy on one event: the decision now, and its reasons; nothing is recorded."""
+"""Try a policy on one event: return the decision and its reasons; nothing is recorded."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _BODY = msgspec.json.Decoder(_Body)
 
 
 def simulate(call: Call) -> Answer:
-    """The decision on an event by the saved definitions, with the policy active.
+    """Decide on an event by the saved definitions, with the policy active.
 
-    The state is the engine's as it is now; the policy decides even if it is saved as a draft, and
-    a draft in the body takes its place.
+    The state is the engine's present one; the policy decides even if it is saved as a draft, and a
+    draft in the body takes its place.
     """
     body: wire.Simulation = call.body
     present = load_present(call)

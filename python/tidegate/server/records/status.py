@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 MINUTE_NS = results.MINUTE_NS
 SEEN_NS = 5 * MINUTE_NS
-"""A daemon that said something as lately follows."""
+"""A daemon that reported this recently counts as following."""
 PAGE = 500
 
 
 def read_status(call: Call) -> Answer:
-    """Figures of the moment."""
+    """Return the present figures."""
     live = call.app.runtime.find(call.tenant_id)
     stats = {} if live is None else live.engine.stats()
     reason = call.app.runtime.why_not_ready()

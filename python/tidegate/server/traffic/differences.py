@@ -32,7 +32,7 @@ EXPRESSIONS = {
     "country": "derived.country",
     "agent": "derived.ua_family",
 }
-"""The expressions that groups of some names read of an event."""
+"""The expression that reads the group's value from an event, by group name."""
 STRICTNESS = ("allow", "challenge", "block")
 PAGE = 2_000
 NONE = "none"
@@ -51,7 +51,7 @@ class _Counted:
 
 
 def summarise(call: Call) -> Answer:
-    """The differences of a job by a member of theirs, or of their events."""
+    """Count a job's differences by one of their members, or of their events' members."""
     query: wire.SummaryQuery = call.query
     deadline = Deadline.after(SECONDS)
     outcomes = Counter[tuple[str, str]]()
@@ -90,7 +90,7 @@ def summarise(call: Call) -> Answer:
 
 
 def _differences(connection: Connection, tenant_id: UUID, job_id: UUID) -> list[Difference]:
-    """All that are listed; a job lists a bounded number."""
+    """Return all listed differences; a job lists a bounded number."""
     found: list[Difference] = []
     while page := replay_jobs.differences(
         connection, tenant_id, job_id, PAGE, found[-1].ordinal if found else -1
@@ -102,7 +102,7 @@ def _differences(connection: Connection, tenant_id: UUID, job_id: UUID) -> list[
 def _valued(
     call: Call, connection: Connection, found: Sequence[Difference], deadline: Deadline
 ) -> Iterator[tuple[Difference, Value]]:
-    """The differences with the value that they are counted by, as far as the time suffices."""
+    """Yield the differences with the value that they are counted by, as far as the time allows."""
     by: wire.DifferenceMember = call.query.by
     if by in ("action", "policy"):
         for each in found:
@@ -127,7 +127,7 @@ def _valued(
 
 
 def _received(names: dict[bytes, Any]) -> list[tuple[int, int]]:
-    """The time that ids are of: they begin with their milliseconds."""
+    """Return the period of the ids, which start with their milliseconds."""
     if not names:
         return []
     first, last = (int.from_bytes(each[:6]) * 1_000_000 for each in (min(names), max(names)))
@@ -157,7 +157,7 @@ def _event_value(known: TenantExpressions, text: str) -> Callable[[Seen], Value]
 
 
 def _entity_value(kept: Kept) -> Callable[[Seen], Value]:
-    """The first entity of an event."""
+    """Return a function that gives the first entity of an event."""
 
     def value_of(seen: Seen) -> Value:
         first = next(iter(seen.record.entities), None)
@@ -166,7 +166,7 @@ def _entity_value(kept: Kept) -> Callable[[Seen], Value]:
         entity_id, key = str(first.entity_id), first.key
         if kept.forms is not None:
             named = kept.forms.named(first.definition, key, kept.redactor)
-            # A key of a definition that is gone may be a secret by now: its id stands for it.
+            # A key of a deleted definition may be a secret by now, so its id replaces it.
             entity_id, key = named or (entity_id, (entity_id,))
         return entity_id, f"{first.definition} {', '.join(str(each) for each in key)}"[:MAX_TEXT]
 

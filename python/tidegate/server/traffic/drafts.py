@@ -1,7 +1,7 @@
-"""Runs the draft of a policy over recorded events, in the order in which they arrived.
+"""Run the draft of a policy over recorded events, in order of arrival.
 
-The policy decides alone, with windows that begin empty: what it would do is not mixed with what
-other policies do.
+The policy decides alone, with windows that start empty, so its effect isn't mixed with that of
+other policies.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ _NAME = "scope"
 
 @attrs.define
 class Draft:
-    """A policy that is tried.
+    """A policy under trial.
 
     Attributes:
-        clauses: for each, events for which it fired, and entities it fired for.
-        in_scope: events that its scope holds for.
+        clauses: per clause, the events and entities it fired for.
+        in_scope: events in its scope.
         left_out: counts the events that entity definitions apply to.
-        decided: events that it decided on.
-        matched: events for which a clause fired.
+        decided: the number of events that it decided.
+        matched: the number of events for which a clause fired.
     """
 
     engine: Engine
@@ -76,10 +76,10 @@ class Draft:
 
     @classmethod
     def of(cls, call: Call, policy: wire.PolicyCreate, known: TenantExpressions) -> Draft:
-        """The draft of a request.
+        """Build the draft of a request.
 
         Raises:
-            Problem: it does not hold together with the tenant's definitions.
+            Problem: it is inconsistent with the tenant's definitions.
         """
         members = {each.name: getattr(policy, each.name) for each in attrs.fields(type(policy))}
         with in_member("policy"):
@@ -94,7 +94,7 @@ class Draft:
         return cls(engine, made.slug, policy.expression, known, clauses, left_out(engine))
 
     def run(self, events: Sequence[Seen], tally: Tally, deadline: Deadline) -> bool:
-        """Decide on events, the oldest first; whether it came to their end in time."""
+        """Decide on events, oldest first; return whether it reached the end in time."""
         self._count_scope(events)
         for each in events:
             if deadline.is_over:
@@ -127,14 +127,14 @@ class Draft:
         return True
 
     def counts(self) -> tuple[wire.ClauseCount, ...]:
-        """The effect of each clause."""
+        """Return the effect of each clause."""
         return tuple(
             wire.ClauseCount(clause=name, fired=count[0], entities=len(entities))
             for name, (count, entities) in self.clauses.items()
         )
 
     def entities(self) -> tuple[wire.EntityUse, ...]:
-        """To how many events the entity definitions of the clauses applied."""
+        """Return how many events the entity definitions of the clauses applied to."""
         named = {each.entity for each in self.engine.definitions.policies[0].clauses}
         return tuple(
             msgspec.convert(each, wire.EntityUse)
@@ -143,7 +143,7 @@ class Draft:
         )
 
     def could_not_fire(self) -> tuple[wire.StoppedPolicy, ...]:
-        """The draft, if it could fire on none of the events."""
+        """Return the draft if it could not fire on any of the events."""
         return tuple(
             msgspec.convert(each, wire.StoppedPolicy) for each in self.left_out.could_not_fire()
         )
@@ -161,7 +161,7 @@ class Draft:
 
 
 def _alone(known: DefinitionSet, body: dict[str, Any]) -> Any:
-    """The tenant's definitions with one policy, the draft, and that active."""
+    """Return the tenant's definitions with the draft as the only policy, activated."""
     document = known.document()
     document[POLICY.section] = [
         {**body, POLICY.id_member: str(new_id()), "enabled": True, "status": "active"}

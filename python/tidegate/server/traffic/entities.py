@@ -1,4 +1,4 @@
-"""Entities over recorded events: the busiest, and entities that are seen with another one."""
+"""Entities in recorded events: the busiest, and those that occur together with another one."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ class _Counted:
 
 
 def top(call: Call) -> Answer:
-    """The entities that have the most of the newest events."""
+    """Return the entities with the most of the newest events."""
     return _counted(call)
 
 
 def together(call: Call) -> Answer:
-    """The entities that are in the same events as an entity.
+    """Return the entities that occur in the same events as an entity.
 
     Raises:
-        NotFoundError: no event of the time has it.
+        NotFoundError: no event in the period has it.
     """
     return _counted(call, call.ids["entity_id"])
 
 
 def _counted(call: Call, beside: UUID | None = None) -> Answer:
-    """The busiest entities; with ``beside``, in events of that entity, which is not counted."""
+    """Return the busiest entities; given ``beside``, in events of that entity, excluding it."""
     query: wire.EntitiesQuery = call.query
     kept = Kept.of(call)
     known = {} if kept.forms is None else kept.forms.by_slug
@@ -102,7 +102,7 @@ def _count(
 
 
 def _answer(entity_id: UUID, counted: _Counted, kept: Kept) -> wire.EntityTraffic:
-    """The entity with its id and key as they are stored now."""
+    """Return the entity with its id and key as they are stored now."""
     assert kept.forms is not None  # without forms no definition is known, and nothing is counted
     form = kept.forms.by_slug[counted.definition]
     named = kept.forms.named(counted.definition, counted.key, kept.redactor)

@@ -1,4 +1,4 @@
-"""Counts the values of expressions over events."""
+"""Count the values of expressions over events."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from tidegate.server.traffic.selection import Programs, TenantExpressions
 
 MAX_TEXT = 200
-"""Characters of a value that are counted and shown."""
+"""The most characters of a value that are counted and shown."""
 _HASH = "hmac:"
-"""The beginning of a redacted value (docs/fields.md)."""
+"""The prefix of a redacted value (docs/fields.md)."""
 Value: TypeAlias = "tuple[str, str | int | bool]"
 """A value with the name of its kind: in Python ``True`` equals 1."""
 
@@ -39,12 +39,12 @@ class Facets:
     """The values of some expressions.
 
     Args:
-        known: the names that they can use.
+        known: the names that expressions can use.
         texts: the expressions.
-        member: of the body, for findings.
+        member: the member of the body, for findings.
 
     Raises:
-        Problem: ``invalid-request``; one of them is no expression with a value that can be a key.
+        Problem: ``invalid-request``; one isn't an expression whose value can be a key.
     """
 
     def __init__(self, known: TenantExpressions, texts: Sequence[str], member: str) -> None:
@@ -55,7 +55,7 @@ class Facets:
         self._programs: Programs | None = known.compile(checked) if checked else None
 
     def add(self, events: Sequence[bytes]) -> None:
-        """Count the values that events have."""
+        """Count the values in events."""
         if self._programs is None:
             return
         rules = self._programs.rules
@@ -73,7 +73,7 @@ class Facets:
                     counted.failed += 1
 
     def found(self, top: int) -> tuple[wire.Facet, ...]:
-        """The most frequent values of each expression."""
+        """Return the most frequent values of each expression."""
         return tuple(
             wire.Facet(
                 expression=each.text,

@@ -1,4 +1,4 @@
-"""The field catalog with the values that the newest events have."""
+"""The field catalog with the values in the newest events."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 NEWEST = wire.TrafficRange(newest=500)
-"""Events that values are counted in."""
+"""The events to count values in."""
 TOP = 5
 NO_VALUE = ("map", "list", "timestamp", "duration", "double")
-"""Types of which no value can be a key, and so none is counted."""
+"""Types with values that can't be keys, and so aren't counted."""
 
 
 def list_fields(call: Call) -> Answer:
-    """Every field in order of its name, with its values when they are asked for."""
+    """List every field by name, with its values if requested."""
     answer = catalog.list_(call)
     if not call.query.values:
         return answer
@@ -58,7 +58,7 @@ def _can_be_counted(field: wire.CatalogField, known: TenantExpressions) -> bool:
 def _look(
     call: Call, connection: Connection, known: TenantExpressions, expressions: list[str]
 ) -> tuple[int, tuple[wire.Facet, ...]]:
-    """How many events were looked at, and the values of each expression in them."""
+    """Return how many events were read, and each expression's values in them."""
     facets = Facets(known, expressions, "fields")
     look = Look(connection, call.tenant_id, NEWEST, Kept.of(call), Deadline.after(SECONDS))
     for row in look.rows():

@@ -1,4 +1,4 @@
-"""``traffic/match`` and ``traffic/facets``: recorded events for which an expression holds."""
+"""``traffic/match`` and ``traffic/facets``: recorded events that match an expression."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 _USES = {"action": Use.ACTION}
 _READING = 0.4
-"""The share of the time of a draft that is for reading its events."""
+"""The share of a draft's time for reading its events."""
 _NAME = "expression"
 _TOP = 20
-"""Values of each expression beside a match."""
+"""Values of each expression shown with a match."""
 
 
 def match(call: Call) -> Answer:
-    """The events that an expression holds for, or for which the draft of a policy fires."""
+    """Return the events that match an expression, or for which the draft of a policy fires."""
     body: wire.TrafficMatch = call.body
     if body.policy is not None and body.expression is not None:
         detail = "an expression or a policy is matched, not both"
@@ -71,7 +71,7 @@ def match(call: Call) -> Answer:
 
 
 def count_values(call: Call) -> Answer:
-    """The most frequent values of some expressions over the events that another holds for."""
+    """Return the most frequent values of some expressions over the events that match another."""
     body: wire.TrafficFacets = call.body
     deadline = Deadline.after(SECONDS)
     tally = Tally()
@@ -95,7 +95,7 @@ def count_values(call: Call) -> Answer:
 def _matching(
     look: Look, selection: wire.TrafficSelection, known: TenantExpressions, tally: Tally
 ) -> Iterator[list[Seen]]:
-    """The events that match, a row of the log at a time; all are counted."""
+    """Yield the matching events, a row of the log at a time, and count all events."""
     text = selection.expression
     if text is None:
         for row in look.rows():

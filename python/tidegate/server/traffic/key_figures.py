@@ -1,4 +1,4 @@
-"""The figures of a key: how often its parts are there, and how its keys are spread."""
+"""Figures for a key: how often its parts are present, and how its keys are distributed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LARGEST = 10
 
 @attrs.define
 class _Seen:
-    """The events of a key: how many, from when to when."""
+    """The events of a key: their number, the first and the last time."""
 
     first_ns: int
     last_ns: int
@@ -50,13 +50,13 @@ class _Part:
 
 @attrs.define
 class KeyFigures:
-    """The counts of a key; as large as the events that were read.
+    """The counts of a key; their size grows with the events that were read.
 
     Attributes:
-        expressions: of its parts.
-        not_applicable: events that the definition leaves out.
+        expressions: the expressions of its parts.
+        not_applicable: events that the definition doesn't apply to.
         missing: events without a key.
-        events: events with one.
+        events: events with a key.
     """
 
     expressions: tuple[str, ...]
@@ -72,8 +72,7 @@ class KeyFigures:
         self._parts = [_Part() for _ in self.expressions]
 
     def see(self, at: int, part: Part | None) -> Part | None:
-        """Count a value of a part, which is given back: "" where it is missing, None for an
-        error."""
+        """Count a part's value, and return it: "" if it is missing, None for an error."""
         counted = self._parts[at]
         counted.seen += 1
         counted.failed += part is None
@@ -83,7 +82,7 @@ class KeyFigures:
         return part
 
     def add(self, key: Key, at_ns: int, others: Collection[Other]) -> None:
-        """Count an event that has a key, and the other entities that are in it."""
+        """Count an event with a key, and the other entities in it."""
         self.events += 1
         # In Python True equals 1.
         name = tuple((type(part), part) for part in key)
@@ -96,7 +95,7 @@ class KeyFigures:
 
     @property
     def fill_rates(self) -> list[float]:
-        """The fill rates of the parts, where there were events."""
+        """Return the fill rates of the parts, if there were events."""
         return [each.fill_rate for each in self._parts if each.fill_rate is not None]
 
     @property
@@ -114,24 +113,24 @@ class KeyFigures:
 
     @property
     def life_seconds(self) -> float | None:
-        """The median of the keys that have two events or more."""
+        """Return the median lifetime of the keys with two events or more."""
         lives = [each.last_ns - each.first_ns for each in self._keys.values() if each.events > 1]
         return median(lives) / SECOND_NS if lives else None
 
     def others_a_key(self, definition: str) -> int:
-        """The 99th percentile of the entities of another definition that a key is seen with."""
+        """Return the 99th percentile of another definition's entities seen with a key."""
         return _percentile([len(each) for each in self._others[definition].values()], 99)
 
     @property
     def definitions_beside(self) -> list[str]:
-        """Slugs of the other definitions that have entities in the same events."""
+        """Return slugs of the other definitions with entities in the same events."""
         return sorted(self._others)
 
     def counts(self, ids: Mapping[str, str]) -> dict[str, Any]:
-        """The members of an answer.
+        """Return the members of an answer.
 
         Args:
-            ids: of the tenant's entity definitions, by slug.
+            ids: the tenant's entity definitions, by slug.
         """
         by_size = sorted(self._keys.items(), key=lambda each: (-each[1].events, str(each[0])))
         return {
@@ -160,7 +159,7 @@ class KeyFigures:
         }
 
     def _newcomers(self) -> float | None:
-        """Keys that are first seen in the newer half of the time, an hour of it."""
+        """Return how many keys an hour are first seen in the newer half of the period."""
         if not self._keys:
             return None
         first = min(each.first_ns for each in self._keys.values())
@@ -196,7 +195,7 @@ def _shown(part: Part) -> Part:
 
 
 def _percentile(values: Sequence[int], percent: int) -> int:
-    """The least value that at least ``percent`` percent do not exceed; 0 without values."""
+    """Return the least value that ``percent`` percent of the values don't exceed; 0 for none."""
     if not values:
         return 0
     return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]

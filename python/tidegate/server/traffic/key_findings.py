@@ -1,4 +1,4 @@
-"""Findings from the figures of a key."""
+"""Findings from a key's figures."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ MOST_PER_EVENT = 0.95
 LARGEST_SHARE = 0.1
 MOST_ACCOUNTS = 5
 LEAST_EVENTS = 100
-"""Fewer events say nothing about the spread of keys."""
+"""Fewer events say nothing about the distribution of keys."""
 _GIVEN = re.compile(
     r"\b(?:request\.client_ip|derived\.(?:ip_\w+|client_network|country|asn|as_org)|fields|source"
     r"|request\.route_params)\b"
 )
-"""Fields that the client cannot choose freely: its address, and facts from the application."""
+"""Fields that the client can't choose freely: its address, and facts from the application."""
 _READS = re.compile(r"\b(?:request|derived|fields|source)\b")
 
 
 def findings(
     figures: KeyFigures, key_fields: tuple[str, ...], on_missing_key: str, window: int | None
 ) -> tuple[wire.KeyHealthFinding, ...]:
-    """The findings about a key, the worst first.
+    """Return the findings about a key, worst first.
 
     Args:
-        figures: of recorded events.
+        figures: the figures from recorded events.
         key_fields: the expressions of its parts.
         on_missing_key: ``skip`` or ``blank``.
-        window: seconds of the widest window that counts by it.
+        window: the widest window that counts by it, in seconds.
     """
     found = [*_of_parts(figures, key_fields, on_missing_key)]
     if figures.events >= LEAST_EVENTS:
@@ -44,7 +44,7 @@ def findings(
 
 
 def verdict(figures: KeyFigures, found: tuple[wire.KeyHealthFinding, ...]) -> str:
-    """One sentence on a key."""
+    """Return one sentence about a key."""
     if not figures.events:
         return "No event that was looked at has this key."
     if found:

@@ -1,4 +1,4 @@
-"""``entity-definitions/{id}/health``: whether a key tells actors apart, by recorded events."""
+"""``entity-definitions/{id}/health``: whether a key distinguishes actors in recorded events."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MATCH = "match"
 
 
 def read_health(call: Call) -> Answer:
-    """The figures of a definition's key in the newest events."""
+    """Return the figures of a definition's key in the newest events."""
     kept = Kept.of(call)
     tally = Tally()
     with call.app.store.read() as connection:
@@ -65,7 +65,7 @@ def read_health(call: Call) -> Answer:
 
 @attrs.define
 class _Key:
-    """The key of a definition, made of events as the engine makes it."""
+    """The key of a definition, built from events like in the engine."""
 
     slug: str
     blank: bool
@@ -125,7 +125,7 @@ class _Key:
             return False
 
     def _key(self, prepared: Any) -> tuple[Part, ...] | None:
-        """The parts, all of which are counted; None when one is missing that has to be there."""
+        """Return all parts, which are counted; None if a required part is missing."""
         parts: list[Part] = []
         for at in range(len(self.names)):
             part = self.figures.see(at, self._part(at, prepared))
@@ -148,7 +148,7 @@ def _definition(known: DefinitionSet, wanted: str) -> tuple[str, Mapping[str, An
 
 
 def _widest_window(known: DefinitionSet, slug: str) -> int | None:
-    """Seconds of the widest window that an active policy counts by a definition."""
+    """Return the widest window that an active policy counts by a definition, in seconds."""
     widths = [
         clause["window"]["duration_seconds"]
         for policy in known.objects[POLICY.section]

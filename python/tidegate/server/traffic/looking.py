@@ -1,7 +1,7 @@
-"""Looks through recorded events, the newest first, for a second at most.
+"""Scan recorded events, newest first, for a second at most.
 
-Events are redacted once more before an expression sees them: the answer can then hold nothing, and
-no expression can guess anything, that the tenant's present names make a secret.
+Events are redacted again before an expression sees them. So the answer can't contain, and no
+expression can guess, anything that the tenant's present names make secret.
 """
 
 from __future__ import annotations
@@ -32,21 +32,23 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.traffic import Recorded
 
 SECONDS = 0.85
-"""Time for reading; the rest of the second is for making the answer."""
+"""Time for reading; the rest of the second is for building the answer."""
 LEAST_ROWS = 8
-"""Rows of the log that are read without finding an event: a worker that has only just read the
-definitions of a tenant has little of the second left."""
+"""Rows of the log that are read at least, even without finding an event.
+
+A worker that has just read a tenant's definitions has little of the second left.
+"""
 
 
 @attrs.frozen
 class Deadline:
-    """The end of a look."""
+    """The end of a scan."""
 
     at: float
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
-        """The deadline after some seconds."""
+        """Return the deadline after some seconds."""
         return cls(time.monotonic() + seconds)
 
     @property
@@ -56,11 +58,11 @@ class Deadline:
 
 @attrs.frozen
 class Seen:
-    """A recorded decision that is looked at.
+    """A recorded decision in a scan.
 
     Attributes:
         recorded: its entry and its line.
-        record: what it decided.
+        record: the decision.
     """
 
     recorded: Recorded
@@ -69,8 +71,9 @@ class Seen:
 
     @cached_property
     def event(self) -> bytes:
-        """The event as it may be shown now; empty, and so refused by whoever reads it, where it
-        cannot be read."""
+        """The event as it may be shown now; empty, and so refused by its reader, if it can't be
+        read.
+        """
         return redacted(self.recorded.event, self._kept)
 
 
@@ -79,12 +82,12 @@ class Look:
     """The events of a selection, in rows of the log.
 
     Attributes:
-        selection: of a request.
+        selection: the request's selection.
         deadline: when it ends.
-        entity_id: only events of this entity are meant.
-        looked_at: events given so far.
-        complete: whether those are all, once the last was given.
-        passed: entries of the log that cannot be read.
+        entity_id: limits the scan to events of this entity.
+        looked_at: the number of events returned so far.
+        complete: whether those are all, once the last was returned.
+        passed: unreadable entries of the log.
     """
 
     connection: Connection
@@ -98,7 +101,7 @@ class Look:
     passed: list[Unreadable] = attrs.field(factory=list)
 
     def rows(self) -> Iterator[list[Seen]]:
-        """The events, the newest first."""
+        """Yield the events, newest first."""
         wanted = self.selection
         query = DecisionQuery(from_ns=wanted.from_ns, to_ns=wanted.to_ns, entity_id=self.entity_id)
         received = spans(self.connection, self.tenant_id, query)
@@ -109,7 +112,7 @@ class Look:
                 return
             rest = wanted.newest - self.looked_at
             if rest <= 0:
-                # All that were asked for; of a time they were not all there are.
+                # The scan read all that were requested; a period would have had more.
                 self.complete = query.from_ns is None
                 return
             seen = list(readable(row[:rest], self.kept, self.passed))
@@ -118,12 +121,12 @@ class Look:
 
 
 def readable(row: Sequence[Recorded], kept: Kept, passed: list[Unreadable]) -> Iterator[Seen]:
-    """Recorded decisions to look at.
+    """Yield the readable recorded decisions of a row.
 
     Args:
         row: decisions of the log.
         kept: redacts their events.
-        passed: gets those whose record cannot be read.
+        passed: collects the unreadable ones.
     """
     for each in row:
         seq = each.entry.seq
@@ -136,7 +139,7 @@ def readable(row: Sequence[Recorded], kept: Kept, passed: list[Unreadable]) -> I
 
 
 def spans(connection: Connection, tenant_id: UUID, query: DecisionQuery) -> Spans:
-    """The time in which the decisions of a query can have been received."""
+    """Return the period in which a query's decisions can have been received."""
     if query.from_ns is None and query.to_ns is None:
         return [(0, END_NS)]
     if query.clock == "received":
@@ -146,7 +149,7 @@ def spans(connection: Connection, tenant_id: UUID, query: DecisionQuery) -> Span
 
 
 def redacted(event: bytes, kept: Kept) -> bytes:
-    """An event of the log as it would be kept now; empty where it cannot be read."""
+    """Return an event of the log as it would be stored now; empty if it can't be read."""
     try:
         return kept.event(event)
     except EventError:

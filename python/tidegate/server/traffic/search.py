@@ -1,7 +1,7 @@
-"""``decisions/search``: decisions found by their events too.
+"""``decisions/search``: search decisions, also by their events.
 
-A page ends after a second, with what was found, a cursor and how far it looked: what is rare is
-found in several pages.
+A page ends after a second, with the results so far, a cursor, and how far the search got. So rare
+decisions are found over several pages.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.decisions import FoundDecision
 
 CHUNK = 256
-"""Decisions whose lines are read in one step."""
+"""Decisions with lines that are read in one step."""
 MAX_EXAMINED = 5_000
-"""Decisions of which the index is looked at between two looks at the clock, some 10 ms."""
+"""Index entries that are read between two looks at the clock, some 10 ms."""
 
 
 def search(call: Call) -> Answer:
-    """The decisions of a search, the newest first."""
+    """Return the decisions of a search, newest first."""
     body: wire.DecisionSearch = call.body
     deadline = Deadline.after(SECONDS)
     scope = _scope(call)
@@ -69,12 +69,12 @@ def search(call: Call) -> Answer:
 
 @attrs.frozen
 class _Searching:
-    """A search: what the index says is looked at first, and the event only then.
+    """A search that checks the index first, and the event only then.
 
     Attributes:
-        query: what the index knows.
-        programs: the conditions on the event; None without any.
-        passed: entries that cannot be read.
+        query: the conditions on the index.
+        programs: the conditions on the event; None if there are none.
+        passed: unreadable entries.
     """
 
     call: Call
@@ -86,10 +86,10 @@ class _Searching:
 
     @classmethod
     def of(cls, call: Call, connection: Connection) -> _Searching:
-        """The search of a request.
+        """Build the search of a request.
 
         Raises:
-            Problem: ``invalid-request``; a condition is none.
+            Problem: ``invalid-request``; a condition is invalid.
         """
         body: wire.DecisionSearch = call.body
         known = TenantExpressions.of(call, connection)
@@ -103,7 +103,7 @@ class _Searching:
     def page(
         self, before: UUID | None, deadline: Deadline
     ) -> tuple[list[tuple[FoundDecision, bytes | None]], UUID | None]:
-        """Decisions with their lines, and where the next page begins; None after the last."""
+        """Return decisions with their lines, and where the next page starts; None after the last."""
         body: wire.DecisionSearch = self.call.body
         needs_line = self.programs is not None or body.clause is not None
         received = spans(self.connection, self.call.tenant_id, self.query)
@@ -130,7 +130,7 @@ class _Searching:
     def _asked_for(
         self, page: tuple[FoundDecision, ...]
     ) -> Iterator[tuple[FoundDecision, bytes | None]]:
-        """Entries whose lines match the query, with their lines."""
+        """Yield entries whose lines match the query, with their lines."""
         lines = self._lines(page)
         clause = self.call.body.clause
         with_lines = [(each, lines.get(each.seq)) for each in page]
@@ -150,7 +150,7 @@ class _Searching:
                 yield each
 
     def _has_clause(self, found: FoundDecision, line: bytes | None, clause: str) -> bool:
-        """Whether a clause fired; a record that cannot be read is passed over."""
+        """Tell whether a clause fired; an unreadable record is skipped."""
         if line is None:
             return False
         try:
@@ -188,10 +188,10 @@ def _query(body: wire.DecisionSearch) -> decisions.DecisionQuery:
 
 
 def _conditions(body: wire.DecisionSearch) -> Iterator[tuple[str, str]]:
-    """The conditions on the event, as expressions, by the member that says them.
+    """Yield the conditions on the event as expressions, each with the member that has it.
 
     Raises:
-        Problem: ``invalid-request``; the address is none.
+        Problem: ``invalid-request``; the address is invalid.
     """
     if body.expression is not None:
         yield "/expression", body.expression
@@ -213,7 +213,7 @@ def _literal(text: str) -> str:
 
 
 def _scope(call: Call) -> str:
-    """The scope of a cursor: the search without its place and length."""
+    """Return the scope of a cursor: the search without its position and length."""
     body = attrs.evolve(call.body, limit=1, cursor=None)
     digest = blake2b(msgspec.json.encode(body), digest_size=16).hexdigest()
     return f"{call.path} {digest}"

@@ -1,4 +1,4 @@
-"""Expressions of a tenant, compiled to be run over recorded events."""
+"""A tenant's expressions, compiled to run over recorded events."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 _ACTION = "actions."
 _RECOGNISED = "recognised."
-"""Stands for it in programs: a field of an action is decided, and read of no event."""
+"""The prefix of recognised fields in programs: fields of an action are decided, not read."""
 
 
 @attrs.frozen
 class Programs:
-    """Expressions that are run over events.
+    """Expressions to run over events.
 
     Attributes:
-        rules: their programs, by the names that they were given.
-        named: the actions that they name.
-        actions: programs of these actions; a disabled action has none.
+        rules: their programs, by given name.
+        named: the actions they refer to.
+        actions: the programs of these actions; a disabled action has none.
     """
 
     rules: Rules
@@ -49,7 +49,7 @@ class Programs:
     actions: Rules
 
     def with_actions(self, events: Sequence[bytes]) -> list[bytes]:
-        """The events with the fields that say which of the actions they are."""
+        """Add the fields to events that say which of the actions they are."""
         if not self.named:
             return list(events)
         found = self.actions.match_batch(events, False)
@@ -61,17 +61,17 @@ class Programs:
         ]
 
     def match(self, events: Sequence[bytes]) -> list[Matches | EventError]:
-        """The expressions that hold for each event that :meth:`with_actions` gave."""
+        """Return the expressions that match each event from :meth:`with_actions`."""
         return self.rules.match_batch(events, True)
 
 
 @attrs.frozen
 class TenantExpressions:
-    """The names that expressions of a tenant can use, and what they mean.
+    """The names that a tenant's expressions can use, and their meaning.
 
     Attributes:
         known: the definitions of the tenant.
-        expressions: checks by them.
+        expressions: checks expressions against them.
     """
 
     known: DefinitionSet
@@ -79,7 +79,7 @@ class TenantExpressions:
 
     @classmethod
     def of(cls, call: Call, connection: Connection) -> TenantExpressions:
-        """The expressions of the call's tenant, as its definitions are saved."""
+        """Return the expressions of the call's tenant, by its saved definitions."""
         known = load_set(connection, call.tenant_id, call.app.known.newest(call.tenant_id))
         actions = (each.slug for each in known.objects[ACTION.section])
         # No type depends on the entries.
@@ -89,10 +89,10 @@ class TenantExpressions:
         return cls(known, Expressions(actions, lists, DEFAULT))
 
     def check(self, text: str, use: Use, pointer: str) -> CheckedExpression:
-        """A checked expression of the body of a request.
+        """Check an expression in the body of a request.
 
         Raises:
-            Problem: ``invalid-request``, with each finding at its place in the text.
+            Problem: ``invalid-request``, with the position of each finding in the text.
         """
         try:
             return self.expressions.check(text, use)
@@ -112,7 +112,7 @@ class TenantExpressions:
             raise Problem("invalid-request", "the expression is not valid", errors=errors) from None
 
     def compile(self, checked: Mapping[str, CheckedExpression]) -> Programs:
-        """Programs of checked expressions, with the actions and lists that they name."""
+        """Compile checked expressions, with the actions and lists that they refer to."""
         named = {
             field.removeprefix(_ACTION)
             for each in checked.values()
@@ -133,7 +133,7 @@ class TenantExpressions:
         )
 
     def _schema(self, checked: Sequence[CheckedExpression]) -> Schema:
-        """The fields of the tenant, and the lists that the expressions name, with their entries."""
+        """Return the tenant's fields, and the lists in the expressions with their entries."""
         named = {each for one in checked for each in one.references.lists}
         lists = {
             each.slug: NamedList(each.body["kind"], tuple(each.body.get("entries", ())))
@@ -145,7 +145,7 @@ class TenantExpressions:
 
 
 def _compiled(checked: Mapping[str, CheckedExpression], schema: Schema) -> Rules:
-    # Quotes within a text are escaped, so this is found in nodes that read a field only.
+    # Quotes within a text are escaped, so this only occurs in nodes that read a field.
     named, read = (f'"name":"{each}'.encode() for each in (_ACTION, _RECOGNISED))
     return read_rules(bundle(checked, schema).replace(named, read), "native")
 
@@ -155,8 +155,7 @@ def _matched(found: Matches | EventError) -> list[str]:
 
 
 def _with_members(event: bytes, members: Mapping[str, bool]) -> bytes:
-    """An event, which is an object in compact JSON, with further members; one that could not be
-    read stays empty."""
+    """Add members to an event, an object in compact JSON; an unreadable one stays empty."""
     if not event:
         return event
     added = orjson.dumps(members)

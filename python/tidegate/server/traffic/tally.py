@@ -1,4 +1,4 @@
-"""Adds up events that matched."""
+"""Totals of the events that matched."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 SECOND_NS = 1_000_000_000
 STEPS = (1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400, 604_800)
-"""Seconds of a step of a timeline."""
+"""Possible steps of a timeline, in seconds."""
 PREFERRED_STEPS = 60
 
 
 @attrs.define
 class Tally:
-    """The counts of a look.
+    """The counts of a scan.
 
     Attributes:
         samples: how many of the newest matches are kept.
@@ -43,13 +43,13 @@ class Tally:
     _sampled: list[Seen] = attrs.field(factory=list)
 
     def see(self, seen: Seen) -> None:
-        """Count an event that was looked at."""
+        """Count an event that was read."""
         entry = seen.recorded.entry
         self._seen_at.append(entry.observed_at_ns)
         self._answers.append(entry.values[7])
 
     def match(self, seen: Seen, answer: str | None = None) -> None:
-        """Count an event that matched, with the answer that a draft gives it."""
+        """Count an event that matched, with a draft's answer to it."""
         self.matched += 1
         entry = seen.recorded.entry
         self._matched_at.append(entry.observed_at_ns)
@@ -63,7 +63,7 @@ class Tally:
                 self._sampled = self._newest()
 
     def bounds(self) -> dict[str, Any]:
-        """The times of the first and the last event that was looked at."""
+        """Return the times of the first and the last event that was read."""
         return {
             "since": wire.optional_time(min(self._seen_at, default=None)),
             "until": wire.optional_time(max(self._seen_at, default=None)),
@@ -71,7 +71,7 @@ class Tally:
         }
 
     def counts(self, kept: Kept) -> dict[str, Any]:
-        """The members of an answer beside its bounds."""
+        """Return the members of an answer other than its bounds."""
         step, timeline = self._timeline()
         sampled = self._newest()
         lines = {each.recorded.entry.seq: each.recorded.line for each in sampled}
@@ -95,7 +95,7 @@ class Tally:
         }
 
     def answers(self) -> dict[str, Any]:
-        """What was answered to the events that were looked at, by steps of time."""
+        """Return the answers to the events that were read, by steps of time."""
         step, steps = self._steps()
         length = step * SECOND_NS
         counts: dict[int, Counter[str]] = defaultdict(Counter)
@@ -118,7 +118,7 @@ class Tally:
         return by_id[: self.samples]
 
     def _timeline(self) -> tuple[int, tuple[wire.MatchStep, ...]]:
-        """The seconds of a step, and the steps, also those without events between others."""
+        """Return the seconds of a step, and the steps, including empty ones between others."""
         step, steps = self._steps()
         length = step * SECOND_NS
         seen = Counter(at // length for at in self._seen_at)
@@ -131,13 +131,13 @@ class Tally:
         )
 
     def _steps(self) -> tuple[int, range]:
-        """The seconds of a step, and the steps since 1970 that were looked at."""
+        """Return the seconds of a step, and the numbers of the covered steps since 1970."""
         if not self._seen_at:
             return STEPS[0], range(0)
         first, last = min(self._seen_at), max(self._seen_at)
         enough = (each for each in STEPS if last - first <= each * SECOND_NS * PREFERRED_STEPS)
         step = next(enough, STEPS[-1])
         length = step * SECOND_NS
-        # Events may say that they are of long ago: there are no more steps than these.
+        # Events may claim to be from long ago, so the steps are limited to these.
         begin = max(first // length, last // length - 4 * PREFERRED_STEPS)
         return step, range(begin, last // length + 1)
