@@ -1,4 +1,4 @@
-"""Admission of calls: the credential of a call, then the limits of its key and of its tenant."""
+"""Admit calls: check the credential of a call, then the limits of its key and its tenant."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 KEY_HEADER = b"x-service-api-key"
 JSON = "application/json"
 _CHALLENGE = {"www-authenticate": 'ApiKey realm="tidegate", header="x-service-api-key"'}
-"""RFC 9110 wants a challenge with every 401; there is no registered scheme for a key."""
+"""RFC 9110 requires a challenge with every 401. No scheme is registered for API keys."""
 TENANT_LIMIT = 600_000
 
 
 def credential_of(headers: Iterable[Header]) -> bytes | None:
-    """The first credential among the headers of a request, as it was sent."""
+    """Return the first credential in the headers of a request, as it was sent."""
     return next((value for name, value in headers if name == KEY_HEADER), None)
 
 
 def is_refused_by_key_alone(headers: Sequence[Header]) -> bool:
-    """Whether admission can refuse a call with these headers only for its key or a limit."""
+    """Tell whether only its key or a limit can get a call with these headers refused."""
     if sum(name == KEY_HEADER for name, _ in headers) != 1:
         return False
     try:
@@ -43,19 +43,19 @@ def is_refused_by_key_alone(headers: Sequence[Header]) -> bool:
 
 @attrs.frozen
 class Admission:
-    """Admits calls; for the event loop's thread only."""
+    """Admits calls; use it only on the event loop's thread."""
 
     keys: KeyRing
     limits: RateLimits
     clock: Callable[[], int] = time.time_ns
     monotonic: Callable[[], int] = time.monotonic_ns
     used: dict[str, int] = attrs.field(factory=dict, repr=False)
-    """The last use of keys, by their ids, until it is written to the store."""
+    """When each key was last used, by key id, until it is written to the store."""
     tenant_limit: int = TENANT_LIMIT
-    """Events a minute of a tenant, by all of its keys."""
+    """The events a minute that a tenant may send, with all of its keys."""
 
     def admit(self, headers: Sequence[Header]) -> ApiKey:
-        """The key of a request, once its limit has room: before anything of the body is read.
+        """Return the key of a request that is within its limit, before any of the body is read.
 
         Raises:
             Problem: 400, 401, 415 or 429.
@@ -66,7 +66,7 @@ class Admission:
         return key
 
     def credential(self, headers: Sequence[Header]) -> ApiKey:
-        """The key of a request.
+        """Return the key of a request.
 
         Raises:
             Problem: 400 or 401.
@@ -90,14 +90,14 @@ class Admission:
         """Count events that came together.
 
         Returns:
-            How many are admitted, the first ones; and the refusal of the others, if there are any.
+            How many are admitted, from the first on, and the refusal of the others, if any.
         """
         now = self.monotonic()
         room = self._take(key, events, now)
         return room, None if room == events else self._over(key, now)
 
     def admit_text(self, text: bytes) -> ApiKey:
-        """The key of a header value, once its limit has room.
+        """Return the key of a header value that is within its limit.
 
         Raises:
             Problem: 401 or 429.
@@ -107,7 +107,7 @@ class Admission:
         return key
 
     def admit_calls(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
-        """Admit calls by their credentials, and refuse the others.
+        """Admit calls by their credentials, and refuse the rest.
 
         Returns:
             The admitted calls, in order, each with its key.
@@ -115,7 +115,7 @@ class Admission:
         by_credential: dict[bytes | None, list[HotCall]] = {}
         for call in calls:
             by_credential.setdefault(call.credential, []).append(call)
-        # Calls whose body comes after their headers were admitted before it was read.
+        # A call whose body comes after its headers was admitted before the body was read.
         by_credential.pop(None, None)
         refused: set[HotCall] = set()
         for credential, of_key in by_credential.items():
@@ -156,7 +156,7 @@ class Admission:
         return of_both
 
     def require_room(self, key: ApiKey) -> None:
-        """Refuse a body, before it is read, of which no event would be admitted.
+        """Refuse a body before it is read if none of its events would be admitted.
 
         Raises:
             Problem: ``rate-limited``.
@@ -167,7 +167,7 @@ class Admission:
             raise _over(whose, verdict)
 
     def _standing(self, key: ApiKey, now: int) -> tuple[str, Verdict]:
-        """The limit that has no room: the key's, else the tenant's, which may have some."""
+        """Return the limit that is used up: the key's, else the tenant's, which may have room."""
         verdict = self.limits.verdict(key.id_text, key.rate_limit_per_minute, now, False)
         if not verdict.remaining:
             return "key", verdict

@@ -1,9 +1,9 @@
-"""``beacon/events``: many events in one call, each answered for itself.
+"""``beacon/events``: many events in one call, each with its own answer.
 
-The body is a JSON array of events, or one event a line (``application/x-ndjson``).  Each counts
-against the rate limit, has its own idempotency key, and is decided in order as if it had come
-alone; the answer is an array with one object an event.  Events after a limit are refused; a batch
-of which no event is admitted is refused as a whole.
+The body is a JSON array of events, or one event a line (``application/x-ndjson``). Each event
+counts against the rate limit, has its own idempotency key, and is decided in order as if it had
+come alone. The answer is an array with one object per event. Events past a limit are refused. If
+none is admitted, the whole batch is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PATH = "/api/v1/beacon/events"
 NDJSON = "application/x-ndjson"
 AT_ONCE = 100
-"""Events that a batch adds before other calls have their turn."""
+"""How many events a batch adds before other calls get their turn."""
 
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -37,17 +37,17 @@ _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 async def decide_batch(
     hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool, given: GivenId | None = None
 ) -> Answer:
-    """The answers of all events of a body, in order.
+    """Answer all events of a body, in order.
 
     Args:
         hot: the hot path.
         key: of the call.
         body: the events.
         is_ndjson: whether they are lines.
-        given: the id of a call that a gateway handed on.
+        given: the id of a call that a gateway forwarded.
 
     Raises:
-        Problem: the body is no batch, or holds too many events.
+        Problem: the body isn't a batch, or has too many events.
     """
     async with hot.queue.room(key):
         events = split_lines(body) if is_ndjson else split_array(body)
@@ -67,7 +67,7 @@ async def decide_batch(
 
 
 class _Items:
-    """The answers of a batch, as they come."""
+    """The answers of a batch, filled in as they come."""
 
     def __init__(self, hot: HotPath, key: ApiKey, count: int, given: GivenId | None) -> None:
         self._hot = hot
@@ -79,7 +79,7 @@ class _Items:
         self._whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def repeat(self, given: GivenId) -> None:
-        """Place the answers of events that were decided when the batch was handed on before."""
+        """Fill in the answers of events that were decided when the batch was first forwarded."""
         ids = [given.of_event(number) for number in range(len(self._answers))]
         known = await self._hot.recorded(self._key, ids)
         for number, each in enumerate(ids):
@@ -87,14 +87,14 @@ class _Items:
                 self._place(number, known[each])
 
     def begin(self, start: int, events: Sequence[bytes]) -> Problem | None:
-        """Have events decided on, as many as the limits have room for.
+        """Start deciding on events, as many as the limits allow.
 
         Args:
-            start: place of the answer of the first.
+            start: the index of the first event's answer.
             events: in order.
 
         Returns:
-            Why the others are not decided on, if there are any.
+            The refusal of the others, if any.
         """
         new = [
             (number, event)
@@ -114,11 +114,12 @@ class _Items:
         return over
 
     def refuse_rest(self, problem: Problem) -> None:
-        """Give all events that were not begun one shared refusal: one each would cost as much as
-        decisions.
+        """Refuse all events that weren't started, with one shared refusal.
+
+        A refusal for each would cost as much as a decision.
 
         Raises:
-            Problem: it, when none was begun.
+            Problem: the refusal, if no event was started.
         """
         if not self._begun:
             raise problem
@@ -130,7 +131,7 @@ class _Items:
             self._put(number, refusal)
 
     async def answered(self) -> list[bytes]:
-        """The answers, once all are there."""
+        """Return the answers once all are there."""
         if self._missing:
             await self._whole
         return self._answers
@@ -155,10 +156,10 @@ class _Items:
 
 
 def split_array(body: bytes) -> list[bytes]:
-    """The elements of a JSON array, each as it was written; what is in them is read later.
+    """Split a JSON array into its elements, as they were written; they are parsed later.
 
     Raises:
-        Problem: ``invalid-json``; it is no array.
+        Problem: ``invalid-json``; the body isn't an array.
     """
     try:
         return [bytes(element) for element in _ARRAY.decode(body)]
@@ -169,5 +170,5 @@ def split_array(body: bytes) -> list[bytes]:
 
 
 def split_lines(body: bytes) -> list[bytes]:
-    """The lines of a body that are not blank."""
+    """Return the lines of a body that are not blank."""
     return [line for line in body.split(b"\n") if line.strip()]

@@ -1,11 +1,12 @@
-"""Hot calls on their way to a decision, tenant by tenant.
+"""Queue hot calls for their decision, tenant by tenant.
 
-Calls that arrived in one turn of the event loop are admitted together, and stand in the lanes of
-their tenants.  Each turn makes steps of the lanes alternately.  A step takes two native calls: one
-reads events, one decides on them in order and writes what is answered and logged.  In between
-stands the rare: a call that is refused, and one whose idempotency key was perhaps used before.
+Calls that arrived in one turn of the event loop are admitted together, and queued in the lanes of
+their tenants. Each turn runs steps of the lanes alternately. A step takes two native calls: one
+reads events, the other decides on them in order and writes the answers and log entries. Python
+handles the rare cases between the two: a refused call, and an idempotency key that may have been
+used before.
 
-The steps of a tenant that is light are made on the loop, the others on threads beside it.
+Steps of light tenants run on the loop, the others on threads.
 """
 
 from __future__ import annotations
@@ -50,36 +51,36 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Take: TypeAlias = Callable[[Sequence[bytes], int], "set[int]"]
-"""Takes idempotency keys, at a time; gives the places of keys that cannot be taken."""
+"""Takes idempotency keys at a given time; returns the indexes of keys that can't be taken."""
 
 
 class Run(Protocol):
-    """Does native work, here or on a thread."""
+    """Runs native work, here or on a thread."""
 
     async def __call__(self, work: Callable[[], T]) -> T: ...
 
 
 class Elsewhere(Protocol):
-    """Processes beside this one, which decide for other tenants."""
+    """Other processes, which decide for other tenants."""
 
     def forward(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
-        """Hand over the calls of their tenants; gives the others, in order."""
+        """Hand over the calls of their tenants; return the rest, in order."""
 
     def credential_elsewhere(self, headers: Sequence[Header]) -> bytes | None:
-        """The credential of a call that one of them admits; None when it is admitted here."""
+        """Return the credential of a call that another process admits; None if this one does."""
 
 
 AT_ONCE = MAX_ROW_ENTRIES
-"""Calls of a step at most: a row of the log."""
+"""The most calls in a step: a row of the log."""
 BESIDE_AT_ONCE = 16
-"""The same beside the loop, where a single step may turn out dear, and others wait for its end."""
+"""The same off the loop, where one step may turn out expensive while others wait for it."""
 TURN_NS = 2_000_000
-"""How long steps are made before the loop looks at its connections again."""
+"""How long steps run before the loop looks at its connections again."""
 MOST_RETRY_SECONDS = 60
 WARN_AGAIN_NS = 600 * 1_000_000_000
-"""How long the log is silent about a tenant's unreadable addresses after a warning."""
+"""How long after a warning the log stays silent about a tenant's unreadable addresses."""
 MOST_WARNED = 1_000
-"""Tenants, with a problem each, of which the last warning is remembered."""
+"""How many pairs of tenant and problem the last warning is remembered for."""
 _SOON = {"retry-after": "1"}
 
 
@@ -88,16 +89,16 @@ class _Keyed:
     """The calls of a turn that have an idempotency key."""
 
     numbers: Sequence[int] = ()
-    """The numbers of the calls that are decided on."""
+    """The numbers of the calls to decide."""
     running: Running | None = None
     """The keys of those calls."""
     deferred: Sequence[int] = ()
-    """The numbers of the calls whose keys are looked up."""
+    """The numbers of the calls that need a key lookup."""
 
 
 @attrs.define(eq=False)
 class CallQueue:
-    """The queue of hot calls; for the event loop's thread only."""
+    """The queue of hot calls; use it only on the event loop's thread."""
 
     admission: Admission
     runtimes: Runtimes
@@ -108,28 +109,28 @@ class CallQueue:
     clock: Callable[[], int]
     lanes: Lanes
     answers_of: Callable[[Block], Sequence[bytes | None]] = attrgetter("answers")
-    """The answers to the callers of a block's decisions."""
+    """Returns the answers to the callers of a block's decisions."""
     elsewhere: Elsewhere | None = None
     """Takes the calls of tenants that another process decides for."""
     _arrived: list[HotCall] = attrs.field(factory=list, init=False)
     _is_scheduled: bool = attrs.field(default=False, init=False)
     _warned: dict[tuple[UUID, str], int] = attrs.field(factory=dict, init=False)
-    """Tenants and problems of the clients of their events, with the time of the last warning."""
+    """When a tenant was last warned of a problem with the clients of its events."""
     _tasks: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
-    """Look-ups and steps beside the loop: the loop itself keeps no task alive."""
+    """Lookups and steps off the loop; the loop itself keeps no task alive."""
 
     def __attrs_post_init__(self) -> None:
         self.lanes.wake = self._wake
         self.recorder.sent = self.lanes.go_on
 
     def add(self, call: HotCall) -> None:
-        """Take a call; it gets the answer when its decision is durable, or the refusal."""
+        """Queue a call; it gets its answer once the decision is durable, or its refusal."""
         self._arrived.append(call)
         if not self._is_scheduled:
             self._schedule()
 
     def room(self, key: ApiKey) -> AbstractAsyncContextManager[None]:
-        """Entered to add many calls of the tenant of a key: when few wait, one after another."""
+        """Wait until few calls of a key's tenant wait, then add many: one caller at a time."""
         return self.lanes.of(key.tenant_text, key.tenant_id).room()
 
     def _wake(self) -> None:
@@ -141,7 +142,7 @@ class CallQueue:
         asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Admit the calls that have arrived, and make steps."""
+        """Admit the calls that have arrived, and run steps."""
         lanes = self.lanes
         lanes.turn += 1
         try:
@@ -176,7 +177,7 @@ class CallQueue:
                 refuse(over, too_many(lane))
 
     def _step(self, lane: Lane) -> None:
-        """Make a lane's next step on the loop, or have it wait for a thread."""
+        """Run a lane's next step on the loop, or have it wait for a thread."""
         tenant = self.runtimes.find(lane.tenant_id)
         if tenant is None:
             refuse(lane.take_all(), Problem("definitions-unavailable", headers=_SOON))
@@ -201,7 +202,7 @@ class CallQueue:
             self.lanes.line_up(lane)
 
     def _step_beside(self, lane: Lane, line: Line) -> None:
-        """Begin a lane's next step on a thread."""
+        """Start a lane's next step on a thread."""
         tenant = self.runtimes.find(lane.tenant_id)
         if tenant is None or not lane.may_step:
             self.lanes.line_up(lane)
@@ -235,15 +236,15 @@ class CallQueue:
             )
 
     async def _decide(self, tenant: Tenant, step: Step, run: Run) -> int:
-        """Decide on calls of a tenant, except those that are refused or looked up.
+        """Decide on calls of a tenant, except those that are refused or need a lookup.
 
         Args:
-            tenant: by whose definitions.
+            tenant: the tenant, with its definitions.
             step: the calls.
-            run: does what is native, here or on a thread.
+            run: runs native work, here or on a thread.
 
         Returns:
-            Units of work that the dearest decision took.
+            Units of work of the most expensive decision.
         """
         calls = step.calls
         try:
@@ -287,9 +288,9 @@ class CallQueue:
         return block.most_work
 
     def _begin(self, calls: Sequence[HotCall], read: Calls, now: int, take: Take) -> _Keyed:
-        """Begin the decisions of calls with an idempotency key.
+        """Start the decisions of calls with an idempotency key.
 
-        Those whose key is in use, or was perhaps used before, are looked up and not begun.
+        Calls with a key that is in use, or was perhaps used before, are looked up instead.
         """
         numbers, keys, fingerprints = read.keyed
         if not numbers:
@@ -348,13 +349,13 @@ class CallQueue:
             answer(call, problem)
 
     def _give_up(self, calls: Iterable[HotCall], error: Exception, running: Running | None) -> None:
-        """Refuse calls that are not decided on, and free their keys."""
+        """Refuse calls that are not decided, and free their keys."""
         if running is not None:
             self._end(running, [None] * len(running.keys))
         refuse(calls, error)
 
     def warn_of_client(self, tenant: Tenant, problem: str, count: int) -> None:
-        """Say in the log that a tenant's events name clients without an address."""
+        """Warn in the log that a tenant's events name clients without an address."""
         now, at = time.monotonic_ns(), (tenant.tenant_id, problem)
         before = self._warned.get(at)
         if before is not None and now - before < WARN_AGAIN_NS:
@@ -377,14 +378,14 @@ class CallQueue:
 
 @attrs.frozen(eq=False)
 class _Decided:
-    """Calls that were decided on together, until that is durable."""
+    """Calls that were decided together, until the decisions are durable."""
 
     queue: CallQueue
     calls: Sequence[tuple[HotCall, bytes]]
     """Calls with their answers."""
     running: Running | None
     kept: Sequence[bytes | None]
-    """The decisions under their idempotency keys."""
+    """The decisions to keep under their idempotency keys."""
     actions: Sequence[tuple[str, str, int]]
     outcomes: Sequence[tuple[str, str, str, int]]
     rule_errors: int
@@ -393,7 +394,7 @@ class _Decided:
     client_problems: Sequence[tuple[str, int]]
 
     def __call__(self, problem: Problem | None) -> None:
-        """The decisions are durable; or not, and then they count as not made."""
+        """Report that the decisions are durable, or that they failed and count as not made."""
         queue = self.queue
         if problem is not None:
             queue._give_up([call for call, _ in self.calls], problem, self.running)
@@ -417,7 +418,7 @@ async def _here(work: Callable[[], T]) -> T:
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:
-    """Do work that waits for nothing, here and now."""
+    """Do work that waits for nothing, immediately."""
     try:
         work.send(None)
     except StopIteration as ended:
@@ -427,7 +428,7 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 def too_many(lane: Lane) -> Problem:
-    """The refusal of a call for which its tenant has no room."""
+    """Return the refusal of a call when its tenant's queue is full."""
     after = min(max(1, round(lane.waiting * lane.account.cost / 1e9)), MOST_RETRY_SECONDS)
     return Problem(
         "rate-limited",
@@ -437,16 +438,16 @@ def too_many(lane: Lane) -> Problem:
 
 
 def replayed(known: Recorded, fingerprint: bytes) -> Outcome:
-    """The first answer of a key, once more; a refusal when the body says something else."""
+    """Return a key's first answer again, or a refusal if the body differs."""
     if known.fingerprint != fingerprint:
         return Problem("idempotency-key-reused", "the idempotency key was used with another body")
     return Answer(known.answer, headers=((b"idempotency-replayed", b"true"),))
 
 
 def refused(refusal: EventError | str) -> Problem:
-    """The refusal of an event that is not decided on.
+    """Return the refusal of an event that isn't decided.
 
-    400 for text that is no JSON, 422 for JSON that is no event.
+    400 for text that isn't JSON, 422 for JSON that isn't an event.
     """
     if isinstance(refusal, EventError):
         if refusal.is_unreadable:

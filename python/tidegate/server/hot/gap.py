@@ -1,4 +1,4 @@
-"""Counts of decisions that were answered and not recorded."""
+"""Counts of decisions that were answered but not recorded."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import attrs
 
 @attrs.frozen
 class Gap:
-    """Decisions of one tenant that were answered and not recorded."""
+    """One tenant's decisions that were answered but not recorded."""
 
     decisions: int
     first_ns: int
-    """The arrival of the first of them, in nanoseconds since 1970."""
+    """When the first of them arrived, in nanoseconds since 1970."""
     last_ns: int
 
     def __add__(self, other: Gap) -> Gap:

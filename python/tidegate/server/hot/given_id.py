@@ -1,7 +1,7 @@
-"""The id that a gateway gave a call before it handed the call to the owner.
+"""The id that a gateway gives a call before it forwards the call to the owner.
 
-A call whose answer was lost is asked again under the same id, so that it is decided once: what was
-decided under the id is in the log, and is answered again.
+A call that lost its answer is asked again under the same id, so it is decided once. If the log
+already has a decision under the id, that decision is the answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SCOPE = "tidegate.given_id"
 _TIME_BYTES = 6
-"""An id of version 7 begins with its milliseconds; with them ids are in the order of time."""
+"""A version 7 id begins with its milliseconds, so ids sort by time."""
 
 
 @attrs.frozen
@@ -25,14 +25,14 @@ class GivenId:
 
     Attributes:
         value: 16 bytes, a UUID of version 7.
-        is_repeated: whether the call was handed on before, and may have been decided.
+        is_repeated: whether the call was forwarded before, and may have been decided.
     """
 
     value: bytes
     is_repeated: bool
 
     def of_event(self, number: int) -> bytes:
-        """The id of one event of a batch, 16 bytes: the same whenever the batch is asked.
+        """Return the id of one event of a batch, 16 bytes: the same on every retry of the batch.
 
         Args:
             number: of the event, from 0.
@@ -45,11 +45,11 @@ class GivenId:
 
 
 def given_id(scope: Mapping[str, Any]) -> GivenId | None:
-    """The id of a request that a gateway handed on; None for any other request."""
+    """Return the id of a request that a gateway forwarded; None for any other request."""
     found: GivenId | None = scope.get(_SCOPE)
     return found
 
 
 def with_id(scope: dict[str, Any], given: GivenId) -> dict[str, Any]:
-    """A request of ASGI under an id."""
+    """Return an ASGI request with an id."""
     return {**scope, _SCOPE: given}

@@ -1,4 +1,4 @@
-"""A hot call that another process took from its caller, and that is decided here."""
+"""A hot call that another process received and this one decides."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class HandedOnCall(HotCall):
-    """A hot call whose answer goes to the process that handed it on, with all of its headers.
+    """A hot call that returns its answer, with all headers, to the process that forwarded it.
 
     Args:
         hot: decides.
-        endpoint: by which it came.
+        endpoint: the endpoint it came through.
         credential: as it was sent.
-        request_id: the caller's, which can be sent back.
+        request_id: the caller's, safe to send back.
         body: the event.
         decision_id: 16 bytes that the gateway gave.
     """
@@ -50,7 +50,7 @@ class HandedOnCall(HotCall):
 
     @abstractmethod
     def give(self, made: Answer) -> None:
-        """Send an answer as a whole."""
+        """Send a complete answer."""
 
     def answer(self, outcome: Outcome) -> None:
         request_id = self.request_id

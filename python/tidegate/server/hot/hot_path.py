@@ -1,8 +1,7 @@
 """The hot calls: one event in, one durable decision out.
 
-In order: credential, rate limit, body, idempotency, decision, log.  Nothing here reads the
-database but the rare look-up of a repeated idempotency key; the answer waits for the commit
-that holds its decision.
+The order is credential, rate limit, body, idempotency, decision, log. Only the rare lookup of a
+repeated idempotency key reads the database. The answer waits for the commit of its decision.
 """
 
 from __future__ import annotations
@@ -49,30 +48,30 @@ ENDPOINTS = {endpoint.path: endpoint for endpoint in (BEACON, RUNTIME)}
 
 
 class HotPaths(Protocol):
-    """The hot paths of a process: one, or one for each partition that it decides for."""
+    """The hot paths of a process: one, or one per partition that the process owns."""
 
     @property
     def metrics(self) -> HotMetrics:
-        """Counts refusals of what is no call of any of them."""
+        """Counts refusals of requests that aren't a call of any hot path."""
 
     def of(self, credential: bytes | None) -> HotPath | None:
-        """The one that decides on calls with a credential; None where it is not in this process.
+        """Return the hot path that decides calls with a credential; None if this process has none.
 
         Args:
-            credential: as it was sent; None where there is none.
+            credential: as it was sent; None if the call has none.
         """
 
     def way_of(self, credential: bytes) -> Callable[[HotCall], None] | None:
-        """Takes calls that another process decides; None where the application finds out.
+        """Return how to pass calls to another process that decides; None to ask the application.
 
         Args:
-            credential: of calls of which no hot path is in this process, as it was sent.
+            credential: as it was sent, of calls that no hot path in this process decides.
         """
 
 
 @attrs.frozen
 class HotPath:
-    """Everything a hot call needs, put together once.
+    """Everything a hot call needs, assembled once.
 
     Its methods run on the event loop's thread only.
     """
@@ -88,9 +87,10 @@ class HotPath:
     lanes: Lanes = attrs.field(factory=Lanes)
     access: AccessLog = attrs.field(factory=AccessLog)
     answers_of: Callable[[Block], Sequence[bytes | None]] = attrgetter("answers")
-    """The answers to the callers of a block's decisions."""
+    """Returns the answers to the callers of a block's decisions."""
     elsewhere: Elsewhere | None = None
-    """Hands calls to other processes that decide for other tenants; None when there are none."""
+    """Forwards calls to other processes that decide for other tenants; None if there are no others.
+    """
     queue: CallQueue = attrs.field(init=False, repr=False)
 
     @queue.default
@@ -109,11 +109,11 @@ class HotPath:
         )
 
     def of(self, credential: bytes | None) -> HotPath:  # noqa: ARG002 - the same form for all
-        """See :class:`HotPaths`: this one takes every call."""
+        """Return this hot path, which takes every call; see :class:`HotPaths`."""
         return self
 
     def way_of(self, credential: bytes) -> None:
-        """See :class:`HotPaths`: there is no other way."""
+        """Return None, as no other process decides; see :class:`HotPaths`."""
 
     def failed(
         self,
@@ -126,7 +126,7 @@ class HotPath:
         """Count a refusal, and log an unexpected one.
 
         Args:
-            reason: more than the problem's code says, for the log.
+            reason: detail beyond the problem's code, for the log.
         """
         self.metrics.refused(problem.code)
         self.access.hot_refusal(endpoint.path, problem.status, problem.code, request_id, reason)
@@ -136,11 +136,11 @@ class HotPath:
             )
 
     async def recorded(self, key: ApiKey, ids: Sequence[bytes]) -> dict[bytes, Answer]:
-        """The answers of decisions that are in the log already.
+        """Return the answers of decisions that are already in the log.
 
         Args:
             key: of the tenant.
-            ids: 16 bytes each; of those that were not decided there is no answer.
+            ids: 16 bytes each; ids that were not decided get no answer.
 
         Raises:
             StoreUnavailableError: the log cannot be read.
@@ -159,16 +159,16 @@ class HotPath:
     async def decide(
         self, endpoint: Endpoint, key: ApiKey, body: bytes, decision_id: bytes | None = None
     ) -> Answer:
-        """Decide on one event and give its answer.
+        """Decide on one event and return its answer.
 
         Args:
-            endpoint: by which it came.
+            endpoint: the endpoint it came through.
             key: of the admitted call.
             body: the event.
             decision_id: as of :class:`~tidegate.server.turns.call.HotCall`.
 
         Raises:
-            Problem: with the status and code the caller is to see.
+            Problem: with the status and code for the caller.
         """
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
@@ -184,7 +184,7 @@ class HotPath:
         return self.with_limit(key, await answered)
 
     def with_limit(self, key: ApiKey, answer: Answer) -> Answer:
-        """An answer with what is left of the key's limit, where that is wanted."""
+        """Add the remaining limit of the key to an answer, if the limit is reported."""
         if not self.tells_limits:
             return answer
         now = self.admission.monotonic()
@@ -200,10 +200,10 @@ class HotPath:
         done: Done,
         decision_id: bytes | None = None,
     ) -> None:
-        """Decide on one event; ``done`` gets the answer when it is durable.
+        """Start deciding on one event; ``done`` gets the answer when it is durable.
 
-        Nearly every event takes no task and no future: it is decided on with all that came in
-        this turn of the loop, and its answer is sent by the commit that holds it.
+        Nearly every event needs no task and no future: it is decided with all others of this turn
+        of the loop, and the commit that contains it sends its answer.
         """
         started = time.perf_counter_ns()
         self.queue.add(CallBack(endpoint, key, body, done, started, decision_id))
@@ -212,7 +212,7 @@ class HotPath:
 def finished(
     hot: HotPath, endpoint: Endpoint, headers: Iterable[Header], outcome: Outcome
 ) -> Answer:
-    """The answer for an outcome, with the caller's request id.
+    """Return the answer for an outcome, with the caller's request id.
 
     Args:
         headers: of the request, names in lower case.
@@ -231,7 +231,7 @@ def finished(
 
 
 def problem_answer(problem: Problem, path: str, request_id: str) -> Answer:
-    """A problem as an answer of a hot call."""
+    """Return a problem as the answer of a hot call."""
     more = {**DATA_HEADERS, **problem.headers, "x-request-id": request_id}
     return Answer(
         problem_document(problem, path, request_id),

@@ -1,8 +1,8 @@
-"""One effect for each key: the answers that idempotency keys already have.
+"""Idempotency keys and the answers they already have: each key takes effect once.
 
-A key is unique for a tenant and an endpoint for 24 hours.  A key is looked for first among the
-decisions that are under way or not yet indexed, then in a filter that knows which keys were never
-seen, and only then in the database.
+A key is unique for a tenant and an endpoint for 24 hours. A key is searched first among decisions
+that are running or not yet indexed, then in a filter that knows which keys were never seen, and
+only then in the database.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ import attrs
 from tidegate.server.hot.seen_keys import KeyFilter
 
 KEPT = 24 * 3600 * 1_000_000_000
-"""Nanoseconds a key is remembered."""
+"""How long a key is remembered, in nanoseconds."""
 GENERATION = 4_096
-"""Keys that are dropped together: one by one, dropping them would cost as much as remembering
-them."""
+"""Keys that are dropped together: dropping one by one would cost as much as remembering them."""
 
 
 @attrs.frozen
 class Recorded:
-    """The first answer a key has, and the fingerprint of the body it was given to."""
+    """The first answer of a key, and the fingerprint of the body that it answered."""
 
     fingerprint: bytes
     answer: bytes
 
 
 class Running:
-    """Decisions that are made together under keys of their own, until they are indexed."""
+    """Decisions made together under their own keys, until they are indexed."""
 
     __slots__ = ("answers", "ended", "fingerprints", "generation", "keys")
 
@@ -42,10 +41,9 @@ class Running:
         self.fingerprints = fingerprints
         self.generation = generation
         self.answers: Sequence[bytes | None] | None = None
-        """The answer for each key, once the decisions have ended; None where nothing was
-        decided."""
+        """The answer for each key, once the decisions have ended; None if nothing was decided."""
         self.ended: asyncio.Future[None] | None = None
-        """Exists when somebody waits for the end."""
+        """Exists while somebody waits for the end."""
 
     def end(self, answers: Sequence[bytes | None]) -> None:
         """Wake the waiting calls."""
@@ -54,31 +52,31 @@ class Running:
             self.ended.set_result(None)
 
     def find(self, key: bytes) -> Recorded | None:
-        """The answer for a key, after the end."""
+        """Return the answer for a key, after the end."""
         place = self.keys.index(key)
         answer = None if self.answers is None else self.answers[place]
         return None if answer is None else Recorded(self.fingerprints[place], answer)
 
 
 class _Generation:
-    """Keys begun one after the other."""
+    """Keys started one after another."""
 
     __slots__ = ("last_seq", "running", "under_way")
 
     def __init__(self) -> None:
         self.running: dict[bytes, Running] = {}
         self.under_way = 0
-        """The number of its decisions that have not ended."""
+        """How many of its decisions have not ended."""
         self.last_seq = 0
-        """None of the decisions that have ended has a later number."""
+        """An upper bound of the numbers of its ended decisions."""
 
 
 class IdempotencyKeys:
     """The keys of all tenants.
 
     Args:
-        hash_key: the key of the hashes that stand for idempotency keys, so that stored ones tell
-            nothing of the texts.
+        hash_key: the key to hash idempotency keys with, so that stored hashes reveal nothing of the
+            texts.
         look_up: finds a hash in the database; called on a worker thread.
     """
 
@@ -90,7 +88,7 @@ class IdempotencyKeys:
         self._absent: set[bytes] = set()
         """Keys that were looked up and not found since keys were last forgotten."""
         self._forgotten = 0
-        """How often keys were forgotten. A look-up that began before that may have missed them."""
+        """How often keys were dropped. A lookup that began before that may have missed them."""
 
     def use(self, known: KeyFilter, now: int) -> None:
         """Ask this filter first, from now on; until then every key is looked up."""
@@ -99,23 +97,22 @@ class IdempotencyKeys:
         self._filter = known
 
     def take(self, keys: Sequence[bytes], now: int) -> set[int]:
-        """Take the keys that were certainly never seen; now they have been.
+        """Take the keys that were certainly never seen, and remember them as seen.
 
-        On the event loop, without waiting.
+        Runs on the event loop, without waiting.
 
         Returns:
-            The places of all other keys, also of keys that were taken and not begun.
+            The indexes of all other keys, including keys that were taken and not started.
         """
         if self._filter is None:
             return set(range(len(keys)))
         return self._filter.add_new(keys, now)
 
     def take_again(self, keys: Sequence[bytes], now: int) -> set[int]:
-        """Take keys that were looked up and not found; as :meth:`take`, without waiting.
+        """Take keys that were looked up and not found, without waiting, like :meth:`take`.
 
         Returns:
-            The places of keys that other calls have taken since, or that have to be looked up once
-            more.
+            The indexes of keys that other calls have taken since, or that need another lookup.
         """
         others, taken = set(), []
         for place, key in enumerate(keys):
@@ -125,16 +122,16 @@ class IdempotencyKeys:
                 taken.append(key)
             self._absent.discard(key)
         if self._filter is not None:
-            # It may be younger than the look-up, and would answer that the key was never seen.
+            # It may be newer than the lookup, and would answer that the key was never seen.
             self._filter.add(taken, now)
         return others
 
     def is_running(self, key: bytes) -> bool:
-        """Whether a decision under this key is under way, or not yet indexed."""
+        """Tell whether a decision under this key is running, or not yet indexed."""
         return self._find(key) is not None
 
     async def find(self, key: bytes) -> Recorded | None:
-        """The answer of a key, waited for when its decision is under way."""
+        """Return the answer of a key, after waiting for its decision if that is running."""
         running, forgotten = self._find(key), self._forgotten
         if running is None:
             found = await asyncio.to_thread(self._look_up, key)
@@ -149,7 +146,7 @@ class IdempotencyKeys:
         return found
 
     def begin(self, keys: Sequence[bytes], fingerprints: Sequence[bytes]) -> Running:
-        """Decisions under these keys, which were taken, or looked up and not found, are under way.
+        """Mark keys as running that were taken, or looked up and not found.
 
         Args:
             keys: the hashes, each once.
@@ -165,13 +162,13 @@ class IdempotencyKeys:
         return running
 
     def finish(self, running: Running, answers: Sequence[bytes | None], seq: int) -> None:
-        """These decisions have ended.
+        """Record the end of these decisions.
 
         Args:
             running: the result of :meth:`begin`.
-            answers: for each key the durable answer that was sent; None when nothing was decided,
-            and the key is free again.
-            seq: number of the last decision that is made; none of theirs is later.
+            answers: for each key the durable answer that was sent; None if nothing was decided,
+            which frees the key.
+            seq: number of the last decision made; theirs are not later.
         """
         generation = running.generation
         for key, answer in zip(running.keys, answers, strict=True):
@@ -182,10 +179,10 @@ class IdempotencyKeys:
         generation.last_seq = max(generation.last_seq, seq)
 
     def forget(self, indexed_seq: int) -> None:
-        """Drop the keys that the database now has: of decisions up to this number.
+        """Drop the keys that the database now has: those of decisions up to this number.
 
-        None while the filter is being filled: it may have read the database before they were in
-        it, and :meth:`use` adds those that are here.
+        Drops nothing while the filter is being filled: it may have read the database before they
+        were in it, and :meth:`use` adds the keys held here.
         """
         if self._filter is None:
             return
@@ -193,7 +190,7 @@ class IdempotencyKeys:
         self._absent.clear()
         generations = self._generations
         while not generations[0].under_way and generations[0].last_seq <= indexed_seq:
-            # Emptied, since what is in it refers to it.
+            # Emptied, since its contents refer to it.
             generations[0].running.clear()
             if len(generations) == 1:
                 return

@@ -1,4 +1,4 @@
-"""The limit of calls that need no API key: each client has its own."""
+"""The limit for calls that need no API key, per client."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tidegate.server.hot.rate_limit import RateLimits
 from tidegate.server.http.problems import Problem
 
 CALLS_PER_MINUTE = 600
-"""Calls of one address: more than a site without a key would make, too few to try proofs."""
+"""The limit of one address: more than a site without a key needs, too few to try proofs."""
 
 
 class KeylessCalls:
-    """Counts calls without a key; used on the event loop only.
+    """Counts calls without a key; use it only on the event loop.
 
     Args:
-        monotonic: nanoseconds of a clock that is never set back.
+        monotonic: nanoseconds of a monotonic clock.
     """
 
     def __init__(self, monotonic: Callable[[], int] = time.monotonic_ns) -> None:

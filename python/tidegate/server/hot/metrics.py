@@ -1,8 +1,8 @@
-"""Counters of the hot path, and the page Prometheus reads.
+"""Counters of the hot path, and the page for Prometheus.
 
-The hot path adds to plain integers; a collector turns them into metric families when the page
-is asked for.  No label names a tenant, since the number of tenants is not bounded; the number of
-policies that have figures of their own is.
+The hot path adds to plain integers; a collector turns them into metric families when the page is
+requested. No label names a tenant, since the number of tenants is unbounded; the number of policies
+with their own figures is bounded.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ BOUNDS_SECONDS = (
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
 )  # fmt: skip
 MAX_POLICIES = 500
-"""Policies that have figures of their own unless the settings say otherwise."""
+"""How many policies have their own figures, unless the settings say otherwise."""
 OTHER_POLICIES = "other"
-"""Stands for the policies past the bound."""
+"""The label for the policies past the bound."""
 _BOUNDS = tuple(int(bound * 1e9) for bound in BOUNDS_SECONDS)
 
 
 class Shown(Enum):
-    """The kind of figures."""
+    """Which figures to show."""
 
     HEALTH = "of the process and the store"
     ALL = "also what tenants have and decide"
@@ -47,18 +47,18 @@ class Shown(Enum):
 
 @attrs.frozen
 class Figures:
-    """Permission to see figures.
+    """Who may see figures.
 
     Attributes:
-        public: what is shown without a credential: ``none``, ``health`` or ``all``.
-        token: who sends it as a bearer token sees all; empty for none.
+        public: the figures shown without a credential: ``none``, ``health`` or ``all``.
+        token: a bearer token that shows all figures; empty for no token.
     """
 
     public: str = "health"
     token: str = attrs.field(default="", repr=False)
 
     def shown_to(self, authorization: str | None) -> Shown | None:
-        """The figures that a caller may see; None for none.
+        """Return which figures a caller may see; None for no figures.
 
         Args:
             authorization: the value of the header.
@@ -74,28 +74,27 @@ class Figures:
 
 
 class HotMetrics:
-    """The counters of the hot path; written on the event loop only.
+    """The counters of the hot path; write them only on the event loop.
 
     Args:
-        policies: how many have figures of their own; later ones are counted together.
+        policies: how many have their own figures; later ones are counted together.
     """
 
     def __init__(self, policies: int = MAX_POLICIES) -> None:
         self.decisions: dict[tuple[str, str], int] = {}
         """Decisions by endpoint and action."""
         self.by_policy: dict[tuple[str, str, str], int] = {}
-        """Decisions by the policy that answered, reason and action; the policy is empty if none
-        answered."""
+        """Decisions by deciding policy, reason and action; the policy is empty if none decided."""
         self._policies: set[str] = {""}
         self._most_policies = policies
         self.refusals: dict[str, int] = {}
         """Refusals by error code."""
         self.handed_on = 0
-        """Single hot calls that came from a gateway."""
+        """Single hot calls that a gateway forwarded."""
         self.rule_errors = 0
         self.over_budget = 0
         self.client_problems: dict[str, int] = {}
-        """Decisions whose event names a client without an address, by the reason."""
+        """Decisions on events that name a client without an address, by the reason."""
         self._latency = [0] * (len(_BOUNDS) + 1)
         self._latency_sum = 0
 
@@ -106,13 +105,13 @@ class HotMetrics:
 
         Args:
             actions: endpoint, action, and how many.
-            started: when each began, in nanoseconds of the clock that ``now`` is of.
+            started: when each began, in nanoseconds of the same clock as ``now``.
             now: when they became durable.
         """
         for endpoint, action, count in actions:
             at = (endpoint, action)
             self.decisions[at] = self.decisions.get(at, 0) + count
-        # Nearly always in order already: then sorting is one look at each.
+        # Nearly always in order already: then sorting only checks each once.
         ordered = sorted(started)
         slower = len(ordered)
         for bucket, bound in enumerate(_BOUNDS):
@@ -125,10 +124,10 @@ class HotMetrics:
         self._latency_sum += len(ordered) * now - sum(ordered)
 
     def answered(self, outcomes: Iterable[tuple[str, str, str, int]]) -> None:
-        """Count durable decisions by the policy that answered.
+        """Count durable decisions by the policy that decided.
 
         Args:
-            outcomes: id of the policy that answered or nothing, reason, action, and how many.
+            outcomes: id of the deciding policy or nothing, reason, action, and how many.
         """
         for policy, reason, action, count in outcomes:
             if policy not in self._policies:
@@ -144,7 +143,7 @@ class HotMetrics:
         self.refusals[code] = self.refusals.get(code, 0) + calls
 
     def collect(self) -> Iterator[Metric]:
-        """The counters as metric families."""
+        """Yield the counters as metric families."""
         decisions = CounterMetricFamily(
             "tidegate_decisions", "Decisions that were made durable.", labels=("endpoint", "action")
         )
@@ -201,7 +200,7 @@ class HotMetrics:
 
 
 class Families:
-    """Figures as they are now.
+    """Figures at this moment.
 
     Args:
         families: each with its type, name, meaning and value.
@@ -211,12 +210,12 @@ class Families:
         self._families = families
 
     def collect(self) -> Iterator[Metric]:
-        """Each metric."""
+        """Yield each metric."""
         yield from self._families
 
 
 def page(collectors: Iterable[HotMetrics | Families]) -> bytes:
-    """The text format of Prometheus."""
+    """Return the figures in Prometheus' text format."""
     registry = CollectorRegistry(auto_describe=False)
     for collector in collectors:
         registry.register(collector)
@@ -224,12 +223,12 @@ def page(collectors: Iterable[HotMetrics | Families]) -> bytes:
 
 
 def process_page() -> bytes:
-    """Figures of the process: memory, processor time, files, collections of garbage."""
+    """Return the figures of the process: memory, CPU time, files, garbage collections."""
     return generate_latest(_PROCESS)
 
 
 def build_page() -> bytes:
-    """The versions that run here."""
+    """Return the versions that are running."""
     return page([Families([_BUILD])]) + generate_latest(_PLATFORM)
 
 

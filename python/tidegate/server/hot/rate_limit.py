@@ -1,8 +1,7 @@
-"""Rate limits: the generic cell rate algorithm, one cell an API key and one a
-tenant.
+"""Rate limits: the generic cell rate algorithm, with a cell for each API key and each tenant.
 
-GCRA (ITU-T I.371, appendix) keeps one number a key: the theoretical arrival time of the
-next event.  An event conforms when that time is at most the burst's worth ahead of now.
+GCRA (ITU-T I.371, appendix) keeps one number a key: the theoretical arrival time of the next event.
+An event conforms when that time is at most the burst's worth ahead of now.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ MAX_KEYS = 1_000_000
 
 @attrs.frozen
 class Verdict:
-    """Whether an event conforms, and what the ``RateLimit`` headers say about it."""
+    """Whether an event conforms, and the values of the ``RateLimit`` headers."""
 
     allowed: bool
     limit: int
     """Events a minute."""
     remaining: int
-    """Events that would conform right now."""
+    """Events that would conform now."""
     retry_after: int
-    """Whole seconds until one conforms; 0 when one does."""
+    """Whole seconds until an event conforms; 0 if one does now."""
     whose: str = "api-key"
     """The name of the limit."""
 
     def headers(self) -> dict[str, str]:
-        """The ``RateLimit`` headers of the IETF's draft, and ``Retry-After`` on refusal."""
+        """Return the ``RateLimit`` headers of the IETF draft, and ``Retry-After`` on refusal."""
         burst = max(self.limit // BURST_SHARE, 1)
         fields = {
             "ratelimit-policy": f'"{self.whose}";q={self.limit};w=60;tidegate-burst={burst}',
@@ -46,7 +45,7 @@ class Verdict:
 
 
 class RateLimits:
-    """The cells of all keys, in memory; times are of a monotonic clock, in nanoseconds."""
+    """The cells of all keys, in memory; times are nanoseconds of a monotonic clock."""
 
     def __init__(self) -> None:
         self._arrivals: dict[Hashable, int] = {}
@@ -55,13 +54,13 @@ class RateLimits:
         """Count the events that conform.
 
         Args:
-            key: whose limit it is; one never affects another.
+            key: the key to count against; keys don't affect each other.
             limit_per_minute: events a minute, at least 1.
-            now: nanoseconds of a clock that does not go back.
-            events: that came together.
+            now: nanoseconds of a monotonic clock.
+            events: how many came together.
 
         Returns:
-            How many of them conform: the first ones.
+            How many of them conform, from the first on.
         """
         step = MINUTE // limit_per_minute
         arrival = self._arrivals.get(key)
@@ -80,8 +79,7 @@ class RateLimits:
         return taken
 
     def give_back(self, key: Hashable, limit_per_minute: int, events: int) -> None:
-        """Take back events that :meth:`take` has just counted, because another limit refused
-        them."""
+        """Uncount events that :meth:`take` just counted, because another limit refused them."""
         self._arrivals[key] -= events * (MINUTE // limit_per_minute)
 
     def verdict(
@@ -92,7 +90,7 @@ class RateLimits:
         allowed: bool,
         whose: str = "api-key",
     ) -> Verdict:
-        """The state of a key's limit after :meth:`take`."""
+        """Return the state of a key's limit after :meth:`take`."""
         step = MINUTE // limit_per_minute
         burst = step * max(limit_per_minute // BURST_SHARE, 1)
         ahead = max(self._arrivals.get(key, 0) - now, 0)

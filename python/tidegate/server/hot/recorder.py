@@ -1,16 +1,16 @@
-"""From the event loop to the decision log: decisions wait here for the commit that holds them.
+"""Record decisions in the log: decisions wait here for the commit that contains them.
 
-One batch is under way at a time; decisions made meanwhile are the next batch. Each commit wakes the
-loop once, however many answers it releases. A commit costs as much processor time as ten decisions
-or more. So when many share one, the next begins a moment later, and more share it.
+One batch is committed at a time; decisions made meanwhile form the next batch. Each commit wakes
+the loop once, however many answers it releases. A commit costs as much CPU time as ten decisions or
+more. So when many share one, the next starts a moment later, and more share it.
 
-When a commit fails, the waiting decisions are refused and no more are made: the engines' states
-hold decisions that the log does not. The recorder then tries, about each second, to write again,
-has the states rebuilt from the log, and goes on.
+When a commit fails, the waiting decisions are refused and no further ones are made, since the
+engines' states contain decisions that the log doesn't. The recorder then tries to write about once
+a second, has the states rebuilt from the log, and continues.
 
-With relaxed durability the waiting decisions are answered all the same, and so are all others until
-the log can be written again. The states are kept, since nothing else is left of those decisions.
-The first entry written then says how many there were.
+With relaxed durability the waiting decisions are answered anyway, and so are all others until the
+log can be written again. The states are kept, as nothing else remains of those decisions. The first
+entry written then says how many there were.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ Settled: TypeAlias = "Callable[[Problem | None], None]"
 
 RETRY_SECONDS = 1.0
 MANY = 16
-"""Decisions in a commit after which the next one can wait for company."""
+"""With this many decisions in a commit, the next commit may wait to gather more."""
 GATHER_SECONDS = 0.002
-"""How long decisions are gathered then: shorter than it takes to make and answer that many."""
+"""How long it gathers: less than it takes to make and answer that many."""
 IN_A_COMMIT = MAX_ROW_ENTRIES
-"""Decisions of one tenant that are made for one commit."""
+"""How many decisions of one tenant go into one commit."""
 SLOW_SECONDS = 1.0
-"""A commit that takes longer is written to the service's log: everybody's answers wait for it."""
+"""A slower commit is reported in the service's log: it delays everybody's answers."""
 MAX_WAITING = 20_000
-"""Decisions that may wait for a commit: more than a second's worth would be answered late."""
+"""How many decisions may wait for a commit: more than a second's worth would be answered late."""
 
 
 class Cut(Generic[T]):
@@ -61,7 +61,7 @@ class Cut(Generic[T]):
         """Done when every decision before the cut is durable."""
 
     def make(self, seq: int) -> None:
-        """Take it; decisions up to this number are made."""
+        """Take the read; decisions up to this number are made."""
         try:
             self.taken.set_result(self._take(seq))
         except Exception as error:
@@ -69,15 +69,15 @@ class Cut(Generic[T]):
 
 
 class Recorder:
-    """The way into a store's decision log; its methods run on the event loop's thread.
+    """Writes to a store's decision log; call its methods only on the event loop's thread.
 
     Args:
         store: where the log is.
         seq: number of the last decision in the log.
-        rebuild: makes the engines' states anew from the log, after a failure.
-        record_gaps: with relaxed durability, writes how much was answered and not recorded, by
-            tenant; None refuses what cannot be recorded.
-        note: called with what was committed, and the number of the last of it.
+        rebuild: rebuilds the engines' states from the log after a failure.
+        record_gaps: with relaxed durability, writes how many decisions were answered but not
+            recorded, by tenant; None refuses decisions that can't be recorded.
+        note: called with the committed decisions and the number of the last one.
     """
 
     def __init__(
@@ -102,23 +102,23 @@ class Recorder:
         self._cuts: list[Cut[Any]] = []
         self._under_way = 0
         self._sent_at = 0.0
-        """The time when they were sent, by the loop's clock."""
+        """When they were sent, by the loop's clock."""
         self._committing: list[Settled] = []
         self._cuts_under_way: list[Cut[Any]] = []
         self._is_scheduled = False
         self._gaps: dict[UUID, Gap] = {}
         self.unrecorded = 0
-        """Decisions that were answered and are not in the log, since the start."""
+        """Decisions answered but missing from the log, since the start."""
         self._recovery: asyncio.Task[None] | None = None
         self._rebuilds = 0
-        """How often states were made anew, or will be."""
+        """How often states were rebuilt, or will be."""
         self._loop = asyncio.get_running_loop()
         self.sent: Callable[[], None] = _nobody
         """Called when the waiting decisions are on their way to the store, or are given up."""
 
     @property
     def seq(self) -> int:
-        """The number that the last decision made so far has, or will have when it is committed."""
+        """The number of the last decision made, which it has, or will have once committed."""
         return self._committed + self._under_way + self._unsent
 
     @property
@@ -128,12 +128,12 @@ class Recorder:
 
     @property
     def committed(self) -> int:
-        """The number of the last decision that is durable."""
+        """The number of the last durable decision."""
         return self._committed
 
     @property
     def waiting(self) -> int:
-        """Decisions that are made and not yet durable."""
+        """Decisions that are made but not yet durable."""
         return self._under_way + self._unsent
 
     @property
@@ -143,24 +143,24 @@ class Recorder:
 
     @property
     def is_deciding(self) -> bool:
-        """Whether decisions are made: with relaxed durability even when they cannot be recorded."""
+        """Whether decisions are made: with relaxed durability, even when they can't be recorded."""
         return self.is_available or self._record_gaps is not None
 
     def room(self, tenant_id: UUID) -> int:
-        """How many decisions of a tenant may be made before the next commit begins.
+        """Return how many decisions of a tenant may be made before the next commit starts.
 
-        Everybody's next decision waits for a commit with all that: it has to be soon over.
+        Everybody's next decision waits for the commit, so it has to be short.
         """
         return max(0, IN_A_COMMIT - self._unsent_of.get(tenant_id, 0))
 
     def check(self, tenant_id: UUID) -> int:
-        """Refuse before a decision is made that could not be recorded.
+        """Refuse a decision that couldn't be recorded, before it is made.
 
         A tenant may have as many decisions waiting as there are free places, so the tenant with the
         most is refused first.
 
         Returns:
-            What :meth:`check_still` takes after the decision.
+            The argument for :meth:`check_still` after the decision.
 
         Raises:
             Problem: ``decision-log-unavailable`` or ``overloaded``.
@@ -172,7 +172,7 @@ class Recorder:
         return self._rebuilds
 
     def check_still(self, checked: int) -> None:
-        """Refuse decisions that rest on a state that was given up while they were made.
+        """Refuse decisions made from a state that was given up meanwhile.
 
         Raises:
             Problem: ``decision-log-unavailable``; they count as not made.
@@ -181,9 +181,9 @@ class Recorder:
             raise unavailable()
 
     def submit(self, block: LogBlock, settled: Settled) -> None:
-        """Take a block; ``settled`` is called once, when it is durable, or why it is not.
+        """Take a block; call ``settled`` once, when it is durable or with the reason why it isn't.
 
-        With relaxed durability what cannot be written is counted, and settled at once.
+        With relaxed durability, a block that can't be written is counted, and settled at once.
         """
         if self._recovery is not None and self._record_gaps is not None:
             self._count([block])
@@ -201,7 +201,7 @@ class Recorder:
     def append(self, block: LogBlock) -> asyncio.Future[None]:
         """Take a block; the returned future is done when the block is durable, or counted.
 
-        That fails with a :class:`Problem` when the block could not be written: it counts as not
+        It fails with a :class:`Problem` when the block couldn't be written and counts as not
         decided.
         """
         done = self._loop.create_future()
@@ -222,18 +222,18 @@ class Recorder:
         take: Callable[[int], T],
         still: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
     ) -> T:
-        """Take something of the states between two commits, and return it when it is durable.
+        """Read the states between two commits, and return the result when it is durable.
 
-        Decisions that share a commit are ordered by tenant: only between commits does the number
-        of the last decision part each tenant's decisions into those before and those after.
+        Decisions in one commit are ordered by tenant. So the number of the last decision splits
+        each tenant's decisions into before and after only between commits.
 
         Args:
-            take: given that number; called when every decision made so far is on its way to the
-                store, and none is made meanwhile.
-            still: entered until it is taken: then no decision is made beside the loop.
+            take: called with that number once every decision made so far is on its way to the
+                store; no decision is made meanwhile.
+            still: held until the read is taken, so that no decision is made off the loop.
 
         Raises:
-            Problem: the decisions that it holds could not be written.
+            Problem: the decisions in it couldn't be written.
         """
         async with still():
             if self._recovery is not None:
@@ -248,12 +248,12 @@ class Recorder:
         return made.taken.result()
 
     def probe(self) -> None:
-        """Take up writing again when a change, and not a decision, met a store that cannot."""
+        """Try to write again after a change, not a decision, found the store unavailable."""
         if self._recovery is None and not self._store.is_accepting:
             self._begin_recovery()
 
     async def drain(self) -> None:
-        """Return when no decision waits any more."""
+        """Return when no decision waits."""
         while self.waiting:
             await asyncio.sleep(0.001)
 
@@ -315,7 +315,7 @@ class Recorder:
             self._is_scheduled = True
             self._loop.call_later(GATHER_SECONDS, self._submit)
         else:
-            # The next commit is under way before the answers of this one are sent.
+            # The next commit starts before the answers of this one are sent.
             self._submit()
         for made in cuts:
             if not made.durable.done():
@@ -323,7 +323,7 @@ class Recorder:
         settle(settled, None)
 
     def _failed(self, blocks: Sequence[LogBlock], error: BaseException) -> None:
-        """Report these blocks as lost, and later decisions too, since they depend on them."""
+        """Report these blocks as lost, and later decisions too, since those depend on them."""
         log.error("the decision log cannot be written", error=str(error))
         lost = [*blocks, *self._blocks]
         waiting = self._committing + self._waiting
@@ -374,8 +374,7 @@ class Recorder:
             except Exception:
                 log.exception("the states could not be rebuilt from the log")
                 continue
-            # There is no await since the gaps were handed in, so the next decision is written after
-            # them.
+            # No await since the gaps were handed in, so the next decision is written after them.
             log.info("the decision log can be written again")
             self._recovery = None
             return
@@ -403,7 +402,7 @@ class Recorder:
 
 
 def settle(waiting: Iterable[Settled], problem: Problem | None) -> None:
-    """Notify all that wait; a fault in one callback must not affect the others."""
+    """Notify all waiting callers; an error in one callback must not affect the others."""
     for settled in waiting:
         try:
             settled(problem)
@@ -416,5 +415,5 @@ def _nobody() -> None:
 
 
 def unavailable() -> Problem:
-    """The refusal while the log cannot be written."""
+    """Return the refusal while the log can't be written."""
     return Problem("decision-log-unavailable", headers={"retry-after": "1"})

@@ -1,7 +1,7 @@
-"""Bloom filters, one after the other in time, that say which idempotency keys may have been seen.
+"""Bloom filters, one per period, that say which idempotency keys may have been seen.
 
-Nearly every key is new, and asking the database about each would cost more than the decision.
-The filter answers "never seen" for certain; "perhaps" is then looked up.
+Nearly every key is new, and asking the database about each would cost more than the decision. The
+filter's "never seen" is certain; "perhaps" needs a lookup.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Collection, Sequence
 from rbloom import Bloom
 
 CAPACITY = 1 << 20
-"""Keys of one generation, for a service with few keys: 2 MiB."""
+"""Keys per generation in a service with few keys: 2 MiB."""
 LARGE_CAPACITY = 1 << 25
-"""Keys of one generation, for a service with more: 64 MiB, soon in use.  A filter that grew with
-the keys would become many filters, and each is asked about every key."""
+"""Keys per generation in a service with more, which soon uses all of it: 64 MiB.
+
+A growing filter would become many filters, and each is asked about every key.
+"""
 WRONG_SHARE = 0.0005
-"""The share of new keys that are looked up in vain, for each generation."""
+"""The share of new keys that are looked up in vain, per generation."""
 
 
 class _Generation:
@@ -30,7 +32,7 @@ class _Generation:
 
 
 class KeyFilter:
-    """Hashes seen within a time.
+    """Hashes seen within a period.
 
     Args:
         kept: nanoseconds after which a hash may be forgotten.
@@ -56,8 +58,8 @@ class KeyFilter:
         """Remember the hashes that were certainly never added.
 
         Returns:
-            The places of the others: hashes that were perhaps added within the time, or that
-            stand here twice.
+            The indexes of the others: hashes that were perhaps added within the period, or that
+            occur twice here.
         """
         others: set[int] = set()
         for generation in self._generations:

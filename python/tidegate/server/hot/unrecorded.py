@@ -21,7 +21,7 @@ KIND = "decision-log"
 
 
 def add(connection: Connection, gaps: Mapping[UUID, Gap], at_ns: int) -> None:
-    """Write each tenant's gap into its audit: how many decisions, and from when to when."""
+    """Write each tenant's gap to its audit: how many decisions, and from when to when."""
     for tenant_id, gap in gaps.items():
         entry = audit.AuditEntry(
             audit_id=new_id(),
