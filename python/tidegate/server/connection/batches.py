@@ -1,4 +1,4 @@
-"""A bound on batches under way: bodies of megabytes that may arrive slowly."""
+"""A bound on batches in progress: bodies of megabytes that may arrive slowly."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from tidegate.server.http.problems import Problem
 
 MAX_TENANT_BYTES = 4 * MAX_BATCH_BYTES
 MAX_BYTES = 8 * MAX_TENANT_BYTES
-"""Bytes of all tenants."""
+"""Bytes for all tenants together."""
 
 
 @attrs.define(eq=False)
 class BatchRoom:
-    """The bytes of batches from their head to their answer; for the event loop's thread only."""
+    """The bytes of batches, from head to answer; use it only on the event loop's thread."""
 
     _taken: Counter[str] = attrs.field(factory=Counter, init=False)
     _total: int = attrs.field(default=0, init=False)
 
     @contextmanager
     def taken(self, tenant: str, size: int) -> Iterator[None]:
-        """Hold room for a batch until the block ends.
+        """Reserve room for a batch until the block ends.
 
         Args:
             tenant: its id.
-            size: in bytes, of the body; the most there can be when that is not known.
+            size: of the body, in bytes; its maximum if unknown.
 
         Raises:
-            Problem: ``overloaded``; as much as may be is under way.
+            Problem: ``overloaded``; the room is used up.
         """
         size = min(size, MAX_BATCH_BYTES)
         if self._taken[tenant] + size > MAX_TENANT_BYTES or self._total + size > MAX_BYTES:

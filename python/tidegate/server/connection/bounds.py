@@ -1,4 +1,4 @@
-"""Bounds of all connections together: their number, a share of it for a caller, memory."""
+"""Bounds for all connections together: their number, each caller's share, and memory."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from tidegate.edge.addresses import caller_of
 from tidegate.server.connection.held import HeldBytes
 
 MAX_SHARE_BYTES = 32 * 1024 * 1024
-"""Bytes of one caller that were received and cannot be processed yet: unfinished bodies, and
-requests behind one that is being answered."""
+"""Bytes received from one caller that can't be processed yet.
+
+These are unfinished bodies, and requests behind one that is being answered.
+"""
 MAX_HELD_BYTES = 4 * MAX_SHARE_BYTES
-"""The same of all callers."""
+"""The same for all callers."""
 CROWDED_SHARE = 0.9
-"""Part of the connections above which idle ones are closed early."""
+"""The share of connections in use above which idle ones are closed early."""
 SPARE_FILES = 256
-"""Files that the process needs beside its connections."""
+"""Files that the process needs in addition to its connections."""
 LOOKED_AT = 8
-"""Callers with many connections that are asked for one of them when a newcomer needs it."""
+"""How many callers with many connections are asked to give one up for a newcomer."""
 
 
 class Closable(Protocol):
-    """A connection, as far as it can be closed for another caller's."""
+    """A connection that can be closed to make room for another caller."""
 
     def give_way(self) -> bool:
-        """Close, unless a request is being answered or a valid API key came with an earlier one."""
+        """Close, unless a request is being answered or an earlier one came with a valid API key."""
 
 
 @attrs.define(eq=False)
 class Bounds:
-    """The connections of the process, counted; for the event loop's thread only.
+    """Counts the connections of the process; use it only on the event loop's thread.
 
-    When all are taken, the caller who has most gives one up to a caller who has fewer: nobody
+    When all are taken, the caller with the most gives one up to a caller with fewer, so nobody
     keeps others out by holding connections open.
     """
 
@@ -44,22 +46,22 @@ class Bounds:
     held: HeldBytes = attrs.field(
         factory=lambda: HeldBytes(MAX_SHARE_BYTES, MAX_HELD_BYTES), init=False
     )
-    """Received bytes that cannot be processed yet."""
+    """Received bytes that can't be processed yet."""
     _shares: dict[str, dict[Closable, None]] = attrs.field(factory=dict, init=False)
-    """The connections of each caller, the oldest first."""
+    """The connections of each caller, oldest first."""
     _by_size: defaultdict[int, dict[str, None]] = attrs.field(
         factory=lambda: defaultdict(dict), init=False
     )
-    """Callers by how many connections they have."""
+    """Callers by their number of connections."""
     _most: int = attrs.field(default=0, init=False)
-    """The most connections of one caller."""
+    """The highest number of connections of one caller."""
     _count: int = attrs.field(default=0, init=False)
 
     def enter(self, share: str | None, connection: Closable) -> bool:
-        """Count a connection, if there is room for it or can be made.
+        """Count a connection, if there is or can be made room for it.
 
         Args:
-            share: see :func:`share_of`; None where nothing is known, which is not shared out.
+            share: see :func:`share_of`; None for an unknown caller, which has no limit of its own.
         """
         if self._is_over(share):
             return False
@@ -70,12 +72,12 @@ class Bounds:
         return True
 
     def leave(self, share: str | None, connection: Closable) -> None:
-        """A connection that was counted has ended."""
+        """Remove a connection that has ended from the count."""
         self._count -= 1
         self._remove(share, connection)
 
     def move(self, before: str | None, after: str | None, connection: Closable) -> bool:
-        """Count a connection as another caller's, if there is room in that one's share."""
+        """Count a connection for another caller, if that caller's share has room."""
         if before == after:
             return True
         if self._is_over(after):
@@ -85,12 +87,12 @@ class Bounds:
         return True
 
     def count_of(self, share: str) -> int:
-        """The connections of a caller."""
+        """Return the number of connections of a caller."""
         return len(self._shares.get(share, ()))
 
     @property
     def is_crowded(self) -> bool:
-        """Whether hardly any room is left."""
+        """Whether there is hardly any room left."""
         return self._count > self.max_connections * CROWDED_SHARE
 
     def _is_over(self, share: str | None) -> bool:
@@ -121,7 +123,7 @@ class Bounds:
             self._most -= 1
 
     def _make_room(self, share: str | None) -> bool:
-        """Close a connection of a caller who has at least two more than the newcomer."""
+        """Close a connection of a caller with at least two more than the newcomer."""
         own = 0 if share is None else self.count_of(share)
         left = LOOKED_AT
         for size in range(self._most, own + 1, -1):
@@ -135,16 +137,17 @@ class Bounds:
 
 
 def share_of(client: tuple[str, int] | None) -> str | None:
-    """The caller who holds a share of connections; None for a Unix socket, and for what isn't an
-    address.
+    """Return the caller to count a connection for.
+
+    None for a Unix socket, and for a client that isn't an address.
     """
     return None if client is None else caller_of(client[0]) or None
 
 
 def room_for(connections: int) -> int:
-    """How many connections the process can have open, up to a number.
+    """Return how many connections the process can have open, up to a number.
 
-    The soft limit on open files is raised as far as the hard one allows.
+    Raises the soft limit on open files as far as the hard limit allows.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + SPARE_FILES

@@ -1,4 +1,4 @@
-"""The beginning and end of requests, and heads with only one possible reading."""
+"""Finding where requests begin and end, and refusing heads that can be read in two ways."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 VERSIONS = ("1.0", "1.1")
 PIECE_BYTES = 4 * 1024
-"""The piece size for bytes that have a bound unknown to the parser."""
+"""The size of the pieces in which bytes are parsed whose length the parser doesn't know."""
 
 
 def piece_end(data: bytes, place: int) -> int:
-    """The next place behind which a head, or a chunked body, can be at its end.
+    """Return the next place where a head, or a chunked body, can end.
 
-    Both end with an empty line.  A parser that gets one such piece after the other never gets a
-    byte of the next request.  The empty line may have begun in a piece before.
+    Both end with an empty line. A parser that gets such pieces one by one never gets a byte of the
+    next request. The empty line may have begun in an earlier piece.
 
     Args:
-        data: what was received.
+        data: the received bytes.
         place: where the piece begins, in bytes.
     """
     if data.startswith(b"\n", place):
@@ -35,16 +35,16 @@ def piece_end(data: bytes, place: int) -> int:
 
 
 def request_line(received: bytes) -> bytes:
-    """The first line of what was received of a head, as far as it is there.
+    """Return the first line of a head, as far as it was received.
 
-    Empty lines before it say nothing (RFC 9112, 2.2).
+    Empty lines before it are ignored (RFC 9112, 2.2).
     """
     line, end, _ = received.lstrip(b"\r\n").partition(b"\n")
     return line + end
 
 
 def line_problem(line: bytes, method: bytes, version: str, url: bytes) -> Problem | None:
-    """The refusal of a request line that others could divide in another way.
+    """Return the refusal of a request line that others could split differently.
 
     The parser is lenient about space between its parts.
 
@@ -59,14 +59,13 @@ def line_problem(line: bytes, method: bytes, version: str, url: bytes) -> Proble
 def body_length(
     method: bytes, version: str, url: bytes, headers: Sequence[Header]
 ) -> int | Problem:
-    """How long the body behind a head will be: in bytes, -1 when only its chunks say.
+    """Return the length of the body after a head, in bytes; -1 if only its chunks tell.
 
     Args:
         headers: names in lower case.
 
     Returns:
-        A problem for a head that is not gone on with: others in front of us could read it in
-        another way.
+        A problem for a head that is refused, as servers in front of us could read it differently.
     """
     hosts = length = 0
     for name, value in headers:
@@ -77,7 +76,7 @@ def body_length(
                 return _malformed("`content-length` begins with a zero")
             length = int(value)
         elif name == b"transfer-encoding":
-            # The parser refuses a second one, and a length beside it.
+            # The parser refuses a second one, and a length next to it.
             if version != "1.1" or value.lower() != b"chunked":
                 return _malformed("the only `transfer-encoding` is `chunked`, in HTTP/1.1")
             length = -1

@@ -1,7 +1,7 @@
-"""Connections that become TLS: bounded in number and time until they are.
+"""Connections before TLS is established, with limits on their number and time.
 
 The event loop's own server gives a connection to its protocol after the handshake, so nothing
-bounds those who connect and stay silent: 9,000 of them took 435 MiB.
+limits clients that connect and stay silent: 9,000 of them took 435 MiB.
 """
 
 from __future__ import annotations
@@ -18,24 +18,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST_UNFINISHED = 256
-"""Handshakes under way; the oldest gives way to a newcomer.  An honest one takes milliseconds."""
+"""The most handshakes in progress; the oldest is dropped for a newcomer.
+
+An honest one takes milliseconds.
+"""
 HANDSHAKE_SECONDS = 5.0
 ACCEPTED_AT_ONCE = 64
-"""Connections that are accepted in one turn of the loop."""
+"""How many connections are accepted in one turn of the loop."""
 PAUSE_SECONDS = 0.1
-"""After an attempt to accept that failed, as when the process has too many files open."""
+"""The pause after a failed accept, as when the process has too many files open."""
 
 
 @attrs.define(eq=False)
 class Handshakes:
-    """Accepts connections, and gives those with TLS to a protocol; for the event loop's thread.
+    """Accepts connections, and hands those with TLS to a protocol; for the event loop's thread.
 
     Args:
-        listening: a bound socket that does not block.
-        context: of TLS.
-        protocol: makes the protocol of a connection.
-        most: handshakes that may be under way.
-        seconds: for one.
+        listening: a bound, non-blocking socket.
+        context: the TLS context.
+        protocol: creates the protocol of a connection.
+        most: the most handshakes in progress.
+        seconds: the time limit of a handshake.
     """
 
     listening: socket.socket
@@ -44,7 +47,7 @@ class Handshakes:
     most: int = MOST_UNFINISHED
     seconds: float = HANDSHAKE_SECONDS
     _unfinished: dict[socket.socket, None] = attrs.field(factory=dict, init=False)
-    """The oldest first."""
+    """Handshakes in progress, oldest first."""
     _tasks: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
     _resuming: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
 
@@ -54,7 +57,7 @@ class Handshakes:
         asyncio.get_running_loop().add_reader(self.listening, self._accept)
 
     def close(self) -> None:
-        """Accept no more, and end what is no connection yet; the socket stays open."""
+        """Stop accepting, and end unfinished handshakes; the socket stays open."""
         asyncio.get_running_loop().remove_reader(self.listening)
         if self._resuming is not None:
             self._resuming.cancel()
@@ -63,7 +66,7 @@ class Handshakes:
 
     @property
     def unfinished(self) -> int:
-        """Handshakes under way."""
+        """Handshakes in progress."""
         return len(self._unfinished)
 
     def _accept(self) -> None:
@@ -92,7 +95,7 @@ class Handshakes:
                 ssl=self.context,
                 ssl_handshake_timeout=self.seconds,
             )
-        except OSError:  # errors of TLS and timeouts are such errors
+        except OSError:  # TLS errors and timeouts are such errors
             accepted.close()
         finally:
             self._unfinished.pop(accepted, None)
@@ -101,5 +104,5 @@ class Handshakes:
         oldest = next(iter(self._unfinished))
         del self._unfinished[oldest]
         with suppress(OSError):
-            # The loop sees the end of the connection, and with it that of the handshake.
+            # The loop notices the end of the connection, and so the end of the handshake.
             oldest.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Bytes that were received of requests and cannot be processed yet, by who sends them."""
+"""Received bytes of requests that can't be processed yet, by sender."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 @attrs.define(eq=False)
 class HeldBytes:
-    """Counts bytes by holder; for the event loop's thread only.
+    """Counts bytes by holder; use it only on the event loop's thread.
 
-    Only what has arrived counts, not what a head announces.  When all together hold too much, those
-    who hold more than an equal part are refused, so nobody keeps others from sending.
+    Only bytes that have arrived count, not the length that a head announces. When all together hold
+    too much, those that hold more than an equal part are refused, so nobody keeps others from
+    sending.
 
     Attributes:
         most_each: bytes that one holder may have.
@@ -33,10 +34,10 @@ class HeldBytes:
     _held: Counter[Hashable] = attrs.field(factory=Counter, init=False)
 
     def hold(self, holder: Hashable, more: int) -> None:
-        """Count bytes that are held, or with a minus are no longer.
+        """Count bytes that are held; a negative number releases them.
 
         Args:
-            holder: None for all of whom nothing is known: they have no share of their own.
+            holder: None for unknown holders, which have no share of their own.
         """
         self.total += more
         self._held[holder] += more
@@ -44,7 +45,7 @@ class HeldBytes:
             del self._held[holder]
 
     def is_full(self, holder: Hashable) -> bool:
-        """Whether a holder can have no more."""
+        """Tell whether a holder has reached its limit."""
         held = self._held[holder]
         if holder is not None and held > self.most_each:
             return True
@@ -52,14 +53,15 @@ class HeldBytes:
 
     @contextmanager
     def receiving(self, holder: Hashable, receive: Receive) -> Iterator[Receive]:
-        """Count the bytes of a body from when they are received to the end of the block.
+        """Count the bytes of a body from their arrival to the end of the block.
 
         Args:
-            holder: who sends it.
-            receive: as ASGI has it.
+            holder: the sender.
+            receive: ASGI's callable.
 
         Raises:
-            Problem: ``overloaded``, by what the block gets: the holder has too much under way.
+            Problem: ``overloaded``, from the callable the block gets: the holder has too much in
+                progress.
         """
         size = 0
 

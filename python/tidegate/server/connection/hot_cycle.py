@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Connection(Protocol):
-    """The connection of a call, as far as the call goes: see ``protocol.py``."""
+    """The parts of a connection that a call needs: see ``protocol.py``."""
 
     def hot_path(self) -> HotPath | None: ...
     def leave_to_application(self, body: bytes, keep_alive: bool) -> None: ...
@@ -38,19 +38,19 @@ class Connection(Protocol):
 
 
 class _Nothing:
-    """Stands where uvicorn's cycles have an event that wakes their reader."""
+    """Stands in for the event that wakes the reader of uvicorn's cycles."""
 
     def set(self) -> None:
-        """Nobody waits."""
+        """Do nothing, since nobody waits."""
 
 
 _NOTHING = _Nothing()
 
 
 class HotCycle(HotCall):
-    """The hot call that a connection has under way: what uvicorn expects of a cycle, and no more.
+    """The hot call in progress on a connection: the minimum that uvicorn expects of a cycle.
 
-    A connection has one at a time, so it has one of these for all of them.
+    A connection has one call at a time, so it reuses this object for all of them.
     """
 
     __slots__ = (
@@ -68,9 +68,9 @@ class HotCycle(HotCall):
         "response_complete",
     )
     _hot: HotPath | None
-    """Decides; None where another process does, which gives whole answers."""
+    """Decides the call; None if another process does, which gives complete answers."""
     _add: Callable[[HotCall], None]
-    """Takes the call to another process once it is whole."""
+    """Hands the complete call to another process."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -90,7 +90,7 @@ class HotCycle(HotCall):
         return self._has_passed or hasattr(self, "key")
 
     def is_with(self, hot: HotPath) -> bool:
-        """Whether a hot path has the call."""
+        """Tell whether a hot path has the call."""
         return self._is_started and not self.response_complete and self._hot is hot
 
     def take(
@@ -102,13 +102,13 @@ class HotCycle(HotCall):
         request_id: bytes | None,
         body: bytes,
     ) -> None:
-        """Take a call that is there as a whole.
+        """Take a call that has arrived completely.
 
         Args:
-            hot: decides; None where another process does.
+            hot: decides; None if another process does.
             add: takes the call, to have it decided.
             credential: as it was sent.
-            request_id: the caller's, which can be sent back.
+            request_id: the caller's, safe to send back.
         """
         self.response_complete = self._is_answered = False
         self.keep_alive = True
@@ -123,7 +123,7 @@ class HotCycle(HotCall):
     def begin(
         self, hot: HotPath, endpoint: Endpoint, headers: list[Header], keep_alive: bool
     ) -> None:
-        """Begin with a call of which the headers are there."""
+        """Start a call whose headers have arrived."""
         self.response_complete = self._is_started = self._is_answered = False
         self.keep_alive = keep_alive
         self._hot = hot
@@ -151,11 +151,11 @@ class HotCycle(HotCall):
         headers: list[Header],
         keep_alive: bool,
     ) -> None:
-        """Begin with a call of which the headers are there, and that another process decides.
+        """Start a call that another process decides; its headers have arrived.
 
         Args:
-            add: takes the call when it is whole.
-            headers: with one credential, and of a body that is not too long.
+            add: takes the call when it is complete.
+            headers: with one credential, and a body within the limit.
         """
         self.response_complete = self._is_started = self._is_answered = False
         self.keep_alive = keep_alive
@@ -168,7 +168,7 @@ class HotCycle(HotCall):
         self._refusal = None
 
     def begin_known(self, answer: Answer, headers: list[Header], keep_alive: bool) -> None:
-        """Begin with a request whose answer is always the same; its body says nothing."""
+        """Start a request that always has the same answer; its body is ignored."""
         self.response_complete = self._is_started = self._is_answered = False
         self.keep_alive = keep_alive
         self.request_id = (given_request_id(headers) or str(uuid7())).encode()
@@ -176,7 +176,7 @@ class HotCycle(HotCall):
         self._known = answer
 
     def add(self, body: bytes) -> None:
-        """Take more of the body; the body of a refused or known call is not kept."""
+        """Append to the body; the body of a refused or known call isn't kept."""
         if self._refusal is not None or self._known is not None:
             return
         if len(self.body) + len(body) > MAX_BODY_BYTES:
@@ -187,7 +187,7 @@ class HotCycle(HotCall):
         self.body = self.body + body if self.body else body
 
     def start(self) -> None:
-        """The body is whole, or will not be waited for."""
+        """Act on the call: its body is complete, or isn't waited for."""
         if self._is_started:
             return
         self._is_started = True
@@ -205,7 +205,7 @@ class HotCycle(HotCall):
             self._add(self)
             return
         if self._connection.hot_path() is not hot:
-            # The term of its hot path ended while the body was on its way.
+            # The term of its hot path ended while the body was arriving.
             self.response_complete = self._is_answered = True
             body, self.body = self.body, b""
             self._connection.leave_to_application(body, self.keep_alive)
@@ -219,7 +219,7 @@ class HotCycle(HotCall):
             return
         self._is_answered = True
         if not isinstance(outcome, Answer):
-            # Who is refused asks again at once: a loop of refusals has its share of each turn.
+            # A refused caller retries at once: a loop of refusals gets its share of each turn.
             self._connection.take_up_later(partial(self._refuse, outcome))
             return
         assert self._hot is not None

@@ -1,16 +1,16 @@
-"""HTTP/1.1 as the server speaks it: uvicorn's protocol with a life of its own.
+"""HTTP/1.1 for the server: uvicorn's protocol with its own lifecycle.
 
-A connection has one request at a time, in a stage that is always known.  What comes behind
-that request is kept as it is, and nothing more is read, until the request is answered: answers,
-refusals too, are in the order of the requests, and nobody can make the server hold more than it
-once read.  After each request others have their turn of the loop.
+A connection has one request at a time, in a known stage. Bytes after that request are kept
+unparsed, and nothing more is read until it is answered. So answers and refusals are in the order of
+the requests, and nobody can make the server hold more than one read. After each request other
+connections have their turn of the loop.
 
-A request takes the first way that knows its form.  A hot call that arrives as one chunk in the
-plain form (``PlainForm``) is read in one step.  Every other hot call is read by uvicorn's parser
-and answered here, without the ASGI messages between.  Everything else, and a hot call that waits
-for ``100 Continue``, takes uvicorn's way to the same application.  ``Shared.hot`` set to None
-turns the short ways off.  A call whose hot path is not in this process is handed to another process
-where nothing but its key can be refused, and takes uvicorn's way else.
+A request takes the first path that knows its form. A hot call that arrives as one chunk in the
+plain form (``PlainForm``) is read in one step. Every other hot call is read by uvicorn's parser and
+answered here, without ASGI messages. Everything else, and a hot call that waits for ``100
+Continue``, takes uvicorn's path to the same application. Setting ``Shared.hot`` to None turns the
+short paths off. A call whose hot path is not in this process is forwarded to another process if
+only its key can get it refused, and takes uvicorn's path otherwise.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ HEALTHY = Answer(
     b'{"status":"ok"}',
     headers=tuple((name.lower().encode(), value.encode()) for name, value in DATA_HEADERS.items()),
 )
-"""The same answer as the route's, which all other requests get."""
+"""The same answer as the route gives to all other requests."""
 _PIECES = 1_000
-"""Pieces of a request that are read before others have their turn: half a millisecond."""
+"""Pieces of a request that are read before others get their turn: half a millisecond."""
 _SWEEP_SECONDS = 1.0
 _CROWDED_PART = 0.1
-"""A connection keeps this part of its time when others need the room."""
+"""The part of its time that a connection keeps when others need the room."""
 _LATER = {"retry-after": "1"}
 _NAMING = (b"x-forwarded-for", b"forwarded")
 """Headers by which a proxy names its client."""
@@ -81,10 +81,10 @@ class Stage(Enum):
     HEAD = auto()
     BODY = auto()
     ANSWER = auto()
-    """The request is whole, and not answered."""
+    """The request is complete, and not answered."""
 
 
-# In Python 3.11 a member costs a call each time it is looked up.
+# In Python 3.11 each lookup of a member costs a call.
 BETWEEN, HEAD, BODY, ANSWER = Stage
 
 
@@ -93,10 +93,10 @@ class Shared:
     """The state that all connections of a server share.
 
     Attributes:
-        hot: the hot paths of the process; None turns the short ways off. A node replaces them when
-            it begins or ends to own a partition.
+        hot: the hot paths of the process; None turns the short paths off. A node replaces them when
+            it gains or loses a partition.
         bounds: the limits of connections.
-        proxies: the proxies that say who a caller is.
+        proxies: the proxies that are trusted to name the caller.
         reception: where requests wait until they are begun.
     """
 
@@ -110,7 +110,7 @@ class Protocol(HttpToolsProtocol):
     """One connection.
 
     Args:
-        shared: with the other connections of the server.
+        shared: the state shared with the server's other connections.
         arguments: of uvicorn.
         options: of uvicorn.
     """
@@ -122,19 +122,19 @@ class Protocol(HttpToolsProtocol):
         self.shared = shared
         self._stage = BETWEEN
         self._since = self.loop.time()
-        """The time when the stage began; kept for stages with a deadline."""
+        """When the stage began; kept for stages with a deadline."""
         self._unread_since: float | None = None
-        """Since when there are answers that the caller has not taken."""
+        """Since when the caller has left answers unread."""
         self._rest = b""
         self._place = 0
-        """Received bytes that are not read yet, and their start."""
+        """Where the unread part of the received bytes begins."""
         self._held = 0
         self._framing = 0
-        """Bytes of the head, or of a chunked body since the last that was content."""
+        """Bytes of the head, or of a chunked body since its last content."""
         self._line = b""
         """The request line as it was received."""
         self._left = 0
-        """Bytes of the body to come; -1 when only its chunks say."""
+        """Bytes of the body still to come; -1 if only its chunks tell."""
         self._dropped = 0
         """Bytes of the body that came after the answer."""
         self._is_counted = False
@@ -145,7 +145,7 @@ class Protocol(HttpToolsProtocol):
         self._call = HotCycle(self)
 
     def is_with(self, hot: HotPath) -> bool:
-        """Whether a hot path has a call of this connection."""
+        """Tell whether a hot path has a call of this connection."""
         return self._call.is_with(hot)
 
     # The transport's side
@@ -197,14 +197,14 @@ class Protocol(HttpToolsProtocol):
         self._read(data, 0)
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
-        """The caller sends no more; whether it still gets the answer that it waits for."""
+        """Handle the end of the caller's data; return whether it still gets its answer."""
         if self._stage is not ANSWER or self.cycle is None or self.scheme == "https":
             return None
         self.cycle.keep_alive = False
         return True
 
     def pause_writing(self) -> None:
-        """The caller does not read its answers: take no more calls from it, either."""
+        """Take no more calls from a caller that doesn't read its answers."""
         super().pause_writing()
         self.flow.pause_reading()
 
@@ -213,7 +213,7 @@ class Protocol(HttpToolsProtocol):
         self._go_on()
 
     def close_if_late(self, now: float) -> None:
-        """Close when the caller has been waited for long enough.
+        """Close when the caller has kept us waiting too long.
 
         Args:
             now: of the loop's clock, in seconds.
@@ -261,11 +261,11 @@ class Protocol(HttpToolsProtocol):
         return piece_end(data, place)
 
     def _feed(self, piece: bytes) -> None:
-        """Give the parser a piece, unless too much is no content."""
+        """Give the parser a piece, unless too much of it isn't content."""
         if self._stage is BETWEEN:
             self._stage, self._since, self._framing = HEAD, self.loop.time(), 0
             self._line = b""
-        # A body of known length has no framing; in chunks content takes it back.
+        # A body of known length has no framing; in chunks, content resets the count.
         if self._left < 0 or self._stage is HEAD:
             self._framing += len(piece)
         if self._stage is HEAD and self._framing > MAX_HEADER_BYTES:
@@ -289,9 +289,10 @@ class Protocol(HttpToolsProtocol):
                 self._stay()
 
     def _stay(self) -> None:
-        """Go on with a request that asked for another protocol, as if it had not (RFC 9110, 7.8).
+        """Ignore a request's wish for another protocol, and handle it as usual (RFC 9110, 7.8).
 
-        The parser ends with its headers, and reads no body: another one begins with them again.
+        The parser stops after its headers and reads no body, so another parser starts with them
+        again.
         """
         asked = self.parser
         self.parser = httptools.HttpRequestParser(self)
@@ -300,7 +301,7 @@ class Protocol(HttpToolsProtocol):
         self.parser.feed_data(b"%b\r\n%b\r\n" % (line, lines(headers)))
 
     def _keep(self, data: bytes, place: int) -> None:
-        """Keep bytes that cannot be read yet, and read no more from the caller meanwhile."""
+        """Keep bytes that can't be read yet, and stop reading from the caller meanwhile."""
         if self.transport.is_closing():
             return
         self.flow.pause_reading()
@@ -312,7 +313,7 @@ class Protocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def _go_on(self) -> None:
-        """Read kept bytes, if it is their turn; then more from the caller."""
+        """Read kept bytes if it is their turn, then more from the caller."""
         if self._stage is ANSWER or self.flow.write_paused or self.transport.is_closing():
             return
         if self._rest:
@@ -327,7 +328,7 @@ class Protocol(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def _body_waiting(self) -> int:
-        """Bytes of a body that arrived and were not taken."""
+        """Return the bytes of a body that arrived and weren't taken."""
         if self.cycle is None or self.cycle.response_complete:
             return 0
         is_taken = self.cycle is self._call and self._stage is ANSWER
@@ -347,7 +348,7 @@ class Protocol(HttpToolsProtocol):
     # The parser's side
 
     def on_message_begin(self) -> None:
-        # What ASGI needs is made in `on_headers_complete`, for the requests that go its way.
+        # State for ASGI is created in `on_headers_complete`, for the requests that need it.
         self.url = b""
         self.headers = []
         self.expect_100_continue = False
@@ -357,7 +358,7 @@ class Protocol(HttpToolsProtocol):
         self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._stage is BODY:  # a trailer, which says nothing here
+        if self._stage is BODY:  # a trailer, which is ignored here
             return
         name, value = name.lower(), value.rstrip(b" \t")
         if name == b"expect" and value.lower() == b"100-continue":
@@ -387,7 +388,7 @@ class Protocol(HttpToolsProtocol):
         elif endpoint is not None and method == b"POST":
             self._begin_hot(endpoint, keep_alive)
         elif self.url == _HEALTH and method == b"GET" and self.scheme == "http":
-            # Asked each second by whoever ends what does not answer: it waits for nobody.
+            # Called each second to end unresponsive connections; it waits for nobody.
             self.cycle = self._call
             self._call.begin_known(HEALTHY, self.headers, keep_alive)
         else:
@@ -405,18 +406,18 @@ class Protocol(HttpToolsProtocol):
             self._begin_application()
 
     def _way(self) -> Callable[[HotCall], None] | None:
-        """Takes the call whose headers are there to another process; None where that needs more."""
+        """Return how to forward a call whose headers arrived; None if the application has to."""
         credential = credential_of(self.headers)
         if self.shared.hot is None or credential is None or not 0 <= self._left <= MAX_BODY_BYTES:
             return None
         return self.shared.hot.way_of(credential) if is_refused_by_key_alone(self.headers) else None
 
     def hot_path(self) -> HotPath | None:
-        """The one for a call whose headers are there; None where it is not in this process now."""
+        """Return the hot path for a call whose headers arrived; None if not in this process now."""
         return None if self.shared.hot is None else self.shared.hot.of(credential_of(self.headers))
 
     def leave_to_application(self, body: bytes, keep_alive: bool) -> None:
-        """Have the application answer a call that is there as a whole."""
+        """Have the application answer a call that has arrived completely."""
         self._begin_application()
         if self.cycle is not None:
             self.cycle.keep_alive = keep_alive
@@ -432,11 +433,11 @@ class Protocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _recognise(self) -> bool:
-        """Know the caller whom the proxy names for the request; whether there is room for it."""
+        """Identify the caller that the proxy names; return whether there is room for it."""
         named = [[v.decode("latin-1") for n, v in self.headers if n == name] for name in _NAMING]
         peer = self._peer[0] if self._peer else ""
         address = self.shared.proxies.client(peer, *named)
-        # Where no caller is named clearly, the proxy itself is the caller.
+        # If no caller is named clearly, the proxy itself is the caller.
         self.client = (address, 0) if address and address != peer else self._peer
         if self._belongs_to(share_of(self.client)):
             return True
@@ -444,7 +445,7 @@ class Protocol(HttpToolsProtocol):
         return False
 
     def _belongs_to(self, share: str | None) -> bool:
-        """Count the connection, and what is held for it, as a caller's; False: it has too many."""
+        """Count the connection and its held bytes for a caller; False if it has too many."""
         if share == self._share or not self._is_counted:
             return True
         if not self.shared.bounds.move(self._share, share, self):
@@ -459,7 +460,7 @@ class Protocol(HttpToolsProtocol):
         self.take_up_later(partial(self._begin, cycle, app))
 
     def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
-        if not cycle.disconnected:  # It was refused meanwhile, or nobody is there any more.
+        if not cycle.disconnected:  # It was refused meanwhile, or the caller has gone.
             super()._start_asgi_task(cycle, app)
 
     def take_up_later(self, work: Callable[[], None]) -> None:
@@ -490,7 +491,7 @@ class Protocol(HttpToolsProtocol):
         if self.cycle is self._call:
             self._call.start()
         elif self.cycle is not None and self.cycle.response_complete:
-            self._next()  # It was answered before it was whole.
+            self._next()  # It was answered before it was complete.
         else:
             super().on_message_complete()
 
@@ -502,7 +503,7 @@ class Protocol(HttpToolsProtocol):
             self._next()
 
     def _next(self) -> None:
-        """A request is whole and answered."""
+        """Go on after a request that is complete and answered."""
         self._stage = BETWEEN
         if self._is_proxied:
             self._belongs_to(None)
@@ -511,7 +512,7 @@ class Protocol(HttpToolsProtocol):
         if self._held or self.flow.read_paused:
             self._account()
             if self._rest:
-                # Whoever does not wait for answers has its share of each turn, too.
+                # A caller that doesn't wait for answers gets its share of each turn, too.
                 self.take_up_later(self._go_on)
             else:
                 self._go_on()
@@ -520,7 +521,7 @@ class Protocol(HttpToolsProtocol):
         """Write an answer, and close the connection unless it is kept.
 
         Args:
-            request_id: the caller's, where the answer does not have one already.
+            request_id: the caller's, if the answer doesn't have one already.
         """
         usual = self.server_state.default_headers
         self.transport.write(answer_bytes(answer, usual, keep_alive, request_id))
@@ -535,12 +536,12 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def _refuse(self, problem: Problem) -> None:
-        """Answer a request that will not be read to its end, and close."""
+        """Answer a request that won't be read to its end, and close."""
         if self.transport.is_closing():
             return
         if self._stage is BODY and self.cycle is not None:
             if not isinstance(self.cycle, HotCycle) and self.cycle.response_started:
-                self.transport.close()  # It has its answer, or some of it.
+                self.transport.close()  # It has its answer, or part of it.
                 return
             self.cycle.disconnected = True
             self.cycle.message_event.set()
@@ -550,7 +551,7 @@ class Protocol(HttpToolsProtocol):
 
 
 async def close_late_connections(connections: set[Any]) -> None:
-    """Close, each second, the connections whose caller is late."""
+    """Close late connections each second."""
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(_SWEEP_SECONDS)

@@ -1,8 +1,8 @@
-"""Work beside decisions: one piece in each turn of the loop, from the addresses alternately.
+"""Throttle other work next to decisions: one piece per turn of the loop, round robin by address.
 
 A caller with hundreds of connections can have hundreds of requests ready in one turn of the loop.
-The next decision of every tenant would wait for all of them.  So each turn begins one request of
-the control plane, or writes one refusal.
+The next decision of every tenant would wait for all of them. So each turn starts one request of the
+control plane, or writes one refusal.
 """
 
 from __future__ import annotations
@@ -13,31 +13,33 @@ from collections import deque
 from collections.abc import Callable, Hashable
 
 HANDED_OVER_SECONDS = 0.0001
-"""How long the loop leaves the interpreter to other threads while requests wait: long enough for
-a sleeping thread to wake."""
+"""How long the loop releases the interpreter to other threads while requests wait.
+
+Long enough for a sleeping thread to wake.
+"""
 
 
 class Reception:
-    """Lines of waiting work; their first pieces are taken alternately.
+    """Lines of waiting work, served in turns.
 
-    For the event loop's thread only.
+    Use it only on the event loop's thread.
     """
 
     def __init__(self) -> None:
         self._lines: dict[Hashable, deque[Callable[[], None]]] = {}
         self._order: deque[Hashable] = deque()
-        """The lines that somebody stands in, by who is next."""
+        """The lines with waiting work, in the order of their turns."""
         self._scheduled: asyncio.AbstractEventLoop | None = None
-        """The loop that has the next turn to make."""
+        """The loop that runs the next turn."""
 
     def add(
         self, loop: asyncio.AbstractEventLoop, line: Hashable, take_up: Callable[[], None]
     ) -> None:
-        """Have something taken up in a turn to come.
+        """Schedule something for a later turn.
 
         Args:
-            loop: whose turn.
-            line: whose it is: an address, or what stands for one.
+            loop: the loop to run it.
+            line: the caller's address, or a substitute for it.
             take_up: called once; it raises nothing.
         """
         waiting = self._lines.get(line)
@@ -51,8 +53,8 @@ class Reception:
         """Return when it is the caller's turn.
 
         Args:
-            line: as :meth:`add` has it.
-            seconds: for which it does not stand in line yet.
+            line: as for :meth:`add`.
+            seconds: how long to wait before queueing.
         """
         loop = asyncio.get_running_loop()
         come = loop.create_future()
@@ -81,6 +83,6 @@ class Reception:
         take_up()
         if self._order:
             self._schedule(loop)
-            # The loop releases the interpreter often and takes it back at once.  The committing
+            # The loop releases the interpreter often and takes it back at once. The committing
             # thread wakes too late each time, and would have to wait for the switch interval.
             time.sleep(HANDED_OVER_SECONDS)

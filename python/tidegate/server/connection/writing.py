@@ -1,4 +1,4 @@
-"""Answers as bytes."""
+"""Write answers as bytes."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 _success: tuple[list[Header], bytes] = ([], b"")
-"""The usual headers, which uvicorn makes anew each second, and a success that begins so."""
+"""uvicorn's usual headers, which it replaces each second, and the start of a success with them."""
 
 
 def answer_bytes(
     answer: Answer, usual: list[Header], keep_alive: bool, request_id: bytes | None
 ) -> bytes:
-    """A whole answer.
+    """Return a complete answer as bytes.
 
     Args:
-        usual: headers of all answers.
-        keep_alive: whether the connection is kept; else the answer says that it ends.
-        request_id: the caller's, where the answer does not have one already.
+        usual: headers the headers of all answers.
+        keep_alive: whether the connection is kept; otherwise the answer says that it closes.
+        request_id: the caller's, if the answer doesn't have one already.
     """
     head = _begun(answer.status, answer.content_type, usual)
     return _whole(head, lines(answer.headers), answer.body, keep_alive, request_id)
@@ -37,7 +37,7 @@ def answer_bytes(
 def success_bytes(
     body: bytes, usual: list[Header], keep_alive: bool, request_id: bytes | None
 ) -> bytes:
-    """The usual answer: a success with a JSON body and no headers of its own."""
+    """Return the usual answer: a success with a JSON body and no headers of its own."""
     global _success
     headers, head = _success
     if headers is not usual:
@@ -49,7 +49,7 @@ def success_bytes(
 
 
 def _begun(status: int, content_type: bytes, usual: list[Header]) -> bytes:
-    """The head of an answer, up to the length of its body."""
+    """Return the head of an answer, up to the length of its body."""
     what = b"%bcontent-type: %b\r\n" % (STATUS_LINE[status], content_type)
     return what + lines(usual) + b"content-length: "
 
@@ -65,10 +65,10 @@ def _whole(
 
 
 def lines(headers: Iterable[Header]) -> bytes:
-    """Headers as they are sent."""
+    """Return headers as they are sent."""
     return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
 def refusal(problem: Problem) -> Answer:
-    """The answer to a request that will not be read to its end."""
+    """Return the answer to a request that won't be read to its end."""
     return problem_answer(problem, "/", str(uuid7()))
