@@ -1,10 +1,10 @@
-"""The cost of a tenant's decisions, and where they are therefore made: on the loop or beside it.
+"""The cost of a tenant's decisions, which determines whether they are made on the loop or off it.
 
-A tenant begins as unknown, and so do changed definitions.  It is light when enough of its calls
-were measured, and heavy for a while as soon as one step shows it; afterwards it is unknown again.
-All costs are processor time of the thread, so waiting for a processor makes nobody heavy.  That
-time still grows where other programs share caches and cores, and a virtual machine counts what its
-host took.  So a long step shows a heavy decision only if one of its decisions did much work, which
+A tenant starts as unknown, and so do changed definitions. It is light once enough of its calls were
+measured, and heavy for a while as soon as one step shows it; afterwards it is unknown again. All
+costs are CPU time of the thread, so waiting for a processor makes nobody heavy. That time still
+grows where other programs share caches and cores, and a virtual machine also counts time that its
+host took. So a long step shows a heavy decision only if one of its decisions did much work, which
 the engine counts.
 """
 
@@ -17,35 +17,44 @@ STEP_NS = 2_000_000
 LIGHT_NS = 1_000_000
 """A tenant is heavy when a call costs more."""
 HELD_NS = 5_000_000
-"""A tenant is heavy also when a step costs more and a decision in it takes much work: many light
-calls hide a heavy one."""
+"""A tenant is heavy also when a step costs more than this and a decision in it takes much work.
+
+Otherwise many light calls hide a heavy one.
+"""
 LIGHT_WORK = 18_000
-"""Units of work of a decision that can take a millisecond: all that a decision may do takes 50."""
+"""Units of work of a decision that can take a millisecond; a decision's limit takes 50."""
 TERM_NS = 1_000_000_000
-"""How long a tenant stays heavy after the last step that showed it: a machine that stumbles makes
-nobody heavy for long."""
+"""How long a tenant stays heavy after the last step that showed it.
+
+Short, so that a hiccup of the machine makes nobody heavy for long.
+"""
 LONGEST_TERM_NS = 300_000_000_000
-"""Each time a tenant is heavy again its term doubles, up to here: one that alternates holds up the
-loop once in that time, for one decision."""
+"""The term doubles, up to here, each time a tenant is heavy again.
+
+A tenant that alternates delays the loop once in that time, for one decision.
+"""
 FORGIVEN_NS = 2 * LONGEST_TERM_NS
 """After this long without a heavy step the term is the first one again."""
 ENOUGH = 8
-"""Calls from which on their cost makes a tenant heavy; the first are dear for everybody."""
+"""How many calls it takes before cost makes a tenant heavy; the first are expensive for everybody.
+"""
 PROOF = 32
 """Calls after which a tenant that was never heavy counts as light."""
 MARGIN = 4
-"""A larger event than any so far may cost more than any so far: only one that is this many times
-larger is measured beside the loop first."""
+"""An event this many times larger than any so far is first measured off the loop.
+
+A larger event than any so far may cost more than any so far.
+"""
 MANY = 64
-"""The most calls as which earlier measurements count."""
+"""The most calls that earlier measurements count as."""
 SMALL_BYTES = 4_096
-"""No event is too large for a light tenant up to here."""
+"""No event up to this size is too large for a light tenant."""
 
 Revision: TypeAlias = tuple[int, int]
 
 
 class Account:
-    """The cost of the decisions of one tenant.
+    """The cost of one tenant's decisions.
 
     Args:
         proof: calls that are measured before the tenant counts as light.
@@ -79,10 +88,10 @@ class Account:
         self._mean = 0.0
         """The mean cost of the last calls, in nanoseconds."""
         self.cost = 0.0
-        """The expected cost of a call, in nanoseconds; 0 when nothing is known."""
+        """The expected cost of a call, in nanoseconds; 0 if unknown."""
 
     def is_of(self, revision: Revision) -> None:
-        """Measure these definitions from now on; measurements of others do not count."""
+        """Measure these definitions from now on, and ignore measurements of others."""
         if revision != self._revision:
             self._revision = revision
             self._begin()
@@ -91,12 +100,12 @@ class Account:
         """Whether the tenant is heavy.
 
         Args:
-            now: nanoseconds of a clock that does not go back, as everywhere here.
+            now: nanoseconds of a monotonic clock, as everywhere here.
         """
         return self._heavy_until is not None and now < self._heavy_until
 
     def largest(self, now: int) -> int:
-        """Bytes of the largest event that may be decided on the loop; -1: none may."""
+        """Return the size in bytes of the largest event to decide on the loop; -1 for none."""
         if self._heavy_until is not None:
             if now < self._heavy_until:
                 return -1
@@ -105,7 +114,7 @@ class Account:
         return -1 if self._unproven > 0 else self._largest
 
     def calls(self, most: int) -> int:
-        """How many calls a step should have: 1 to ``most``."""
+        """Return how many calls a step should have: 1 to ``most``."""
         if not self.cost:
             return most if self._unproven <= 0 else 1
         return min(most, max(1, int(STEP_NS / self.cost)))
@@ -115,13 +124,13 @@ class Account:
 
         Args:
             calls: how many it had, at least 1.
-            largest: bytes of the largest of their events.
-            spent: nanoseconds of processor time.
-            work: units of work of its dearest decision.
+            largest: bytes of their largest event.
+            spent: nanoseconds of CPU time.
+            work: units of work of its most expensive decision.
             now: when it ended.
 
         Returns:
-            Whether the tenant is heavy by this and was not before.
+            Whether this made the tenant heavy.
         """
         each = spent / calls
         was_heavy = self.is_heavy(now)
@@ -129,7 +138,7 @@ class Account:
             # At once, so that the next step is shorter.
             self.cost = max(each, self.cost)
         elif not was_heavy:
-            # A heavy tenant's dearest call stands for all.
+            # A heavy tenant is represented by its most expensive call.
             self.cost += (each - self.cost) * calls / (calls + self._seen)
         self._mean += (each - self._mean) * calls / (calls + self._seen)
         self._seen = min(self._seen + calls, MANY)

@@ -1,4 +1,4 @@
-"""A hot call, whatever way it came: alone on a connection, in a batch, through ASGI."""
+"""A hot call, however it came: alone on a connection, in a batch, through ASGI."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Endpoint:
 class HotCall(ABC):
     """One hot call, from its body to its answer.
 
-    A sender of one call after the other may use the same object for all of them.
+    A sender of one call after another may reuse the same object.
     """
 
     __slots__ = (
@@ -36,32 +36,32 @@ class HotCall(ABC):
     )  # fmt: skip
     endpoint: Endpoint
     credential: bytes | None
-    """The credential as it was sent; None when the call is admitted already."""
+    """The credential as it was sent; None if the call is already admitted."""
     key: ApiKey
-    """Set when the call is admitted."""
+    """Set once the call is admitted."""
     body: bytes
     request_id: bytes | None
-    """The caller's, which can be sent back."""
+    """The caller's, safe to send back."""
     started: int
-    """The start by the performance counter."""
+    """When it started, by the performance counter."""
     decision_id: bytes | None
-    """16 bytes that a gateway gave; None: the decision gets an id when it is made."""
+    """16 bytes that a gateway gave; None if the decision gets an id when it is made."""
 
     @abstractmethod
     def answer(self, outcome: Outcome) -> None:
         """Take the outcome of the call."""
 
     def decided(self, body: bytes) -> None:
-        """Take the answer of a durable decision: nearly every call ends with one."""
+        """Take the answer of a durable decision, as nearly every call ends."""
         self.answer(Answer(body))
 
     def pass_on(self, made: Answer) -> None:
-        """Take an answer that another process made, as a whole."""
+        """Take a complete answer that another process made."""
         self.answer(made)
 
 
 class CallBack(HotCall):
-    """An admitted call, whose outcome somebody gets."""
+    """An admitted call that hands its outcome to a callback."""
 
     __slots__ = ("_done",)
 
@@ -87,7 +87,7 @@ class CallBack(HotCall):
 
 
 def answer(call: HotCall, outcome: Outcome) -> None:
-    """Answer a call; a fault in doing so must not affect the others."""
+    """Answer a call; an error in doing so must not affect the others."""
     try:
         call.answer(outcome)
     except Exception:
@@ -95,13 +95,13 @@ def answer(call: HotCall, outcome: Outcome) -> None:
 
 
 def refuse(calls: Iterable[HotCall], error: Exception) -> None:
-    """Give calls the same refusal."""
+    """Give several calls the same refusal."""
     for call in calls:
         answer(call, error)
 
 
 def deliver(decided: Iterable[tuple[HotCall, bytes]]) -> None:
-    """Give each call the answer of its decision, as :func:`answer` does."""
+    """Give each call the answer of its decision, like :func:`answer`."""
     for call, body in decided:
         try:
             call.decided(body)

@@ -1,4 +1,4 @@
-"""A gate for steps beside the loop, so that other changes can be made between two of them."""
+"""A gate for steps off the loop, so that other changes can be made between two steps."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 
 
 class Gate:
-    """Lets steps begin unless somebody holds it shut; for the event loop's thread only.
+    """Lets steps start unless somebody holds it shut; use it only on the event loop's thread.
 
     Args:
-        opened: called when it is open again.
+        opened: called when it opens again.
     """
 
     def __init__(self, opened: Callable[[], None]) -> None:
@@ -19,19 +19,19 @@ class Gate:
         self._holders = 0
         self._waiting: list[asyncio.Future[None]] = []
         self.under_way = 0
-        """Steps that have begun and not ended."""
+        """Steps in progress."""
 
     @property
     def is_shut(self) -> bool:
-        """Whether no step may begin now."""
+        """Whether no step may start now."""
         return self._holders > 0
 
     def enter(self) -> None:
-        """A step begins."""
+        """Count a step that starts."""
         self.under_way += 1
 
     def leave(self) -> None:
-        """A step has ended, and its decisions are on their way to the log."""
+        """Count a step that ended, with its decisions on their way to the log."""
         self.under_way -= 1
         if self.under_way:
             return
@@ -42,7 +42,7 @@ class Gate:
 
     @asynccontextmanager
     async def shut(self) -> AsyncIterator[None]:
-        """Between two steps: none is under way, and none begins before the end."""
+        """Hold the gate shut for the block: no step is in progress, and none starts."""
         self._holders += 1
         try:
             while self.under_way:

@@ -1,4 +1,4 @@
-"""A tenant's calls in the order of arrival, and what is known of their cost."""
+"""A tenant's calls in order of arrival, and the known cost of its decisions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from tidegate.server.turns.call import HotCall
 
 STEP_BYTES = 1024 * 1024
-"""Bytes of the events of one step: they are copied on the loop."""
+"""Bytes of events in one step: they are copied on the loop."""
 FEW = 256
-"""Calls that may wait when a batch adds more of its own: it takes its turn like others."""
+"""A batch adds more calls only when at most this many wait, so it takes turns like others."""
 
 
 @attrs.frozen
@@ -29,19 +29,19 @@ class Step:
 
     calls: Sequence[HotCall]
     are_looked_up: bool
-    """Whether their idempotency keys were searched for and not found."""
+    """Whether their idempotency keys were looked up and not found."""
     largest: int
     """Bytes of the largest event."""
 
 
 class Lane:
-    """The calls of one tenant; they are decided in one order, a step at a time.
+    """One tenant's calls, decided in order, a step at a time.
 
     Args:
-        tenant_id: whose.
-        account: what its decisions cost.
-        most_waiting: calls that may wait.
-        opened: called with the lane when a step may begin again.
+        tenant_id: the tenant.
+        account: the cost of its decisions.
+        most_waiting: how many calls may wait.
+        opened: called with the lane when a step may start again.
     """
 
     def __init__(
@@ -51,15 +51,15 @@ class Lane:
         self.account = account
         self.gate = Gate(lambda: opened(self))
         self.is_listed = False
-        """Whether it is in line for its next step."""
+        """Whether it is queued for its next step."""
         self.last_turn = 0
         """The turn of its last step."""
         self.line: object | None = None
         """The line in which it last waited for a thread."""
         self.had = 0
-        """Its processor time there, in nanoseconds, as :class:`Line` counts it."""
+        """Its CPU time there, in nanoseconds, as :class:`Line` counts it."""
         self.since = 0
-        """The time when it began to wait there."""
+        """When it began to wait there."""
         self._most_waiting = most_waiting
         self._calls: list[HotCall] = []
         self._looked_up: list[HotCall] = []
@@ -68,16 +68,16 @@ class Lane:
 
     @property
     def waiting(self) -> int:
-        """Calls that wait."""
+        """How many calls wait."""
         return len(self._calls) + len(self._looked_up)
 
     @property
     def may_step(self) -> bool:
-        """Whether it has calls, and no step is under way."""
+        """Whether it has calls, and no step is in progress."""
         return bool(self._calls or self._looked_up) and not self.gate.under_way
 
     def add(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
-        """Take calls; returns those for which there is no room."""
+        """Take calls; return those that don't fit."""
         room = max(0, self._most_waiting - self.waiting)
         self._calls.extend(calls[:room] if room < len(calls) else calls)
         return calls[room:]
@@ -88,15 +88,15 @@ class Lane:
 
     @property
     def next_bytes(self) -> int:
-        """Bytes of the event that is next; there is one."""
+        """Return the size of the next event in bytes; there must be one."""
         return len((self._looked_up or self._calls)[0].body)
 
     def take(self, most: int, largest: int) -> Step:
-        """The next step; there are calls.
+        """Take the next step; there must be calls.
 
         Args:
-            most: calls it may have.
-            largest: bytes of the largest event it may have beside the first.
+            most: how many calls it may have.
+            largest: bytes of the largest event it may have after the first.
         """
         are_looked_up = bool(self._looked_up)
         calls = self._looked_up if are_looked_up else self._calls
@@ -117,7 +117,7 @@ class Lane:
         return Step(taken, are_looked_up, biggest)
 
     def take_all(self) -> Sequence[HotCall]:
-        """All calls that wait."""
+        """Take all waiting calls."""
         taken = self._looked_up + self._calls
         self._calls, self._looked_up = [], []
         self._tell_of_room()
@@ -125,7 +125,7 @@ class Lane:
 
     @asynccontextmanager
     async def room(self) -> AsyncIterator[None]:
-        """Wait until few calls wait and nobody else adds any: the block can add calls."""
+        """Wait until few calls wait and nobody else adds any; then the block can add calls."""
         async with self._adding:
             while len(self._calls) > FEW:
                 self._wanting_room = asyncio.get_running_loop().create_future()

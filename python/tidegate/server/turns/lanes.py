@@ -1,6 +1,6 @@
-"""Every tenant's lane, the order of their steps, and the threads beside the loop.
+"""Every tenant's lane, the order of their steps, and the threads off the loop.
 
-For the event loop's thread only, but for what :meth:`Lanes.run` runs.
+Use it only on the event loop's thread, except for the work that :meth:`Lanes.run` runs.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_WAITING = 2_000
-"""Calls of a tenant that may wait, unless the settings say otherwise."""
+"""How many calls of a tenant may wait, unless the settings say otherwise."""
 UNKNOWN_AT_ONCE = 6
-"""Steps of unknown tenants beside the loop: nearly all are soon over, and heavy ones are few."""
+"""Steps of unknown tenants off the loop: nearly all end soon, and few are heavy."""
 MOST_HEAVY_AT_ONCE = 4
 
 
@@ -43,9 +43,10 @@ class Lanes:
     """The lanes of all tenants.
 
     Args:
-        most_waiting: calls of one tenant that may wait.
-        proof: as :class:`Account` has it.
-        heavy_at_once: steps of heavy tenants at a time; None leaves one processor to the loop.
+        most_waiting: how many calls of one tenant may wait.
+        proof: as for :class:`Account`.
+        heavy_at_once: how many steps of heavy tenants run at a time; None leaves one processor to
+            the loop.
     """
 
     def __init__(
@@ -58,23 +59,23 @@ class Lanes:
         self._proof = proof
         self._lanes: dict[str, Lane] = {}
         self.ready: deque[Lane] = deque()
-        """Lanes with a step to make, in order."""
+        """Lanes with a step to run, in order."""
         self._parked: list[Lane] = []
         self.turn = 0
-        """Number of the present turn."""
+        """The number of the present turn."""
         self.heavy = Line(heavy_at_once or processors_beside())
         self.unknown = Line(UNKNOWN_AT_ONCE)
         self.gate = Gate(self._wake)
         self.wake: Callable[[], None] = _nothing
-        """Called when there is something to do; the queue puts itself there."""
+        """Called when there is work; the queue registers itself here."""
         self.steps_beside = 0
-        """Steps that were made beside the loop since the start."""
+        """Steps run off the loop since the start."""
         self._threads = ThreadPoolExecutor(
             self.heavy.places + self.unknown.places, "tidegate-decide", initializer=be_nice
         )
 
     def of(self, tenant_text: str, tenant_id: UUID) -> Lane:
-        """The lane of a tenant, made when there is none."""
+        """Return the lane of a tenant, created on first use."""
         lane = self._lanes.get(tenant_text)
         if lane is None:
             account = Account(self._proof)
@@ -88,14 +89,14 @@ class Lanes:
             self._lanes.pop(str(lane.tenant_id), None)
 
     def keep(self, tenant_texts: Collection[str]) -> None:
-        """Forget the lanes of all other tenants: nobody has a key of them any more."""
+        """Forget the lanes of all other tenants, which have no keys left."""
         for lane in [lane for text, lane in self._lanes.items() if text not in tenant_texts]:
             self.drop(lane)
 
     def line_up(self, lane: Lane) -> None:
-        """Put a lane in line, if it has a step to make and is not in line.
+        """Queue a lane if it has a step to run and isn't queued yet.
 
-        A lane without a step in this turn or the last comes before the others.
+        A lane without a step in this turn or the last goes before the others.
         """
         if not lane.may_step or lane.is_listed:
             return
@@ -107,19 +108,19 @@ class Lanes:
         self.wake()
 
     def next(self) -> Lane:
-        """The lane whose step is next on the loop."""
+        """Return the lane that runs the next step on the loop."""
         lane = self.ready.popleft()
         lane.is_listed = False
         lane.last_turn = self.turn
         return lane
 
     def park(self, lane: Lane) -> None:
-        """Have a lane wait until the log takes more of it."""
+        """Have a lane wait until the log takes more of its decisions."""
         lane.is_listed = True
         self._parked.append(lane)
 
     def go_on(self) -> None:
-        """The log takes more of every lane."""
+        """Resume every lane, as the log takes decisions again."""
         parked, self._parked = self._parked, []
         for lane in parked:
             lane.is_listed = False
@@ -132,7 +133,7 @@ class Lanes:
         line.add(lane, now)
 
     def next_beside(self) -> tuple[Lane, Line] | None:
-        """The lane whose step begins now on a thread; None when none does."""
+        """Return the lane to run on a thread now; None if none is due."""
         if self.gate.is_shut:
             return None
         for line in (self.unknown, self.heavy):
@@ -143,17 +144,17 @@ class Lanes:
         return None
 
     def begun(self, lane: Lane, line: Line) -> None:
-        """A step beside the loop has begun."""
+        """Count the start of a step off the loop."""
         self.steps_beside += 1
         line.under_way += 1
         self.gate.enter()
         lane.gate.enter()
 
     def ended(self, lane: Lane, line: Line, spent: int) -> None:
-        """A step beside the loop has ended, and its decisions were handed to the log.
+        """Count the end of a step off the loop, with its decisions handed to the log.
 
         Args:
-            spent: nanoseconds of processor time.
+            spent: nanoseconds of CPU time.
         """
         line.under_way -= 1
         lane.had += spent
@@ -163,23 +164,23 @@ class Lanes:
         self._wake()
 
     async def run(self, work: Callable[[], T]) -> tuple[T, int]:
-        """Do work on a thread; returns its result, and its processor time in nanoseconds."""
+        """Do work on a thread; return its result, and its CPU time in nanoseconds."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, timed, work)
 
     def still(self, tenant_id: UUID) -> AbstractAsyncContextManager[None]:
-        """A block between two decisions of a tenant: every decision made is handed to the log.
+        """Run the block between two decisions of a tenant, once all are handed to the log.
 
         The body must not wait. Meanwhile no decision is made on the loop, and none of this tenant
-        beside it.
+        off the loop.
         """
         return self.of(str(tenant_id), tenant_id).gate.shut()
 
     def all_still(self) -> AbstractAsyncContextManager[None]:
-        """Between two decisions of every tenant, as :meth:`still`."""
+        """Run the block between two decisions of every tenant, like :meth:`still`."""
         return self.gate.shut()
 
     async def close(self) -> None:
-        """Refuse waiting calls, and return when no decision is under way."""
+        """Refuse waiting calls, and return once no decision is in progress."""
         for lane in self._lanes.values():
             refuse(lane.take_all(), Problem("not-ready", headers={"retry-after": "1"}))
         async with self.all_still():
@@ -187,7 +188,7 @@ class Lanes:
         self._threads.shutdown(wait=False)
 
     def figures(self, now: int) -> list[Metric]:
-        """Figures of all lanes together."""
+        """Return figures for all lanes together."""
         lanes = list(self._lanes.values())
         return [
             GaugeMetricFamily(
@@ -221,16 +222,16 @@ class Lanes:
 
 
 def timed(work: Callable[[], T]) -> tuple[T, int]:
-    """The result of work, and the processor time that it took this thread, in nanoseconds."""
+    """Return the result of work, and the CPU time it took on this thread, in nanoseconds."""
     started = thread_time_ns()
     made = work()
     return made, thread_time_ns() - started
 
 
 def processors_beside() -> int:
-    """Processors that the loop can do without: at least 1."""
+    """Return how many processors the loop can do without: at least 1."""
     return max(1, min(MOST_HEAVY_AT_ONCE, (os.cpu_count() or 1) - 1))
 
 
 def _nothing() -> None:
-    """Nobody is there yet."""
+    """Do nothing, as no queue has registered yet."""

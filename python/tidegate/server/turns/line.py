@@ -1,8 +1,8 @@
-"""A line of lanes that wait for a thread, and whose step is next.
+"""A line of lanes that wait for a thread, and the choice of the next step.
 
-The lane that has had the least processor time is next, so a tenant whose steps take 2 ms has 25 of
-them for each step of a tenant that takes 50.  Had they their steps alternately, the dearest tenant
-would decide how many calls of the others are answered.  This is start-time fair queueing (Goyal,
+The lane that has had the least CPU time is next, so a tenant with steps of 2 ms gets 25 of them for
+each step of a tenant with steps of 50 ms. If steps simply alternated, the most expensive tenant
+would decide how many calls of the others are answered. This is start-time fair queueing (Goyal,
 Vin, Cheng: "Start-time fair queuing", SIGCOMM 1996).
 """
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
 
 class Line:
-    """Lanes that wait; for the event loop's thread only.
+    """Waiting lanes; use it only on the event loop's thread.
 
     Args:
-        places: steps at a time.
+        places: how many steps run at a time.
     """
 
     def __init__(self, places: int) -> None:
         self.places = places
         self.under_way = 0
-        """Steps that have begun and not ended."""
+        """Steps in progress."""
         self._lanes: list[Lane] = []
         self._had = 0
-        """The processor time of the lane whose step began last."""
+        """The CPU time of the lane whose step started last."""
 
     def add(self, lane: Lane, now: int) -> None:
-        """Have a lane wait; for the time that it did not, it gets nothing.
+        """Have a lane wait; it gets no credit for time in which it didn't.
 
         Args:
-            now: nanoseconds of a clock that does not go back.
+            now: nanoseconds of a monotonic clock.
         """
         lane.had = max(lane.had, self._had) if lane.line is self else self._had
         lane.line, lane.since = self, now
         self._lanes.append(lane)
 
     def next(self) -> Lane | None:
-        """Take the lane whose step begins now; None when none does."""
+        """Take the lane that starts a step now; None if none can."""
         if self.under_way >= self.places:
             return None
         waiting = (lane for lane in self._lanes if not lane.gate.is_shut)
@@ -51,5 +51,5 @@ class Line:
         return found
 
     def waited(self, now: int) -> int:
-        """Nanoseconds for which the lane that waits longest has been waiting."""
+        """Return how long the longest waiting lane has waited, in nanoseconds."""
         return max((now - lane.since for lane in self._lanes), default=0)
