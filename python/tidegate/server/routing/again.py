@@ -1,7 +1,7 @@
-"""Which requests may be run again where nobody knows whether they were run.
+"""The retry policy: which requests may run again when nobody knows whether they ran.
 
-Hot calls have ids, under which the log is looked into.  Reads change nothing.  A change under an
-idempotency key is committed with its answer, which whoever repeats it gets.
+Hot calls have ids, which are searched in the log. Reads change nothing. A change under an
+idempotency key is committed with its answer, which a repetition gets.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ NOT_KNOWN = (
     "the process that was asked ended before it answered, so the change may have been made: look"
     " before you repeat it"
 )
-"""Why a change that may have been made is refused."""
+"""Why a change is refused that may have been made."""
 
 
 def is_safe(method: str) -> bool:
-    """Whether requests of a method change nothing."""
+    """Tell whether requests of a method change nothing."""
     return method in _SAFE
 
 
 def is_hot(method: str, path: str) -> bool:
-    """Whether a request is decided on under the id of its gateway."""
+    """Tell whether a request is decided under its gateway's id."""
     return is_for_proxies(path) or (method == "POST" and path in _HOT)
 
 
 def is_repeatable(method: str, path: str, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Whether a request may be handed on again when nobody knows whether it was run.
+    """Tell whether a request may be forwarded again when nobody knows whether it ran.
 
     Args:
         method: in capitals.
@@ -55,8 +55,8 @@ def is_repeatable(method: str, path: str, headers: Iterable[tuple[bytes, bytes]]
 
 @cache
 def _kept() -> list[tuple[str, re.Pattern[str]]]:
-    """Methods and paths of the routes that keep their answers under an idempotency key."""
-    # The table names the handlers, of which callers of this module have no need before.
+    """List the methods and paths of routes that keep their answers under an idempotency key."""
+    # The table names the handlers, which callers of this module don't need earlier.
     from tidegate.server.routing.routes import ROUTES
 
     return [

@@ -1,4 +1,4 @@
-"""An admitted request and its answer: the same in a thread and in a worker."""
+"""Answering an admitted request: the same in a thread and in a worker."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TELLS_REVISION = frozenset({_REVISION, "updated_at"})
 
 
 def answer(application: Application, route: Route, given: Given) -> Sent:
-    """The answer of a route; a refusal is an answer too."""
+    """Return the answer of a route; a refusal is an answer too."""
     try:
         call = _call(application, route, given)
         return Sent.of(_respond(route, call, given, _answered(route, call)), given)
@@ -46,7 +46,7 @@ def answer(application: Application, route: Route, given: Given) -> Sent:
 
 
 async def answer_in_time(application: Application, route: Route, given: Given) -> Sent:
-    """The same, of a route whose handler waits for others on the loop."""
+    """Do the same for a route with a handler that waits for others on the loop."""
     try:
         call = _call(application, route, given)
         return Sent.of(_respond(route, call, given, await _handled(route, call)), given)
@@ -55,7 +55,7 @@ async def answer_in_time(application: Application, route: Route, given: Given) -
 
 
 def saved_only(sent: Sent, tenant_id: UUID) -> Sent:
-    """The answer to a change that is saved while the definitions of before decide."""
+    """Return the answer to a change that is saved while the previous definitions still decide."""
     if sent.status >= HTTPStatus.BAD_REQUEST:
         return sent
     headers = {**sent.headers, **activity(tenant_id, False)}
@@ -67,14 +67,14 @@ def saved_only(sent: Sent, tenant_id: UUID) -> Sent:
 
 
 def _answered(route: Route, call: Call) -> Any:
-    """The first answer of a call that is repeated, else the answer of the handler."""
+    """Return the first answer of a repeated call, else the handler's answer."""
     first = _first_answer(call)
     if first is not None:
         return first
     try:
         return _handled(route, call)
     except Exception:
-        # The same call may have been answered since; then its object is in the way of this one.
+        # The same call may have been answered since; then its object conflicts with this one.
         first = _first_answer(call)
         if first is None:
             raise
@@ -82,7 +82,7 @@ def _answered(route: Route, call: Call) -> Any:
 
 
 def _first_answer(call: Call) -> Answer | None:
-    """The earlier answer to the same call, if there was one.
+    """Return the earlier answer to the same call, if there was one.
 
     Raises:
         Problem: ``idempotency-key-reused``.
@@ -138,7 +138,7 @@ def _call(application: Application, route: Route, given: Given) -> Call:
 
 
 def _parameters(route: Route, given: Given) -> dict[str, str]:
-    """The parameters of the query that the route is to read."""
+    """Return the query parameters that the route reads."""
     found = query_parameters(given.query)
     if not route.open_query:
         return found
@@ -161,15 +161,15 @@ def _repeatable(application: Application, route: Route, given: Given) -> Repeata
 
 
 def _unchanged(route: Route, call: Call) -> Call:
-    """The call, once it says nothing untrue about its object.
+    """Return the call if it states nothing false about its object.
 
-    A revision that was given back counts as ``If-Match``: the write is refused when the object
-    changes before it.
+    A revision that was sent back counts as ``If-Match``: the write is refused if the object changes
+    first.
 
     Raises:
-        NotFoundError: there is no such object.
-        Problem: ``invalid-request`` for a member that differs; ``stale-revision`` for a revision
-            that is not the present one.
+        NotFoundError: the object doesn't exist.
+        Problem: ``invalid-request`` for a member that differs; ``stale-revision`` for any revision
+            but the present one.
     """
     given = call.given_back.get("")
     if not given:
@@ -200,7 +200,7 @@ def _pinned(revision: int) -> Precondition:
 
 @attrs.frozen
 class _NoQuery:
-    """The query of a route that takes none."""
+    """The query of a route without parameters."""
 
 
 def _respond(route: Route, call: Call, given: Given, answer: Answer | Response) -> Response:

@@ -16,7 +16,7 @@ from tidegate.server.routing.route import Credential, Route
 _CHALLENGE = "/challenge/{challenge_id}"
 _TENANT = "/tenants/{tenant_id}"
 _SOLUTION_BYTES = 16 * 1024
-"""Bound of a body that anybody can send."""
+"""The size limit for a body that anybody can send."""
 
 _VISITORS: dict[str, Any] = {
     "tag": "challenges",

@@ -1,4 +1,4 @@
-"""The five routes that every kind of definition has."""
+"""The five routes of every kind of definition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _list_of(kind: Any) -> Any:
 
 
 CONFLICTS = ("conflict", "invalid-definitions", "overloaded")
-"""Refusals that a write of a definition can meet."""
+"""Refusals that a write of a definition can get."""
 
 
 @attrs.frozen(kw_only=True)
@@ -30,11 +30,11 @@ class DefinitionResource:
 
     Attributes:
         path: below the tenant.
-        noun: one object, in words; ``plural`` several.
+        noun: the word for one object; ``plural`` is the word for several.
         change: the class of a PATCH.
-        shown: the class of an item of the list, where it differs from the class of the object.
+        shown: the class of an item in the list, if it differs from the class of the object.
         also_bare: the specification shows the paths without the prefix.
-        max_bytes: bound of a body.
+        max_bytes: size limit of a body.
     """
 
     handlers: Handlers

@@ -1,8 +1,8 @@
 """The thin layer between HTTP and the handlers.
 
-In order: route, credential, tenant, role, body, place, handler.  Handlers are plain functions. The
-kind of work of a route says where its handler runs: on the loop, in a thread, or in a worker
-process. An exception becomes a problem document.
+The order is route, credential, tenant, role, body, place, handler. Handlers are plain functions. A
+route's kind of work says where its handler runs: on the loop, in a thread, or in a worker process.
+An exception becomes a problem document.
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ _BY_NAME = {route.name: route for route in ROUTES}
 
 
 def answer_by_name(name: str, given: Given, application: Application) -> Sent:
-    """The answer of the route of a name: in a worker."""
+    """Return a route's answer by the route's name, in a worker."""
     return answer(application, _BY_NAME[name], given)
 
 
 def control_plane(application: Application, routes: Iterable[Route] = ROUTES) -> Starlette:
-    """The control plane as an ASGI application: every route that has a handler."""
+    """Build the control plane as an ASGI application from every route that has a handler."""
     by_path: dict[str, dict[str, Route]] = {}
     for route in routes:
         for path in route.paths if route.handler is not None else ():
             by_path.setdefault(path, {})[route.method] = route
-    # An endpoint that is no function is given every method, and answers for those it lacks.
+    # An endpoint that isn't a function gets every method, and handles those it doesn't support.
     mounted = [
         StarletteRoute(path, _Resource(application, by_path[path]))
         for path in sorted(by_path, key=_places_of_names)
@@ -79,7 +79,7 @@ def control_plane(application: Application, routes: Iterable[Route] = ROUTES) ->
 
 
 def _places_of_names(path: str) -> list[bool]:
-    """Orders paths that begin alike: a word goes before a name that would take it as its value."""
+    """Order paths that start alike: a literal segment goes before a parameter."""
     return [part.startswith("{") for part in path.split("/")]
 
 
@@ -93,7 +93,7 @@ class _ControlPlane(Starlette):
 
 
 async def _nothing(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers where there is no route."""
+    """Answer requests without a route."""
     if scope["type"] == "http":
         started = application.access.now()
         given = _given(application, Request(scope))
@@ -122,7 +122,8 @@ class _Resource:
             route = self._route(request)
             name = (route.paths[0], route.method)
             given = _with_headers(route, request, given)
-            # What is asked every few seconds, such as health and metrics, is noted when it fails.
+            # Requests made every few seconds, such as health and metrics, are logged only on
+            # failure.
             is_noted = route.work is not Work.LOOP
             sent = await _serve(self._application, route, request, given)
         except Exception as error:
@@ -145,7 +146,7 @@ class _Resource:
 
 
 def _asking(request: Request, given: Given, sent: Sent) -> Hashable:
-    """The caller who was refused: by a valid credential, else the client."""
+    """Return the refused caller: by a valid credential, else by the client."""
     credential = request.headers.get("authorization")
     if credential is None or sent.status == HTTPStatus.UNAUTHORIZED:
         return given.client
@@ -153,7 +154,7 @@ def _asking(request: Request, given: Given, sent: Sent) -> Hashable:
 
 
 def _given(application: Application, request: Request) -> Given:
-    """The facts about a request before its caller is admitted."""
+    """Return the facts about a request before its caller is admitted."""
     return Given(
         request_id=request_id_of(request.headers),
         now=application.clock(),
@@ -171,7 +172,7 @@ async def _serve(application: Application, route: Route, request: Request, given
         authorization = only_header(request.headers, "authorization")
         return answer(application, route, attrs.evolve(given, authorization=authorization))
     given = await _admitted(application, route, request, given)
-    # A place is held while work is done, and never while a caller sends.
+    # A slot is held while work is done, and never while a caller sends.
     given = await _with_body(application, route, request, given)
     given = attrs.evolve(
         given,
@@ -193,11 +194,11 @@ async def _serve(application: Application, route: Route, request: Request, given
 async def _admitted(
     application: Application, route: Route, request: Request, given: Given
 ) -> Given:
-    """The request, once its caller is known to be allowed to make it.
+    """Return the request, once its caller is known to be allowed to make it.
 
     Raises:
-        Problem: there is no credential, or not for this.
-        NotFoundError: there is no such tenant, or the caller is nobody in it.
+        Problem: the credential is missing, or doesn't allow this.
+        NotFoundError: the tenant doesn't exist, or the caller isn't a member.
     """
     if route.credential is Credential.OPTIONAL_API_KEY:
         key = only_header(request.headers, KEY_HEADER.decode())
@@ -214,7 +215,7 @@ async def _admitted(
 def _admit(
     application: Application, route: Route, request: Request, given: Given, token: str
 ) -> Given:
-    """The credential first, then the tenant, then the role."""
+    """Check the credential first, then the tenant, then the role."""
     with application.store.read() as connection:
         caller = caller_of(connection, application.tokens, token, given.now)
         ids = path_ids(request.path_params)
@@ -228,7 +229,7 @@ def _admit(
             user_id=membership.user_id,
             now_ns=given.now,
         )
-        application.store.write(accept)  # without waiting: otherwise the next request notes it
+        application.store.write(accept)  # without waiting; if it fails, the next request notes it
     role = Role(membership.role)
     if route.permission is not None:
         require(role, route.permission)
@@ -236,11 +237,11 @@ def _admit(
 
 
 def _holders(application: Application, route: Route, given: Given) -> list[Holder]:
-    """The holders in whose name a request has its place."""
+    """Return the holders that the request's slot counts for."""
     if given.caller is None:
         device = None
         if route.work is Work.LOGIN:
-            # So strangers at the address of an operator do not take the operator's places.
+            # So strangers at an operator's address don't take the operator's slots.
             now, base_url = given.now // SECOND, application.base_url()
             device = application.devices.open(given.headers.get("cookie"), base_url, now)
         return [(Party.CLIENT, given.client if device is None else device.client)]
@@ -251,7 +252,7 @@ def _holders(application: Application, route: Route, given: Given) -> list[Holde
 
 
 def _with_headers(route: Route, request: Request, given: Given) -> Given:
-    """The request with what the route wants to know beside its content."""
+    """Add the headers that the route reads to the request."""
     found = {
         name: ", ".join(request.headers.getlist(name))
         for name in route.headers
@@ -263,7 +264,7 @@ def _with_headers(route: Route, request: Request, given: Given) -> Given:
 async def _with_body(
     application: Application, route: Route, request: Request, given: Given
 ) -> Given:
-    """The request with its body: bounded in size and time, and by who sends it."""
+    """Add the body to the request, with limits on its size and time, and per sender."""
     if route.body is None:
         return given
     media_type = require_media_type(request.headers.raw, route.media_types)
@@ -274,7 +275,7 @@ async def _with_body(
 
 
 async def _work(application: Application, route: Route, given: Given) -> Sent:
-    """The answer of a worker; it says so when a change that it made does not decide yet."""
+    """Return a worker's answer, which says so if its change isn't in effect yet."""
     desk = Desk(application)
     owner = _holders(application, route, given)[-1]
     job = partial(answer_by_name, route.name, given)

@@ -1,4 +1,4 @@
-"""``/openapi.json`` and ``/docs``: Swagger UI over the same document, and the list of problems."""
+"""``/openapi.json`` and ``/docs``: Swagger UI for the same document, and the list of problems."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 def openapi(_: Call) -> Response:
-    """The OpenAPI document."""
+    """Return the OpenAPI document."""
     return Response(_content("openapi.json"), headers=DATA_HEADERS, media_type="application/json")
 
 
 def page(_: Call) -> Response:
-    """The documentation as a page."""
+    """Return the documentation as a page."""
     return Response(_page(), headers=DOCS_HEADERS, media_type="text/html")
 
 
 def asset(name: str, media_type: str) -> Callable[[Call], Response]:
-    """A handler that answers with a file of the page.
+    """Return a handler that serves a file of the page.
 
     Args:
-        name: of a file in ``assets``, or of Swagger UI.
+        name: name of a file in ``assets``, or of Swagger UI.
     """
 
     def answer(_: Call) -> Response:
@@ -50,8 +50,8 @@ def _content(name: str) -> bytes:
 
 
 def _library() -> Path:
-    """The files of Swagger UI, in the distribution ``swagger-ui-py``."""
-    # Only its files are wanted: an import would load adapters for web frameworks.
+    """Return the folder of Swagger UI's files, in the distribution ``swagger-ui-py``."""
+    # Only its files are needed: an import would load adapters for web frameworks.
     found = find_spec("swagger_ui")
     assert found is not None
     assert found.origin is not None

@@ -1,4 +1,4 @@
-"""Health, readiness and figures of the process, for machines without a key."""
+"""Health, readiness and process figures, for machines without a key."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tidegate.server.http.problems import Problem
 
 
 def healthz(call: Call) -> Answer:  # noqa: ARG001
-    """The process answers."""
+    """Report that the process answers."""
     return Answer(body=wire.Health(status="ok"))
 
 
 def readyz(call: Call) -> Answer:
-    """Decisions can be made and recorded.
+    """Report that decisions can be made and recorded.
 
     Raises:
         Problem: ``not-ready``.
@@ -31,7 +31,7 @@ def readyz(call: Call) -> Answer:
 
 
 def metrics(call: Call) -> Response:
-    """The page that Prometheus reads, as far as the caller may see it.
+    """Return the page for Prometheus, with the figures that the caller may see.
 
     Raises:
         Problem: ``unauthenticated``.

@@ -1,4 +1,4 @@
-"""The part of the table about operators: logins, tokens, and who is calling."""
+"""The routes for operators: logins, tokens, and the current caller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.server.offload.kinds import Work
 from tidegate.server.routing.route import Credential, Route
 
 _LOGIN_BYTES = 16 * 1024
-"""Bound of a body that anybody can send: it is read on the loop."""
+"""The size limit for a body that anybody can send: it is read on the loop."""
 _HTML, _SCRIPT, _STYLE = "text/html", "text/javascript", "text/css"
 _NEXT = wire.LoginStart
 _BROWSER: dict[str, Any] = {

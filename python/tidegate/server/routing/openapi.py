@@ -1,8 +1,8 @@
 """The OpenAPI 3.1 document, derived from the table of routes and the classes they name.
 
-It is committed, and the service hands out the committed file.
-``python -m tidegate.server.routing.openapi > docs/openapi.json`` makes it anew; that file is a link
-to the one in the package.
+It is committed, and the service serves the committed file. ``python -m
+tidegate.server.routing.openapi > docs/openapi.json`` writes it again; that file is a link to the
+one in the package.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from tidegate.server.routing.routes import ROUTES, TAGS
 
 _REFERENCE = "#/components/schemas/{name}"
 _DOCUMENT = "DefinitionsDocument"
-"""The one body that is read by the reader of documents."""
+"""The one body that the document reader parses."""
 VERSION = "1.2.0"
-"""The version of the interface: docs/versions.md says which change raises which part."""
+"""The version of the interface; docs/versions.md says which change raises which part."""
 _NAMED: Mapping[Any, str] = {
     list[wire.Event]: "EventBatch",
     list[wire.BatchItem]: "BatchAnswer",
 }
-"""Lists that generators are to have a name for."""
+"""Lists for which generators need a name."""
 _SECURITY: Mapping[Credential, list[dict[str, list[str]]]] = {
     Credential.NONE: [],
     Credential.API_KEY: [{"apiKey": []}],
@@ -49,7 +49,7 @@ _SECURITY: Mapping[Credential, list[dict[str, list[str]]]] = {
 }
 _LINES = {"type": "string", "description": "one object a line"}
 _SAME_MEMBERS = ("application/json", FORM)
-"""Media types of bodies with the members of a class."""
+"""Media types of bodies that have the members of a class."""
 _ENTITY_TAG = {
     "type": "string",
     "pattern": '^(\\*|(W/)?"[!#-~]*"([ \\t]*,[ \\t]*(W/)?"[!#-~]*")*)$',
@@ -59,18 +59,18 @@ _ENTITY_TAG = {
 
 @cache
 def document() -> dict[str, Any]:
-    """The document of all routes."""
+    """Return the document of all routes."""
     return build(ROUTES)
 
 
 @cache
 def document_json() -> bytes:
-    """The document as it is committed and served."""
+    """Return the document as it is committed and served."""
     return orjson.dumps(document(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def build(routes: Iterable[Route]) -> dict[str, Any]:
-    """The document of some routes."""
+    """Build the document of some routes."""
     routes = tuple(routes)
     schemas = _Schemas(routes)
     paths: dict[str, dict[str, Any]] = {}
@@ -108,7 +108,7 @@ def build(routes: Iterable[Route]) -> dict[str, Any]:
 
 
 class _Schemas:
-    """The schemas of every class that some route names."""
+    """The schemas of every class that a route names."""
 
     def __init__(self, routes: tuple[Route, ...]) -> None:
         bodies = {each.body for each in routes if each.body not in (None, bytes)}
@@ -122,7 +122,7 @@ class _Schemas:
         components[_DOCUMENT] = document_schema()
         self._made = dict(zip(wanted, map(_plain, made), strict=True))
         self.components: dict[str, Any] = _plain(dict(sorted(components.items())))
-        # Refusals of the layer are documented; answers may gain members.
+        # The layer's refusals are documented; answers may gain members.
         for name in _reachable([self._made[each] for each in closed], self.components):
             if "properties" in self.components[name]:
                 self.components[name]["additionalProperties"] = False
@@ -133,7 +133,7 @@ class _Schemas:
             self._made[kind] = {"$ref": _REFERENCE.format(name=name)}
 
     def _add_read_only(self, body: Any) -> None:
-        """Say which members of an answer may come back in a body."""
+        """Add the members of an answer that may be sent back in a body."""
         added = read_only_types(body)
         if added:
             answered = self.components[answer_of(body).__name__]["properties"]
@@ -141,7 +141,7 @@ class _Schemas:
             properties.update({name: {**answered[name], "readOnly": True} for name in added})
 
     def of(self, kind: Any) -> dict[str, Any]:
-        """The schema of a class: mostly a reference."""
+        """Return the schema of a class: mostly a reference."""
         return dict(self._made[kind])
 
 
@@ -154,7 +154,7 @@ def _query_types(route: Route) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A schema as JSON has it: no tuples, nothing unset."""
+    """Return a schema as plain JSON, without tuples or unset members."""
     match value:
         case dict():
             return {name: _plain(each) for name, each in value.items() if each is not msgspec.UNSET}
@@ -215,7 +215,7 @@ def _content(route: Route, schemas: _Schemas) -> dict[str, Any]:
 
 
 def _add_examples(operation: dict[str, Any], route: Route) -> None:
-    """Show a call of the demonstration, and its answer; deprecated paths go without."""
+    """Add a demonstration call and its answer; deprecated paths get no example."""
     example = _examples().get(route.name, {})
     if "body" in example:
         operation["requestBody"]["content"]["application/json"]["example"] = example["body"]
@@ -226,7 +226,7 @@ def _add_examples(operation: dict[str, Any], route: Route) -> None:
 
 @cache
 def _examples() -> dict[str, Any]:
-    """Examples by operation; ``tools/examples.py`` writes them."""
+    """Return examples by operation; ``tools/examples.py`` writes them."""
     content = files("tidegate.server.routing").joinpath("assets", "examples.json").read_bytes()
     found: dict[str, Any] = orjson.loads(content)
     return found
@@ -259,7 +259,7 @@ def _parameters(route: Route, schemas: _Schemas) -> Iterator[dict[str, Any]]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A query has no null: an absent parameter is left out."""
+    """Remove null, as a query leaves an absent parameter out."""
     arms = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     if len(arms) != 1:
         return schema

@@ -1,4 +1,4 @@
-"""The routes for decisions and what is known from them; a part of the table in ``routes``."""
+"""The routes for decisions and data derived from them; a part of the table in ``routes``."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _JOB = f"{_TENANT}/replay-jobs/{{replay_job_id}}"
 _RECORDS: dict[str, Any] = {"tag": "records", "permission": Permission.READ_RECORDS}
 _RESULTS: dict[str, Any] = {"tag": "results", "permission": Permission.READ_DEFINITIONS}
 _SIMULATION_BYTES = 1024 * 1024
-"""Bound of a body with a policy in it."""
+"""The size limit of a body that contains a policy."""
 _DRAFT_BYTES = 32 * 1024 * 1024
-"""Bound of a body with a whole definitions document in it."""
+"""The size limit of a body that contains a whole definitions document."""
 _OPERATION: dict[str, Any] = {
     "method": "GET",
     "tag": "operation",

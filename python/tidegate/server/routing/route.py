@@ -1,4 +1,4 @@
-"""A route as data: everything about it is declared here, once."""
+"""A route as data: everything about it is declared once, here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class Credential(Enum):
-    """The credential that a caller has to show."""
+    """The credential that a caller has to present."""
 
     NONE = "nothing"
     API_KEY = "the API key header"
@@ -41,32 +41,32 @@ class Route:
 
     Attributes:
         path: with ``{names}``; under ``PREFIX`` unless ``rooted``.
-        name: of the operation, unique, as in ``list-actions``.
-        summary: one line for the documentation; ``description`` says what else there is to know.
-        tag: the group it belongs to in the documentation.
-        credential: what the caller has to show.
-        permission: what the caller's role in ``{tenant_id}`` must allow.
-        handler: None for what is answered in front of the control plane; a page gives its own
+        name: the operation's unique name, as in ``list-actions``.
+        summary: one line for the documentation; ``description`` has the details.
+        tag: its group in the documentation.
+        credential: the credential that the caller has to present.
+        permission: the permission that the caller's role in ``{tenant_id}`` must have.
+        handler: None for requests answered before the control plane; a page returns its own
             response.
-        work: what kind of work the handler does, which says where it runs.
+        work: the kind of work of the handler, which says where it runs.
         body: the class of the request body; bytes for one that the handler reads itself.
         query: the class of the query parameters.
-        open_query: parameters that the class does not have are passed over: others wrote the query.
-        headers: names of request headers that the handler looks at, in lower case.
-        answer: the class of the answer, or a list of it; None without a body.
+        open_query: ignore unknown parameters, as others wrote the query.
+        headers: names of request headers that the handler reads, in lower case.
+        answer: the class of the answer, or a list of it; None for no body.
         status: of success.
-        also: what else is answered that is no problem, by status.
-        present: gives the object that a write changes as it is, for members that come back with
-            the write; None for a new object.
+        also: further answers that aren't problems, by status.
+        present: returns the present state of the object that a write changes, for members sent back
+            with the write; None for a new object.
         refusals: codes of problems that the handler itself can raise.
         conditional: the object has a revision: ETag, ``If-Match`` or ``If-None-Match``.
         also_bare: the specification shows the path without the prefix; both lead here.
         rooted: the path has no prefix at all.
-        any_method: the path takes every method, and answers all of them alike.
-        cookie: what a cookie of the answer keeps in the browser; None where there is none.
+        any_method: the path treats all methods alike.
+        cookie: the purpose of the answer's cookie in the browser; None for no cookie.
         repeatable: takes an idempotency key; the handler keeps its answer with its change.
-        problem_page: how a refusal is shown to a browser; None where browsers do not come.
-        max_bytes: bound of the request body.
+        problem_page: how a refusal is shown to a browser; None if browsers don't use the route.
+        max_bytes: size limit of the request body.
         media_types: of the request body; ``answer_type`` is the media type of the answer.
     """
 
@@ -102,7 +102,7 @@ class Route:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Every path that leads here, the preferred one first."""
+        """Every path of this route, the preferred one first."""
         if self.rooted:
             return (self.path,)
         prefixed = PREFIX + self.path
@@ -110,7 +110,7 @@ class Route:
 
     @property
     def crowd(self) -> Crowd:
-        """The requests that a request of the route shares places and threads with."""
+        """The group of requests that this route shares slots and threads with."""
         crowd = self.work.crowd
         is_public = self.credential is not Credential.OPERATOR
         return Crowd.PUBLIC if is_public and crowd is Crowd.LIGHT else crowd
@@ -122,11 +122,11 @@ class Route:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Every problem this route can answer with, including those of the layer."""
+        """Every problem this route can answer with, including the layer's."""
         codes = [*self.refusals, "malformed-request", "internal-error", "store-unavailable"]
         codes += ["headers-too-large", "request-timeout"]
         if self.handler is not None:
-            # A query parameter that the route does not know is refused everywhere.
+            # An unknown query parameter is refused everywhere.
             codes.append("invalid-request")
             if self.work is not Work.LOOP:
                 codes += ["too-many-requests", "overloaded"]

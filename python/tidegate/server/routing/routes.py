@@ -1,7 +1,7 @@
-"""THE table: every route of the service, declared once.
+"""The table of all routes of the service, each declared once.
 
 The application, the documentation at ``/openapi.json``, the authorisation of every call and the
-tests that go through all routes are derived from it.
+tests that cover all routes are derived from it.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _TENANT = "/tenants/{tenant_id}"
 _KEY = f"{_TENANT}/api-keys/{{api_key_id}}"
 _POLICY = f"{_TENANT}/policies/{{policy_id}}"
 _LIST_BYTES = 4 * 1024 * 1024
-"""Bound of a body with the entries of a list."""
+"""The size limit of a body with a list's entries."""
 _DOCUMENT_BYTES = 32 * 1024 * 1024
-"""Bound of a whole definitions document."""
+"""The size limit of a whole definitions document."""
 
 _EVENT_REFUSALS = (
     "not-found",
@@ -76,7 +76,7 @@ _VERDICTS: Mapping[int, str] = {
     403: "The visitor is refused, or the question is not clear.",
     502: "There is no decision.",
 }
-"""Statuses of answers to proxies beside 200 and 401."""
+"""Statuses of answers to proxies other than 200 and 401."""
 _EVENTS: tuple[Route, ...] = (
     Route(
         path="/beacon/event",
@@ -559,6 +559,6 @@ ROUTES: tuple[Route, ...] = (
 
 
 def words_of_paths() -> frozenset[str]:
-    """The segments of all paths that are the same in every request."""
+    """Return the path segments that are the same in every request."""
     segments = (each for route in ROUTES for path in route.paths for each in path.split("/"))
     return frozenset(each for each in segments if "{" not in each)

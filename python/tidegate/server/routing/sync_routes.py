@@ -1,4 +1,4 @@
-"""The routes of daemons; a part of the table in ``routes``."""
+"""The routes for daemons; a part of the table in ``routes``."""
 
 from __future__ import annotations
 

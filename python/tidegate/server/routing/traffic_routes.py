@@ -1,4 +1,4 @@
-"""The routes that look at recorded traffic; a part of the table in ``routes``."""
+"""The routes that read recorded traffic; a part of the table in ``routes``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.server.traffic import differences, entities, handlers, key_health,
 
 _TENANT = "/tenants/{tenant_id}"
 _DRAFT_BYTES = 1024 * 1024
-"""Bound of a body with a policy in it."""
+"""The size limit of a body that contains a policy."""
 _LOOK: dict[str, Any] = {
     "method": "POST",
     "tag": "traffic",

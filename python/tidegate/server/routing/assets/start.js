@@ -1,4 +1,4 @@
-// Tokens and keys stay in this page: it keeps nothing in the browser.
+// Tokens and keys stay in this page, which stores nothing in the browser.
 SwaggerUIBundle({
   url: "/openapi.json",
   dom_id: "#interface",
