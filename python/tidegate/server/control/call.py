@@ -70,7 +70,7 @@ class Call:
     """The call under its idempotency key, if it has one and the route accepts them."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep only the parts of a call that a write needs, as the service writes for its workers."""
+        """Pickle only the parts that a write needs, as the service writes for its workers."""
         return _sent, (self.request_id, self.now, self.path, self.ids, self.caller, self.role)
 
     @property
@@ -94,7 +94,7 @@ class Call:
         return self.app.store.write(work).result()
 
     def kept(self, answer: Answer) -> KeptAnswer | None:
-        """Return the answer to keep for repetitions of the call; None without an idempotency key."""
+        """Return the answer to keep for repetitions of the call; None without a key."""
         if self.repeatable is None:
             return None
         content = msgspec.json.encode(answer.body)

@@ -284,7 +284,7 @@ class LiveRuntime:
         """
         recorder.check(tenant_id)
         if not recorder.is_available:
-            raise unavailable()  # relaxed durability applies to decisions only; this is audited in the log
+            raise unavailable()  # relaxed durability is for decisions: this is audited in the log
         tenant = self._runtimes.find(tenant_id)
         block = None if tenant is None else end(tenant)
         return None if block is None else recorder.append(block)
