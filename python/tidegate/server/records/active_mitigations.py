@@ -103,7 +103,7 @@ def _audit(connection: Connection, entry: AuditEntry) -> None:
 
 
 def _wanted(call: Call, live: Tenant) -> dict[str, list[ActiveMitigation]]:
-    """Return the mitigations that a call selects, by entity; at most one entity more than it lifts."""
+    """Return a call's mitigations by entity, for at most one entity more than it lifts."""
     body: wire.MitigationsLift = call.body
 
     def is_wanted(each: ActiveMitigation) -> bool:

@@ -45,9 +45,7 @@ class Kept:
         return cls(forms, forms.redaction.redactor(Redactor, key))
 
     def later(self) -> Later | None:
-        """Return the further secrets that an explanation hides; None in a process without
-        decisions.
-        """
+        """Return the further secrets that an explanation hides; None if nothing decides here."""
         if self.forms is None or self.redactor is None:
             return None
         redaction = self.forms.redaction
