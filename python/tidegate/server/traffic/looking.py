@@ -71,9 +71,7 @@ class Seen:
 
     @cached_property
     def event(self) -> bytes:
-        """The event as it may be shown now; empty, and so refused by its reader, if it can't be
-        read.
-        """
+        """The event as it may be shown now; empty, and then refused by readers, if unreadable."""
         return redacted(self.recorded.event, self._kept)
 
 

@@ -103,7 +103,7 @@ class _Searching:
     def page(
         self, before: UUID | None, deadline: Deadline
     ) -> tuple[list[tuple[FoundDecision, bytes | None]], UUID | None]:
-        """Return decisions with their lines, and where the next page starts; None after the last."""
+        """Return decisions with their lines, and where the next page starts, if there is one."""
         body: wire.DecisionSearch = self.call.body
         needs_line = self.programs is not None or body.clause is not None
         received = spans(self.connection, self.call.tenant_id, self.query)

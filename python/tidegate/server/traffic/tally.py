@@ -138,6 +138,6 @@ class Tally:
         enough = (each for each in STEPS if last - first <= each * SECOND_NS * PREFERRED_STEPS)
         step = next(enough, STEPS[-1])
         length = step * SECOND_NS
-        # Events may claim to be from long ago, so the steps are limited to these.
+        # Events may claim to be from long ago, so the number of steps is limited.
         begin = max(first // length, last // length - 4 * PREFERRED_STEPS)
         return step, range(begin, last // length + 1)
