@@ -1,1 +1,1 @@
-"""Several nodes over one database: each answers any call, one of them decides."""
+"""Several nodes over one database: every node answers any call, and owners decide."""

@@ -1,4 +1,4 @@
-"""What a node answers: its own health, and everything else by asking owners."""
+"""The application of a node: it answers its own health, and asks owners for everything else."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _HEALTH, _READINESS, _METRICS = b"/healthz", b"/readyz", METRICS.encode()
 
 
 class NodeApplication:
-    """The application of a node, whoever the owners are.
+    """The application of a node, whichever nodes are the owners.
 
     Args:
-        partitions: asks the owner of each; others may be added.
-        whose: finds the partition of a request, where there are several.
+        partitions: asks the owner of each; partitions may be added.
+        whose: finds the partition of a request, if there are several.
     """
 
     def __init__(self, partitions: Mapping[int, Forwarding], whose: Whose) -> None:
@@ -56,7 +56,8 @@ class NodeApplication:
             scope["scheme"],
         )
         try:
-            # A body is held until it is answered; what a head announces holds nothing.
+            # A body is held until it is answered; the length that a head announces counts for
+            # nothing.
             with self._bodies.receiving(share_of(scope["client"]), receive) as counted:
                 body = await read_body(scope, counted, MAX_BODY_BYTES)
                 made = await self._answer(path, msgspec.structs.replace(asked, body=body))
@@ -82,7 +83,7 @@ class NodeApplication:
 
 
 async def _page(partitions: list[Forwarding], asked: Asked) -> Answered:
-    """The metrics of several owners, with the partition as a label."""
+    """Return the metrics of several owners, with the partition as a label."""
     answers = await asyncio.gather(*(each.ask(asked) for each in partitions))
     first = answers[0]
     if first.status != HTTPStatus.OK:

@@ -1,8 +1,8 @@
-"""How fellow nodes know each other: TLS with one key, which is derived from the shared keys.
+"""Mutual TLS between nodes, with one certificate derived from the shared keys.
 
-Every node makes the same certificate from the same keys, byte for byte, shows it, and takes no
-other.  So who has no key of the data directory can neither ask an owner nor be asked as one, and
-nobody on the way reads what nodes say to each other.
+Every node derives the same certificate from the same keys, byte for byte, presents it, and accepts
+no other. So only nodes with the data directory's keys can connect, and nobody on the network can
+read their traffic.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _FROM, _TO = datetime(2020, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC
 
 
 def contexts(secret: bytes) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """What a node listens with, and what it calls others with.
+    """Return the TLS contexts for listening and for calling other nodes.
 
     Args:
-        secret: of the key material that all nodes share.
+        secret: the secret of the key material that all nodes share.
     """
     derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(secret)
     key = Ed25519PrivateKey.from_private_bytes(derived)
@@ -47,8 +47,8 @@ def contexts(secret: bytes) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     listening = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     calling = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    calling.check_hostname = False  # The key says who it is; addresses are the database's.
-    # OpenSSL reads certificates of its own from files alone.
+    calling.check_hostname = False  # The key authenticates; addresses are the database's.
+    # OpenSSL reads its own certificates only from files.
     with tempfile.TemporaryDirectory(prefix="tidegate-node-") as directory:
         path = Path(directory) / "node.pem"
         path.touch(mode=0o600)

@@ -1,14 +1,14 @@
-"""The owner's side: requests that gateways hand on, each run once, however often it is asked.
+"""The owner's inbox: it runs forwarded requests once each, however often they are sent.
 
 A hot call in the plain form is handed to the hot path, and its answer goes back with all that are
-ready in the same turn.  Every other request, and a call that is repeated, is answered by the
-application, as if it had come here.
+ready in the same turn. The application answers every other request, and a repeated call, as if it
+had arrived here.
 
-A call that is asked again while it is under way waits for the same outcome.  One whose answer was
-lost is looked up by the hot path, which is why it hears that a call is repeated.  For that to be
-enough, no copy of a call may come later than its repetition: a gateway repeats on the same link, or
-on a new one, and then nothing more is taken from the old one; and what it sent to the owner of one
-term is taken by none of another.
+A call that is sent again while it is in progress waits for the same outcome. If its answer was
+lost, the hot path looks it up, which is why it is told that a call is repeated. For that to be
+enough, no copy of a call may arrive after its repetition. So a gateway repeats on the same link, or
+on a new one, after which nothing more is taken from the old one; and an owner ignores calls that
+were sent to the owner of another term.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ Reply: TypeAlias = Callable[[Outcomes], None]
 
 _UNAVAILABLE = 503
 _GRACE_SECONDS = 0.1
-"""How long a close waits for what only reads, before it has that asked of the next owner."""
+"""How long a close waits for reads before the next owner is asked for them."""
 _FINISH_SECONDS = 5.0
 
 
 def is_hot(asked: Asked) -> bool:
-    """Whether a request is decided on under the id of its gateway."""
+    """Tell whether a request is decided under its gateway's id."""
     return again.is_hot(asked.method, _path(asked))
 
 
 def is_repeatable(asked: Asked) -> bool:
-    """Whether a request may be handed on again when nobody knows whether it was run."""
+    """Tell whether a request may be forwarded again when nobody knows whether it ran."""
     return again.is_repeatable(asked.method, _path(asked), asked.headers)
 
 
@@ -74,17 +74,17 @@ def _path(asked: Asked) -> str:
 
 @attrs.define(eq=False)
 class _Flight:
-    """A request that is run."""
+    """A request in progress."""
 
     asked: Asked
     task: asyncio.Task[None] | None = None
-    """Answers it; None where the hot path does."""
+    """Answers it; None if the hot path does."""
     waiting: list[tuple[Batch, Reply]] = attrs.field(factory=list)
-    """The batches that want its outcome, and the way there."""
+    """The batches that wait for its outcome, and how to reply to each."""
 
 
 class _DecidedCall(HandedOnCall):
-    """A hot call that the hot path has."""
+    """A hot call that the hot path is deciding."""
 
     __slots__ = ("_desk", "_flight", "_id")
 
@@ -103,7 +103,7 @@ class _DecidedCall(HandedOnCall):
 
 
 class Desk:
-    """Requests of gateways, here and elsewhere; for the event loop's thread only."""
+    """Requests from gateways on this node and others; use it only on the event loop's thread."""
 
     def __init__(self) -> None:
         self._application: ASGIApp | None = None
@@ -111,12 +111,12 @@ class Desk:
         self._has_ended: Callable[[], bool] = lambda: False
         self._flights: dict[str, _Flight] = {}
         self._are_over = asyncio.Event()
-        """Set when the last flight has ended."""
+        """Set when the last request has ended."""
         self._outcomes: dict[tuple[Reply, str, int], tuple[Batch, list[Outcome]]] = {}
         self._links: dict[str, tuple[tuple[int, int], Link]] = {}
         self._term = 0
         self._termless: set[Link] = set()
-        """Links of gateways that do not say whom they ask."""
+        """Links of gateways that don't name the term of the owner they ask."""
 
     @property
     def is_open(self) -> bool:
@@ -131,15 +131,16 @@ class Desk:
         Args:
             application: answers them.
             hot: decides on hot calls.
-            term: of the placement, in which this node is the owner.
-            has_ended: whether this node is the owner no more, though nobody has closed this.
+            term: the placement's term in which this node is the owner.
+            has_ended: tells whether this node is no longer the owner, although the inbox wasn't
+                closed.
         """
         self._application, self._hot, self._has_ended = application, hot, has_ended
         self._term = term
         self._tell()
 
     async def close(self) -> None:
-        """Take no more, and return when the requests under way have an outcome."""
+        """Stop taking requests, and return when those in progress have an outcome."""
         self._application = self._hot = None
         self._tell()
         await self._wait(_GRACE_SECONDS)
@@ -153,7 +154,7 @@ class Desk:
             else:
                 self._end(identity, flight, Outcome(identity, "given-up", b""))
         await self._wait(_FINISH_SECONDS)
-        # What waits in these was meant for the owner that this node was.
+        # Calls waiting in these links were meant for this node's previous ownership.
         for link in list(self._termless):
             self.link_lost(link)
             link.abort()
@@ -161,13 +162,13 @@ class Desk:
     # Links
 
     def link_lost(self, link: Link) -> None:
-        """A gateway is gone; what it asked is finished all the same."""
+        """Note that a gateway is gone; its requests are finished anyway."""
         if self._links.get(link.peer, (None, None))[1] is link:
             del self._links[link.peer]
         self._termless.discard(link)
 
     def receive(self, link: Link, message: LinkMessage) -> None:
-        """Take a message of a gateway."""
+        """Take a gateway's message."""
         if isinstance(message, Hello):
             self._greet(link, message)
         elif link.peer and self._links.get(link.peer, (None, None))[1] is link:
@@ -200,8 +201,8 @@ class Desk:
         """Run the requests of a batch.
 
         Args:
-            batch: of a gateway.
-            reply: called with outcomes, in one or several parts.
+            batch: a gateway's batch.
+            reply: called with the outcomes, in one or several parts.
         """
         for call in batch.calls:
             flight = self._flights.get(call.id)
@@ -220,7 +221,7 @@ class Desk:
                 self._begin(self._application, self._hot, call, flight)
 
     def _begin(self, application: ASGIApp, hot: HotPath, call: HandedOn, flight: _Flight) -> None:
-        # What is repeated is looked up before it is decided.
+        # Repeated calls are looked up before they are decided.
         plain = None if call.is_repeated else read_plain(flight.asked)
         if plain is None:
             flight.task = asyncio.create_task(self._run(application, call, flight))
@@ -245,17 +246,17 @@ class Desk:
             self._end(call.id, flight, outcome)
 
     def answered(self, identity: str, flight: _Flight, answer: Answered) -> None:
-        """Take the answer of the hot path; it may come when the call was given up."""
+        """Take the answer of the hot path, which may come after the call was given up."""
         self._end(identity, flight, self._outcome(identity, flight.asked, answer))
 
     def _outcome(self, identity: str, asked: Asked, answer: Answered) -> Outcome:
-        # The owner that this node was may be gone: the next one knows.
+        # This node may no longer be the owner: the next one knows.
         if answer.status == _UNAVAILABLE and not self.is_open and is_repeatable(asked):
             return Outcome(identity, "given-up", b"")
         return Outcome(identity, "", encode(answer))
 
     def _end(self, identity: str, flight: _Flight, outcome: Outcome) -> None:
-        """Send the outcome of a request to all that wait for it, unless it has one."""
+        """Send a request's outcome to all that wait for it, unless it already has one."""
         if self._flights.get(identity) is not flight:
             return
         del self._flights[identity]
@@ -277,7 +278,7 @@ class Desk:
             reply(Outcomes(batch.gateway, batch.number, batch.partition, outcomes))
 
     async def _wait(self, seconds: float) -> None:
-        """Return when no request is under way, or the time is over."""
+        """Return when no request is in progress, or the time is over."""
         if self._flights:
             self._are_over.clear()
             with suppress(TimeoutError):
@@ -286,7 +287,7 @@ class Desk:
 
 
 async def _answer(application: ASGIApp, asked: Asked, given: GivenId) -> Answered:
-    """Run a request as if it had come here."""
+    """Run a request as if it had arrived here."""
     start: Message = {}
     parts: list[bytes] = []
     has_body = False

@@ -1,4 +1,4 @@
-"""The desks of a node, one for each partition, and the links that lead to them."""
+"""The inboxes of a node, one per partition, and the links that lead to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Desks:
     """Takes links of gateways; each is for one partition, which its first message names.
 
     Args:
-        desk_of: the desk of a partition; None where this node knows of none.
+        desk_of: returns the inbox of a partition; None if this node has none.
     """
 
     def __init__(self, desk_of: Callable[[int], Desk | None]) -> None:
@@ -25,7 +25,7 @@ class Desks:
         self._desks: dict[Link, Desk] = {}
 
     def receive(self, link: Link, message: Message) -> None:
-        """Take a message of a gateway."""
+        """Take a gateway's message."""
         if isinstance(message, Hello) and link not in self._desks:
             desk = self._desk_of(message.partition)
             if desk is not None:
@@ -36,7 +36,7 @@ class Desks:
             link.abort()
 
     def lost(self, link: Link) -> None:
-        """A link has ended."""
+        """Note that a link has ended."""
         desk = self._desks.pop(link, None)
         if desk is not None:
             desk.link_lost(link)

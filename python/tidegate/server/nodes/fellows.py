@@ -1,4 +1,4 @@
-"""What a node asks the owners of partitions by itself, on the way that calls take."""
+"""A node's own questions to its peers, the owners of partitions; they travel like calls."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from tidegate.server.service import Service
 
 BETWEEN_NODES = "tidegate"
-"""The scheme of a node's own questions: a caller's has the one of its connection."""
+"""The scheme that marks a node's own questions; callers have that of their connection."""
 TELL_SECONDS = 2.0
-"""How long a change waits until the owner of a tenant knows of it."""
+"""How long a change waits until a tenant's owner knows of it."""
 
 
 class Fellows:
-    """The other partitions, as the service of one needs them.
+    """The peers of a partition, as its service needs them.
 
     Args:
         number: of this partition.
-        partitions: what asks the owner of each.
+        partitions: asks the owner of each.
         whose: finds the partition of a tenant.
     """
 
     elsewhere: Elsewhere | None = None
-    """Hot calls come to an owner that is theirs: the node looks whose they are."""
+    """None, as the node's route lookup sends hot calls to the right owner."""
 
     def __init__(self, number: int, partitions: Mapping[int, Forwarding], whose: Whose) -> None:
         self._number = number
@@ -50,15 +50,15 @@ class Fellows:
 
     @property
     def count(self) -> int:
-        """How many partitions there are."""
+        """The number of partitions."""
         return len(self._partitions)
 
     async def replace(self, keys: Iterable[ApiKey]) -> None:
-        """See :class:`~tidegate.server.partitions.others.Others`; a node looks keys up."""
+        """See :class:`~tidegate.server.partitions.others.Others`; nodes look keys up instead."""
 
     async def tell(self, tenant_id: UUID, what: str) -> bool:
         """See :class:`~tidegate.server.partitions.others.Others`."""
-        # An owner that does not hear of it looks within a second.
+        # An owner that isn't told looks within a second.
         try:
             number = await self._whose.partition_of_tenant(tenant_id)
             if number == self._number:
@@ -69,13 +69,15 @@ class Fellows:
             return False
 
     async def tell_all(self, what: str) -> bool:  # noqa: ARG002
-        """See :class:`~tidegate.server.partitions.others.Others`; only a tenant's owner looks at
-        its keys, and it has made the change."""
+        """See :class:`~tidegate.server.partitions.others.Others`.
+
+        Only a tenant's owner reads its keys, and it has made the change.
+        """
         return True
 
 
 async def has_decision(partitions: Mapping[int, Forwarding], decision_id: UUID) -> int | None:
-    """The partition whose log has a decision, as far as its owner can be asked."""
+    """Return the partition whose log has a decision, as far as owners can be asked."""
     open_ones = {number: each for number, each in partitions.items() if each.can_reach_owner}
     found = await asyncio.gather(
         *(question(each, f"{DECISION}{decision_id}") for each in open_ones.values())
@@ -84,7 +86,7 @@ async def has_decision(partitions: Mapping[int, Forwarding], decision_id: UUID) 
 
 
 async def question(partition: Forwarding, what: str) -> Any:
-    """The reply of the owner of a partition to what it is asked; None where there is none."""
+    """Return the reply of a partition's owner to a question; None if there is none."""
     asked = Asked("GET", b"/" + quote(what, safe="").encode(), [], b"", None, BETWEEN_NODES)
     answered = await partition.ask(asked)
     return orjson.loads(answered.body) if answered.status == HTTPStatus.OK else None
@@ -93,10 +95,10 @@ async def question(partition: Forwarding, what: str) -> Any:
 def replying(
     service: Service, application: Callable[[Scope, Receive, Send], Any]
 ) -> Callable[[Scope, Receive, Send], Any]:
-    """An application that answers the questions of fellow nodes, too.
+    """Return an application that also answers the questions of peers.
 
     Args:
-        service: replies.
+        service: replies to the questions.
         application: answers everything else.
     """
 

@@ -1,7 +1,8 @@
-"""This node as the follower of the log: all that an owner needs, open and level with the log.
+"""This node as follower of a log: all that an owner needs, open and in step with the log.
 
-``cluster/follower.py`` says what is read of the log, and when; this drives it.  A node that is to
-be the owner and follows nothing begins to follow then: there is one way to an owner's state.
+``cluster/follower.py`` decides which parts of the log to read, and when; this drives it. A node
+that is to become the owner and follows nothing starts to follow then, so there is only one way to
+build an owner's state.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ RETRY_SECONDS = 1.0
 
 @attrs.frozen
 class Opened:
-    """What an owner answers with.
+    """The parts of an owner that answer.
 
     Attributes:
         hot: the hot path.
-        application: everything.
-        service: both belong to it.
-        claim: the lock of the database, to be released after the service's stop.
+        application: answers everything else.
+        service: the service of both.
+        claim: the lock of the database, released after the service's stop.
     """
 
     hot: HotPath
@@ -57,16 +58,16 @@ class Opened:
 
 
 class Following:
-    """A service that is ready but for the claim.
+    """A service that is ready except for the claim.
 
     Args:
         settings: of the process.
         keys: the key material that all nodes share.
         base_url: the address that callers reach the service by.
         crew: the worker processes of the node, for the partition.
-        partition: whose log is followed.
-        others: the partitions beside this one; None when there are none.
-        level: called when the states are level with the log, on the event loop.
+        partition: the partition of the followed log.
+        others: the other partitions; None if there are none.
+        level: called on the event loop when the states have caught up with the log.
     """
 
     def __init__(
@@ -94,31 +95,32 @@ class Following:
         self._over = asyncio.Event()
         self._ended: Callable[[StoreUnavailableError], None] = lambda _: None
         self.has_been_level = False
-        """Whether the states were level once: then a claim has the end of the log to read alone."""
+        """Whether the states ever caught up: then a claim only has to read the end of the log."""
 
     @property
     def is_level(self) -> bool:
-        """Whether the states are level with the log, as far as it was read last."""
+        """Whether the states have caught up with the log, as it was last read."""
         follower = self._follower
         return follower is not None and follower.is_level and follower.decider.is_whole
 
     def begin(self) -> None:
-        """Follow, until :meth:`take` or :meth:`close`."""
+        """Follow until :meth:`take` or :meth:`close`."""
         self._running = asyncio.create_task(self._run())
 
     async def take(
         self, claim: Callable[[], Claim | None], term: int, ended: Callable[[Any], None]
     ) -> Opened | None:
-        """Claim the log, read its end and start the service; once only, after which it is over.
+        """Claim the log, read its end and start the service; possible once, and ends the following.
 
         Args:
-            claim: takes the lock of the database, on a thread; None when it is not wanted any more.
-            term: of the placement.
-            ended: called, on a thread of the store, when this process is the owner no more.
+            claim: takes the lock of the database, on a thread; returns None when that is no longer
+                wanted.
+            term: of the placement, which changes with each owner.
+            ended: called, on a thread of the store, when this process is no longer the owner.
 
         Raises:
             FencedError: another process has claimed under a later term.
-            StoreError: the log cannot be claimed or read.
+            StoreError: the log can't be claimed or read.
         """
         claiming = asyncio.create_task(asyncio.to_thread(claim))
         try:
@@ -147,7 +149,7 @@ class Following:
             raise
 
     async def close(self) -> None:
-        """End it, and close the store."""
+        """Stop following, and close the store."""
         await self._stop_following()
         await self._drop()
 
@@ -158,7 +160,7 @@ class Following:
             self._running = None
 
     async def _run(self) -> None:
-        """Follow the log until it is over, whatever fails on the way."""
+        """Follow the log until the end, despite failures on the way."""
         while not self._over.is_set():
             try:
                 follower = self._follower or await self._open()
@@ -200,7 +202,7 @@ class Following:
         return follower
 
     async def _step(self, follower: Follower[States, _InLog]) -> float:
-        """Read what is due, and restore what has to be; when something is due again."""
+        """Read what is due and restore states if needed; return when the next step is due."""
         was_level = self.is_level
         request = follower.tick(time.monotonic())
         while request is not None and not self._over.is_set():
@@ -213,7 +215,7 @@ class Following:
         return follower.next_at()
 
     async def _read_to(self, end: int) -> Level:
-        """The states after the last decision of the log, to which nobody else adds."""
+        """Return the states after the last decision of the log, which nobody else appends to."""
         follower = self._follower
         assert follower is not None
         try:
@@ -237,12 +239,12 @@ class Following:
 
 
 def _applied(follower: Follower[States, _InLog], request: ReadRequest) -> ReadRequest | None:
-    """Read and apply; the next read where there is more."""
+    """Read and apply; return the next read if there is more."""
     return follower.receive(follower.decider.read(request), time.monotonic())
 
 
 class _InLog:
-    """Answers are found in the log and its index, which all nodes share: nothing is remembered."""
+    """Remembers nothing, as answers are in the log and its index, which all nodes share."""
 
     def add(self, entries: Sequence[Entry]) -> None:
         """See :class:`~tidegate.cluster.follower.Remembering`."""

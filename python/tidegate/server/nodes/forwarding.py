@@ -1,8 +1,8 @@
-"""A gateway's side: requests are handed to the owner, wherever it is, and answered.
+"""The gateway's side: it forwards requests to the owner, on any node, and returns the answers.
 
-``cluster/gateway.py`` says what is asked, when, and when it is asked again; this drives it with a
-link to the owner, or with the desk of this node.  Gateways keep nothing of definitions and keys,
-so nothing in them can be out of date.
+``cluster/gateway.py`` decides which calls are sent or repeated, and when; this drives it with a
+link to the owner, or with this node's inbox. Gateways cache no definitions and keys, so nothing in
+them can be out of date.
 """
 
 from __future__ import annotations
@@ -47,13 +47,12 @@ if TYPE_CHECKING:
 
 HOT = Bounds(time=10.0, hold=2.0, ask_again=1.0)
 OTHERS = Bounds(time=120.0, hold=2.0, ask_again=120.0, calls=4_096, size=128 * 1024 * 1024)
-"""What is no hot call may take long, and is asked again only when the link ended."""
+"""Bounds for other than hot calls, which may take long and are repeated only after a link ends."""
 TICK_SECONDS = 0.01
 _CONNECT_SECONDS = 2.0
 _RETRY_SECONDS = 0.05
 _FORMER_SECONDS = 1.0
-"""How long the answers of an owner that was replaced are waited for: after a hand-over they are on
-their way."""
+"""How long to wait for answers of a replaced owner: after a hand-over they are on their way."""
 
 
 @attrs.define(eq=False)
@@ -62,21 +61,20 @@ class _Waiting:
 
     asked: Asked
     give: Callable[[Answered], None]
-    """Gives the answer to the caller, unless the caller has one."""
+    """Gives the answer to the caller, unless that already has one."""
     is_handed_on: bool = False
     link: Link | None = None
-    """By which it was handed on; None for the desk of this node, and once the owner refused it."""
+    """The link it was forwarded on; None for this node's inbox, and after the owner refused it."""
 
 
 class Forwarding:
-    """The requests of this node for one partition that have no answer yet; for the event loop's
-    thread only.
+    """This node's unanswered requests for one partition; use it only on the event loop's thread.
 
     Args:
         name: of this node.
-        partition: whose owner is asked.
-        desk: answers while this node is the owner.
-        calling: what links to other nodes are made with.
+        partition: the partition of the owner.
+        desk: the inbox that answers while this node is the owner.
+        calling: the TLS context for links to other nodes.
     """
 
     def __init__(self, name: str, partition: int, desk: Desk, calling: ssl.SSLContext) -> None:
@@ -100,7 +98,7 @@ class Forwarding:
         self._links = 0
         self._link: Link | None = None
         self._former: Link | None = None
-        """To the owner before, whose last answers may come."""
+        """The link to the previous owner, which may still send answers."""
         self._former_until = 0.0
         self._term = 0
         self._is_owner_open = False
@@ -116,7 +114,7 @@ class Forwarding:
         return self._link is not None and self._link.is_open and self._is_owner_open
 
     def place(self, rows: Rows) -> None:
-        """Take the rows of the directory: who the owner is, and where."""
+        """Take the directory's rows, which name the owner and its address."""
         me = rows.members.get(self.name)
         self._run = 0 if me is None else me.run
         placement = rows.placements.get(self.partition)
@@ -138,7 +136,7 @@ class Forwarding:
         self._schedule()
 
     async def ask(self, asked: Asked) -> Answered:
-        """The owner's answer to a request, or a refusal when there is none in time."""
+        """Return the owner's answer to a request, or a refusal if there is none in time."""
         if self._is_stopping:
             asked = _at_once(asked) or asked
         gateway = self._hot if is_hot(asked) else self._others
@@ -149,15 +147,15 @@ class Forwarding:
                 answer.set_result(made)
 
         self._hold(gateway, _Waiting(asked, give))
-        # The decision is made whether its caller waits or not.
+        # The decision is made whether or not its caller waits.
         return await asyncio.shield(answer)
 
     def hand_on(self, call: HotCall) -> None:
-        """Have the owner decide a hot call in the plain form; it gets a whole answer."""
+        """Have the owner decide a hot call in the plain form; the call gets a complete answer."""
         self._hold(self._hot, _Waiting(written(call), lambda made: call.pass_on(read_answer(made))))
 
     def _hold(self, gateway: Gateway, waiting: _Waiting) -> None:
-        """Have a request handed on, with all that come in this turn of the loop."""
+        """Have a request forwarded, with all others of this turn."""
         request = encode(waiting.asked)
         call = gateway.call(str(self.partition), None, request, time.monotonic())
         if isinstance(call, Refusal):
@@ -167,9 +165,9 @@ class Forwarding:
         self._schedule()
 
     def answer_now(self) -> None:
-        """Answer every call that waits for a change, and have no other wait: the server stops.
+        """Answer every call that waits for a change, and let none wait: the server stops.
 
-        The owner is asked once more, without a wait; its answer is the caller's.
+        The owner is asked once more, without waiting; its answer goes to the caller.
         """
         self._is_stopping = True
         for waiting in list(self._waiting.values()):
@@ -182,7 +180,7 @@ class Forwarding:
         waiting.give(await self.ask(asked))
 
     def tick(self, now: float) -> None:
-        """Do what is due; called each ``TICK_SECONDS``.
+        """Do the due work; called each ``TICK_SECONDS``.
 
         Args:
             now: monotonic seconds.
@@ -241,11 +239,11 @@ class Forwarding:
         return HandedOn(call.decision_id, is_repeated, call.body)
 
     def _take(self, outcomes: Outcomes, link: Link | None = None) -> None:
-        """Take outcomes of an owner, here or elsewhere."""
+        """Take outcomes from an owner, here or elsewhere."""
         for each in outcomes.outcomes:
             waiting = self._waiting.get(each.id)
             if each.refusal and waiting is not None and waiting.link is link:
-                waiting.link = None  # it was not run there
+                waiting.link = None  # it didn't run there
         found: tuple[Outcome, ...] = tuple(
             Refusal(each.id, each.refusal) if each.refusal else Answer(each.id, each.answer)  # type: ignore[arg-type]
             for each in outcomes.outcomes
@@ -269,7 +267,7 @@ class Forwarding:
     # The link
 
     def _connect(self) -> None:
-        """Begin to connect to the owner, unless a link is there or on its way."""
+        """Start to connect to the owner, unless a link exists or is being made."""
         is_elsewhere = self._owner and self._address and self._owner != self.name
         if is_elsewhere and self._link is None and self._connecting is None:
             self._connecting = asyncio.create_task(self._make_link(self._owner, self._address))
@@ -311,7 +309,7 @@ class Forwarding:
             self._give_up(link)
 
     def _retire(self, owner: str) -> None:
-        """Ask the owner no more that is replaced by another one, and take its last answers."""
+        """Stop asking an owner that was replaced, but take its last answers."""
         self._cancel_connecting()
         if self._former is not None:
             self._end_link(self._former)
@@ -320,7 +318,7 @@ class Forwarding:
             return
         self._former, now = link, time.monotonic()
         if link.peer == owner:
-            # A new process of the same name: nothing more comes of the one before.
+            # A new process of the same name: nothing more comes from the previous one.
             self._end_link(link)
             return
         self._former_until = now + _FORMER_SECONDS
@@ -342,7 +340,7 @@ class Forwarding:
         else:
             self._former = None
         now = time.monotonic()
-        # Nobody knows whether these were run, and to run them twice is not the same.
+        # Nobody knows whether these ran, and running them twice has a different effect.
         for name, waiting in list(self._waiting.items()):
             if waiting.link is link and not is_repeatable(waiting.asked):
                 known = Answer(name, encode(answered(NOT_KNOWN, waiting.asked)))
@@ -354,6 +352,6 @@ class Forwarding:
 
 
 def _at_once(asked: Asked) -> Asked | None:
-    """A request for changes as one that does not wait; None for any other request."""
+    """Return a request for changes as one that doesn't wait; None for any other request."""
     target = without_waiting(asked.target)
     return None if target is None else msgspec.structs.replace(asked, target=target)

@@ -1,5 +1,7 @@
-"""The short ways of hot calls at a node: from a connection into a partition that the node owns, or
-to the owner of the partition."""
+"""The short paths of hot calls at a node, from a connection into a partition.
+
+The node owns the partition, or forwards the call to the owner.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,14 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class NodeHotPaths:
-    """The hot paths of a node; for the event loop's thread only.
+    """The hot paths of a node; use it only on the event loop's thread.
 
-    A key that was never looked up takes the way of every other request, which looks it up.
+    A key that was never looked up takes the path of every other request, which looks it up.
 
     Attributes:
-        metrics: of one of them; of nobody while the node owns none.
-        partitions: of the node; others may be added.
-        whose: knows the partition of keys, where there are several.
+        metrics: those of one of them; separate ones while the node owns none.
+        partitions: the node's partitions; others may be added.
+        whose: knows the partition of keys, if there are several.
     """
 
     metrics: HotMetrics

@@ -1,4 +1,4 @@
-"""A link between two nodes: messages both ways on one connection."""
+"""A link between two nodes: messages in both directions over one connection."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Link(FrameProtocol):
         self._lost = lost
 
     def send(self, message: Message) -> None:
-        """Send a message; one that cannot be sent is dropped, and ``lost`` says so."""
+        """Send a message; if it can't be sent it is dropped, and ``lost`` reports it."""
         self.send_frame(encode(message))
 
     def received(self, body: memoryview) -> None:

@@ -1,7 +1,7 @@
-"""This node as a member of the cluster: its lease, and the rows as they were read last.
+"""This node as a member of the cluster: its lease, and the rows as last read.
 
-``cluster/directory.py`` says what is due; this drives it with the rows in PostgreSQL.  A session
-that ended is made again.  Ages are of this process's monotonic clock.
+``cluster/directory.py`` decides which work is due; this drives it with the rows in PostgreSQL. A
+session that ended is replaced. Ages are by this process's monotonic clock.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from tidegate.stores.directory.cluster_rows import ClusterRows
 T = TypeVar("T")
 
 READ_SECONDS = 0.25
-"""How often the rows are read when nobody says that they changed: a node that died says nothing."""
+"""How often the rows are read without a notification, which a node that died doesn't send."""
 _RETRY_SECONDS = 0.2
 _NAME_SECONDS = 15.0
-"""How long a node waits for its name: a session that nobody is at any more ends within that, be it
-of a machine that died, or this node's own behind a link that was cut."""
+"""How long a node waits for its name.
+
+An abandoned session ends within that time, whether its machine died or its link was cut.
+"""
 
 
 class ReplacedError(TidegateError):
@@ -38,12 +40,12 @@ class ReplacedError(TidegateError):
 
 
 class Membership:
-    """The member that this process is; its methods run on the event loop's thread.
+    """This process as a member; call its methods only on the event loop's thread.
 
     Args:
         url: of the database.
         name: of the node.
-        address: where the others reach it.
+        address: the address that peers reach it by.
         changed: called when the rows were read.
         loads: decisions a second of each partition that this node owns.
     """
@@ -69,14 +71,14 @@ class Membership:
 
     @property
     def is_leased(self) -> bool:
-        """Whether the lease holds, so that nobody else was placed here meanwhile."""
+        """Whether the lease holds, so that no other node was given its partitions."""
         return time.monotonic() < self.lease_ends
 
     async def run(self) -> None:
         """Renew the lease and read the rows, until cancelled.
 
         Raises:
-            HeldError: a process of that name runs.
+            HeldError: a process of that name is running.
             ReplacedError: another process has taken the name since.
         """
         loop = asyncio.get_running_loop()
@@ -111,10 +113,10 @@ class Membership:
             self._thread.shutdown(wait=False)
 
     async def change(self, change: Change) -> bool:
-        """Make a change; whether it was taken.
+        """Make a change; return whether it was accepted.
 
         Raises:
-            StoreUnavailableError: the rows cannot be changed now.
+            StoreUnavailableError: the rows can't be changed now.
         """
         rows = await self._call(lambda each: each.change(change))
         self._wake.set()
@@ -163,7 +165,7 @@ class Membership:
             await asyncio.get_running_loop().run_in_executor(self._thread, rows.close)
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Hear of changes, on a thread of its own; one that is missed is read all the same."""
+        """Listen for changes on a separate thread; missed ones are found by the next read."""
         while not self._is_stopped.is_set():
             try:
                 rows = ClusterRows(self._url)

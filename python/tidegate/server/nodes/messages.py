@@ -1,7 +1,7 @@
-"""What nodes say to each other on a link, a message in each frame.
+"""Messages between nodes on a link, one per frame.
 
-A gateway says hello once, then hands calls on in batches; an owner tells whether it takes calls,
-and what became of them.
+A gateway says hello once, then forwards calls in batches. An owner reports whether it takes calls,
+and their outcomes.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ MAX_BODY_BYTES = 32 * 1024 * 1024
 
 
 class Asked(msgspec.Struct, array_like=True, frozen=True):
-    """A request as a gateway took it.
+    """A request as a gateway received it.
 
     Attributes:
         method: in capitals.
         target: path and query, as they were written.
         headers: names in lower case.
-        body: whole.
+        body: complete.
         client: the caller's address and port; None for a Unix socket.
-        scheme: by which the caller came, ``http`` or ``https``.
+        scheme: the scheme of the caller's connection, ``http`` or ``https``.
     """
 
     method: str
@@ -46,10 +46,10 @@ class Hello(msgspec.Struct, array_like=True, frozen=True, tag="hello"):
     """The first message of a link.
 
     Attributes:
-        name: of the gateway.
-        run: of its process.
-        link: grows with each link of that process; an owner takes nothing from an earlier one.
-        partition: whose calls the link is for.
+        name: the gateway's name.
+        run: identifies its process.
+        link: increases with each link of that process; an owner ignores earlier links.
+        partition: the partition that the link's calls are for.
     """
 
     name: str
@@ -62,8 +62,8 @@ class HandedOn(msgspec.Struct, array_like=True, frozen=True):
     """A call in a batch.
 
     Attributes:
-        id: that the gateway gave it.
-        is_repeated: whether it was handed on before, to this owner or another.
+        id: the id that the gateway gave it.
+        is_repeated: whether it was forwarded before, to this owner or another.
         request: :class:`Asked`, encoded.
     """
 
@@ -73,11 +73,11 @@ class HandedOn(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Batch(msgspec.Struct, array_like=True, frozen=True, tag="batch"):
-    """Calls that are handed on together; names as of ``cluster/messages.py``.
+    """Calls that are forwarded together; names as in ``cluster/messages.py``.
 
     Attributes:
-        term: of the placement of the owner that is asked: an owner of another term takes none of
-            them.  0 from versions that do not say.
+        term: of the placement of the addressed owner; an owner of another term takes none of the
+            calls. 0 from versions that don't send it.
     """
 
     gateway: str
@@ -88,12 +88,11 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, tag="batch"):
 
 
 class Outcome(msgspec.Struct, array_like=True, frozen=True):
-    """What became of a call.
+    """The outcome of a call.
 
     Attributes:
-        id: of the call.
-        refusal: why it is to be asked again, as a reason of ``cluster/messages.py``; empty for an
-            answer.
+        id: the call's id.
+        refusal: why to ask again, as a reason of ``cluster/messages.py``; empty for an answer.
         answer: :class:`Answered`, encoded.
     """
 
@@ -103,7 +102,7 @@ class Outcome(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Outcomes(msgspec.Struct, array_like=True, frozen=True, tag="outcomes"):
-    """What became of calls of one batch; names as of ``cluster/messages.py``."""
+    """Outcomes of calls from one batch; names as in ``cluster/messages.py``."""
 
     gateway: str
     number: int

@@ -1,4 +1,4 @@
-"""A node, from start to stop: a member and a gateway always, the owner of partitions by turns."""
+"""A node, from start to stop: always a member and a gateway; the owner of some partitions."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class _NodeServer(Server):
         self._is_asked = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal begins the hand-over; the second one stops at once."""
+        """Start the hand-over on the first signal; stop at once on the second."""
         if self._is_asked:
             super().handle_exit(sig, frame)
         else:
@@ -82,7 +82,7 @@ class _NodeServer(Server):
 async def run_node(
     settings: Settings, keys: Keys, fork_server: ForkServer, started: Callable[[str], None]
 ) -> None:
-    """Serve as a node of a cluster until the process gets a signal to stop.
+    """Serve as a node of a cluster until the process gets a stop signal.
 
     Args:
         settings: of the process; they name the node and a database of PostgreSQL.
@@ -91,8 +91,8 @@ async def run_node(
         started: called with the address once connections are accepted.
 
     Raises:
-        HeldError: a process of that name runs.
-        ListenError: an address cannot be listened on.
+        HeldError: a process of that name is running.
+        ListenError: it can't listen on an address.
         ReplacedError: another process has taken the name.
     """
     await _Node(settings, keys, fork_server).run(started)
@@ -123,7 +123,7 @@ class _Node:
         settings = self._settings
         listening = listen(settings.server)
         base_url = address_of(settings.server, listening)
-        # What an owner needs and takes long is ready before it is this node's turn.
+        # Prepare everything slow that an owner needs before it is this node's turn.
         self._crew = Crew(settings, self._keys, base_url, self._fork_server)
         await self._crew.start()
         count = await asyncio.to_thread(
@@ -212,14 +212,14 @@ class _Node:
                 each.tick(now)
 
     def _answer_now(self) -> None:
-        """Answer calls that wait for a change: the server stops."""
+        """Answer calls that wait for a change, as the server stops."""
         for each in self._forwardings.values():
             each.answer_now()
 
     # Partitions
 
     def _know(self, numbers: Iterable[int]) -> None:
-        """Have a place for each partition."""
+        """Set up each partition."""
         for number in numbers:
             if number not in self._partitions:
                 made = self._partitions[number] = NodePartition(number, self._parts)
@@ -246,7 +246,7 @@ class _Node:
         }
 
     def _answer_hot_calls(self) -> None:
-        """Have hot calls take the short ways, and count refusals where somebody owns."""
+        """Use the short paths for hot calls; count refusals in an owned partition's metrics."""
         owned = [each.opened for each in self._partitions.values() if each.opened is not None]
         metrics = owned[0].hot.metrics if owned else HotMetrics()
         self._shared.hot = NodeHotPaths(metrics, self._partitions, self._whose)
@@ -254,7 +254,7 @@ class _Node:
             self._shared.reception = owned[0].service.application.reception
 
     def _follow(self) -> None:
-        """Do what the rows say, which were just read."""
+        """Act on the rows that were just read."""
         directory = self._membership.directory
         rows, duties = directory.rows, directory.duties()
         self._know(rows.placements)
@@ -275,7 +275,7 @@ class _Node:
         task.add_done_callback(self._tasks.discard)
 
     async def _finish_local(self, hot: HotPath) -> None:
-        """Wait for the calls of this node's connections that a hot path has."""
+        """Wait for calls of this node's connections that a hot path is deciding."""
         until = time.monotonic() + _LOCAL_SECONDS
         connections = self._server.server_state.connections
         while time.monotonic() < until:
@@ -290,7 +290,7 @@ class _Node:
             self._stopping = asyncio.create_task(self._stop())
 
     async def _stop(self) -> None:
-        """Hand over, if there is somebody; then have the server stop."""
+        """Hand over if there is another node, then stop the server."""
         until = time.monotonic() + max(1.0, self._settings.server.drain_seconds)
         try:
             await self._membership.change(Drain(self._name, is_draining=True))

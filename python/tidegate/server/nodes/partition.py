@@ -1,5 +1,7 @@
-"""One partition at this node: its calls are handed to the owner, which may be this node; and this
-node follows its log where it is to be the next owner."""
+"""One partition at this node: it forwards calls to the owner, and follows the log if due.
+
+The owner may be this node itself. A node follows the log if it is to be the next owner.
+"""
 
 from __future__ import annotations
 
@@ -33,25 +35,25 @@ if TYPE_CHECKING:
 
 _RETRY_SECONDS = 0.5
 _SMOOTHING = 0.2
-"""The share of a new figure of the load; a second is one figure."""
+"""The weight of a new figure of the load; there is one figure a second."""
 
 
 @attrs.frozen(kw_only=True)
 class Parts:
-    """What the partitions of a node have in common, or from it.
+    """State that the partitions of a node share, or need from it.
 
     Attributes:
         settings: of the process.
         keys: the key material that all nodes share.
         base_url: the address that callers reach the service by.
-        calling: what links to other nodes are made with.
-        membership: of the node.
-        crew: gives the worker processes, for a partition.
-        others: gives the partitions beside one; None while it is the only one.
-        changed: called when this node began or ended to answer for a partition.
-        finish_local: waits for calls of this node's callers that a hot path has.
-        is_stopping: whether this node follows nothing any more.
-        spawn: runs something beside.
+        calling: the TLS context for links to other nodes.
+        membership: the node's membership.
+        crew: returns the worker processes for a partition.
+        others: returns the peers of a partition; None while it is the only one.
+        changed: called when this node starts or stops answering for a partition.
+        finish_local: waits for calls of this node's callers that a hot path is deciding.
+        is_stopping: tells whether this node no longer follows anything.
+        spawn: runs something in the background.
     """
 
     settings: Settings
@@ -68,7 +70,7 @@ class Parts:
 
 
 class NodePartition:
-    """A partition at a node; for the event loop's thread only.
+    """A partition at a node; use it only on the event loop's thread.
 
     Args:
         number: of the partition.
@@ -82,7 +84,7 @@ class NodePartition:
         self.desk = Desk()
         self.forwarding = Forwarding(self._name, number, self.desk, parts.calling)
         self.opened: Opened | None = None
-        """What answers here while this node is the owner."""
+        """Answers here while this node is the owner."""
         self._following: Following | None = None
         self._term: Term | None = None
         self._owning: asyncio.Task[None] | None = None
@@ -99,7 +101,7 @@ class NodePartition:
     # Duties
 
     def do(self, rows: Rows, duties: Duties) -> None:
-        """Do what the rows say, which were just read."""
+        """Act on the rows that were just read."""
         self.forwarding.place(rows)
         number = duties.owns.get(self.number)
         term = self._term
@@ -112,13 +114,13 @@ class NodePartition:
         self._keep_following(self.number in duties.follows)
 
     def has_to_hand_over(self) -> bool:
-        """Whether a stop has to wait: this node is the owner, or there is none to be reached."""
+        """Tell whether a stop has to wait: this node is the owner, or no owner can be reached."""
         placement = self._placement()
         is_mine = placement is not None and placement.owner == self._name
         return self._owning is not None or is_mine or not self.forwarding.can_reach_owner
 
     def load(self, now: float) -> float:
-        """Decisions a second since the last call, smoothed; 0 where another node decides.
+        """Return decisions a second since the last call, smoothed; 0 if another node decides.
 
         Args:
             now: monotonic seconds.
@@ -135,7 +137,7 @@ class NodePartition:
         return self._load
 
     async def close(self) -> None:
-        """End all of it."""
+        """End everything."""
         if self._owning is not None:
             if self._term is not None:
                 self._term.over.set()
@@ -150,7 +152,7 @@ class NodePartition:
     # Following
 
     def _keep_following(self, is_follower: bool) -> None:
-        """Follow the log while the directory wants that, and say when the states are level."""
+        """Follow the log while the directory wants that, and report when the states catch up."""
         following, parts = self._following, self._parts
         if is_follower and following is None and self._owning is None and not parts.is_stopping():
             self._following = following = self._new_following()
@@ -181,7 +183,7 @@ class NodePartition:
         return self._parts.membership.directory.duties().owns.get(self.number) == number
 
     async def _own(self, number: int, following: Following) -> None:
-        """Be the owner for one term."""
+        """Own the partition for one term."""
         started = time.monotonic()
         has_followed = following.has_been_level
         term = Term(self._parts.settings, following, number, lambda: self._is_owner(number))
@@ -219,7 +221,7 @@ class NodePartition:
             await self._release(number)
 
     async def _release(self, number: int) -> None:
-        """Make the follower the owner, where the directory wants that."""
+        """Make the follower the owner, if the directory wants that."""
         membership = self._parts.membership
         released = membership.directory.released(self.number, number)
         if released is not None:

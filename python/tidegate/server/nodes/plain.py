@@ -1,4 +1,4 @@
-"""Hot calls in the plain form between nodes: read and written without a request on either side."""
+"""Hot calls in the plain form between nodes, without building a request on either side."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ _JSON = JSON.encode()
 
 
 def read_plain(asked: Asked) -> Plain | None:
-    """What the hot path needs of a request, beside its body.
+    """Return the parts of a request that the hot path needs, other than its body.
 
     Args:
         asked: any request.
 
     Returns:
-        None for every request of which the hot path does not see all that counts: the application
-        answers it.
+        None for a request that needs more than the hot path sees; the application answers it.
     """
     endpoint = _ENDPOINTS.get(asked.target)
     if endpoint is None or asked.method != "POST" or len(asked.body) > MAX_BODY_BYTES:
@@ -59,7 +58,7 @@ def read_plain(asked: Asked) -> Plain | None:
 
 
 def written(call: HotCall) -> Asked:
-    """A hot call as a request, which an owner of any version answers.
+    """Return a hot call as a request, which an owner of any version can answer.
 
     Args:
         call: with its credential.
@@ -76,7 +75,7 @@ def written(call: HotCall) -> Asked:
 
 
 def read_answer(made: Answered) -> Answer:
-    """An owner's answer, of which a connection writes type and length itself."""
+    """Return an owner's answer, for a connection that writes type and length itself."""
     kind, more = b"", []
     for header in made.headers:
         if header[0] == _TYPE:

@@ -1,4 +1,4 @@
-"""Refusals of a node that is not the owner, as answers."""
+"""Refusals from a node that isn't the owner, as answers."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _DETAILS = {
 
 
 def answered(reason: str, asked: Asked) -> Answered:
-    """The answer to a request that no owner answered.
+    """Return the answer to a request that no owner answered.
 
     Args:
         reason: of ``cluster/messages.py``, or one of this module.
         asked: the request.
     """
-    # An owner of a newer version may have others.
+    # An owner of a newer version may send others.
     code, detail = _DETAILS.get(reason, _DETAILS["unanswered"])
     return refused(Problem(code, detail, headers=_LATER), asked)
 
 
 def refused(problem: Problem, asked: Asked) -> Answered:
-    """A problem as the answer to a request."""
+    """Return a problem as the answer to a request."""
     path = asked.target.partition(b"?")[0].decode("latin-1")
     request_id = given_request_id(asked.headers) or str(uuid7())
     made = problem_answer(problem, path, request_id)

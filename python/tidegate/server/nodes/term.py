@@ -1,4 +1,4 @@
-"""This node as the owner of a partition, from the claim of its log to the release."""
+"""This node as the owner of a partition, from claiming its log to releasing it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class Term:
-    """One ownership.
+    """One term of ownership.
 
     Args:
         settings: of the process.
-        following: what the owner of a partition is made of; it ends with the term.
-        number: of the placement, which changes with each owner.
-        is_wanted: whether the directory still has the log here.
+        following: builds the owner of a partition; it ends with the term.
+        number: the placement's number, which changes with each owner.
+        is_wanted: tells whether the directory still places the log here.
     """
 
     def __init__(
@@ -42,27 +42,27 @@ class Term:
         self._loop = asyncio.get_running_loop()
         self._opened: Opened | None = None
         self.error: StoreUnavailableError | None = None
-        """Why this process is the owner no more; another one may be."""
+        """Why this process is no longer the owner; another one may be."""
         self.over = asyncio.Event()
-        """Set when the term is to end, for whatever reason."""
+        """Set when the term should end, for any reason."""
         self.is_handed_over = False
-        """Whether it ends because another node has the states already."""
+        """Whether it ends because another node already has the states."""
 
     async def open(self) -> Opened | None:
-        """Claim the log and open everything; None when that is not wanted any more.
+        """Claim the log and open everything; return None if that is no longer wanted.
 
         Raises:
-            StoreError: it cannot be opened.
+            StoreError: it can't be opened.
         """
         self._opened = await self._following.take(self._claim, self.number, self._end)
         return self._opened
 
     def has_ended(self) -> bool:
-        """Whether the log is somebody else's, or its end is not known."""
+        """Tell whether somebody else owns the log, or its end is unknown."""
         return self.error is not None
 
     async def close(self) -> None:
-        """Finish what was taken, save the states if nobody else has them, and release the log."""
+        """Finish accepted calls, save the states if nobody else has them, and release the log."""
         if self._opened is None:
             await self._following.close()
             return
@@ -75,7 +75,7 @@ class Term:
         return claim_for_node(url, name, self._following.partition, self._is_wanted)
 
     def _end(self, error: StoreUnavailableError) -> None:
-        """The store says, on a thread of its own, that this process is the owner no more."""
+        """Note that this process is no longer the owner; the store calls this on its own thread."""
         self.error = error
         partition = self._following.partition
         log.error("this node is the owner no more", partition=partition, error=str(error))

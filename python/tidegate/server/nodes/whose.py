@@ -1,8 +1,8 @@
-"""Whose partition is a request?  Looked up in the database, and kept: neither answer ever changes.
+"""Route lookup: find the partition of a request in the database, and cache it for good.
 
-A tenant lives in one partition for good, and a key is of one tenant.  So what a node knows of them
-can be missing, but not out of date.  Of a credential the public prefix is looked at; whether it
-counts is for the owner to say, and the first partition's refuses what nobody knows.
+A tenant lives in one partition for good, and a key belongs to one tenant. So a node's cache can
+lack entries, but can't be out of date. Only the public prefix of a credential is used; the owner
+checks whether it is valid, and the first partition's owner refuses unknown keys.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ K = TypeVar("K", bound="str | UUID")
 
 
 class Whose:
-    """The places of tenants; for the event loop's thread only.
+    """The partitions of tenants; use it only on the event loop's thread.
 
     Args:
         url: of the database.
-        has_decision: the partition whose log has a decision, by asking all owners.
+        has_decision: asks all owners for the partition whose log has a decision.
     """
 
     def __init__(self, url: str, has_decision: Callable[[UUID], Awaitable[int | None]]) -> None:
@@ -46,10 +46,10 @@ class Whose:
         self._engine.dispose()
 
     async def partition_of(self, asked: Asked) -> int | None:
-        """The partition that a request is for; None where any answers it alike.
+        """Return the partition that a request is for; None if all answer it alike.
 
         Raises:
-            StoreUnavailableError: the database cannot be read.
+            StoreUnavailableError: the database can't be read.
         """
         path, _, query = asked.target.partition(b"?")
         named = named_in(path.decode("latin-1"))
@@ -65,14 +65,14 @@ class Whose:
         return 0 if named.is_of_first else None
 
     def known_partition(self, credential: bytes) -> int | None:
-        """The partition of a key, where it was looked up before."""
+        """Return the partition of a key that was looked up before."""
         return self._prefixes.known(_prefix(credential))
 
     async def partition_of_tenant(self, tenant_id: UUID) -> int:
-        """The partition where a tenant lives; the first one for those that nobody knows.
+        """Return the partition of a tenant; the first one for an unknown tenant.
 
         Raises:
-            StoreUnavailableError: the database cannot be read.
+            StoreUnavailableError: the database can't be read.
         """
         return await self._tenants.of(tenant_id) or 0
 
@@ -108,7 +108,10 @@ def _prefix(credential: bytes) -> str:
 
 
 class _Places(Generic[K]):
-    """Names that were looked up.  One statement at a time is under way, for all that wait."""
+    """Cached lookups of names.
+
+    One statement at a time is in progress, for all waiting lookups.
+    """
 
     def __init__(self, find: Callable[[Sequence[K]], Mapping[K, int]]) -> None:
         self._find = find
@@ -117,11 +120,11 @@ class _Places(Generic[K]):
         self._looking: asyncio.Task[None] | None = None
 
     def known(self, name: K) -> int | None:
-        """The place of a name that was looked up; None for any other."""
+        """Return the place of a cached name; None for any other."""
         return self._known.get(name)
 
     async def of(self, name: K) -> int | None:
-        """The place of a name; None where there is no such name."""
+        """Return the place of a name; None if the name doesn't exist."""
         known = self._known.get(name)
         if known is not None:
             return known
@@ -141,7 +144,7 @@ class _Places(Generic[K]):
                 except Exception as error:
                     for waiting in asked.values():
                         waiting.set_exception(error)
-                        waiting.exception()  # who asked may be gone
+                        waiting.exception()  # the caller may have gone
                     continue
                 self._known.update(found)
                 for name, waiting in asked.items():
