@@ -1,11 +1,11 @@
 """Hot calls that the owners of other partitions decide.
 
-``cluster/gateway.py`` says what is asked, when, and when it is asked again; this drives it with the
-links of a worker.  What it knows as one call is a block: the calls of one turn for one partition.
-So its work is shared by all of them, while each has its own id and gets its answer when it comes.
+``cluster/gateway.py`` decides which calls are sent or repeated, and when; this drives it with a
+worker's links. It sees a block as one call: the calls of one turn for one partition. So all of them
+share its cost, while each has its own id and gets its answer when it arrives.
 
-A block is asked again at the next owner only, which has the partition's lock and with it all that
-the one before had written.  An owner that lives may still decide what it was sent.
+A block is repeated only at the next owner, which has the partition's lock and so sees everything
+the previous one wrote. A live owner may still decide the calls it was sent.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from tidegate.server.turns.call import HotCall
 
 MOST_CALLS = 20_000
-"""Calls without an outcome; more are refused."""
+"""Calls without an outcome; further ones are refused."""
 MOST_BYTES = 64 * 1024 * 1024
 """Bytes of their blocks."""
 BLOCK_CALLS = 256
-"""With the largest bodies these are a quarter of what a frame may have."""
+"""With the largest bodies these take a quarter of the largest frame."""
 HOLD_SECONDS = 5.0
-"""How long a call waits where its partition has no owner."""
+"""How long a call waits while its partition has no owner."""
 BOUNDS = Bounds(time=10.0, hold=HOLD_SECONDS, ask_again=10.0, size=MOST_BYTES)
 SOON = {"retry-after": "1"}
 _encode = msgspec.msgpack.Encoder().encode
 
 SendBlock = Callable[[int, bool, msgspec.Raw], None]
-"""Sends calls to the owner of a partition: whether another was asked before, and the columns."""
+"""Sends calls to a partition's owner: whether another was asked before, and the columns."""
 
 
 def away() -> Problem:
-    """The refusal of what no owner answers."""
+    """Return the refusal of calls that no owner answers."""
     return Problem("overloaded", "the owner of the tenant's partition is away", headers=SOON)
 
 
@@ -64,7 +64,7 @@ class _Block:
 
 
 class Forwarding:
-    """The hot calls of this worker that others decide; for the event loop's thread only.
+    """This worker's hot calls that others decide; use it only on the event loop's thread.
 
     Args:
         send: sends calls to an owner that :meth:`place` named.
@@ -80,11 +80,11 @@ class Forwarding:
         self._number = 0
 
     def place(self, partition: int, owner: str | None) -> None:
-        """Know the owner of a partition.
+        """Set the owner of a partition.
 
         Args:
-            partition: which.
-            owner: names its process; None while there is none.
+            partition: the partition.
+            owner: identifies its process; None while there is no owner.
         """
         before = self._placements.get(partition)
         self._placements[partition] = Placement(partition, owner)
@@ -99,7 +99,7 @@ class Forwarding:
         """Have calls of one turn decided; each gets its answer.
 
         Args:
-            partition: of all of them.
+            partition: the partition of all of them.
             calls: in order.
         """
         now = time.monotonic()
@@ -143,7 +143,7 @@ class Forwarding:
                 log.exception("an answer could not be given")
 
     def pop(self, number: int) -> HotCall | None:
-        """The call that has an outcome now; None when it had one."""
+        """Take out the call that has an outcome now; return None if it already had one."""
         found = self._calls.pop(number, None)
         if found is None:
             return None
@@ -154,7 +154,7 @@ class Forwarding:
         return call
 
     def tick(self) -> None:
-        """Refuse what is past its time."""
+        """Refuse calls that are past their time."""
         now = time.monotonic()
         for refusal in self._gateway.tick(now):
             self._refuse(self._blocks.pop(refusal.decision_id))
@@ -174,7 +174,7 @@ class Forwarding:
         for call in send.batch.calls:
             block = self._blocks[call.decision_id]
             if block.sent_to == send.member:
-                # The connection ended, and not the owner: nobody knows what it decides.
+                # The connection ended, but not the owner: nobody knows what it decides.
                 self._end(block)
                 self._refuse(block)
                 continue
@@ -182,7 +182,7 @@ class Forwarding:
             self._send_block(send.batch.partition, is_repeated, msgspec.Raw(call.body))
 
     def _end(self, block: _Block) -> None:
-        """No call of a block waits any more."""
+        """End a block, as none of its calls waits."""
         del self._blocks[block.id]
         self._gateway.answered(block.id)
 

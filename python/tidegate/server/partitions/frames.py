@@ -1,4 +1,4 @@
-"""What server workers send each other over a Unix socket: frames, and who reads them.
+"""Frames that server workers send each other over a Unix socket.
 
 A frame holds an array of MessagePack: a kind, and what belongs to it.
 Both ends are of one version, since one parent started them.
@@ -13,7 +13,7 @@ CALLS    the owner    whether an owner before this one was asked; number of the 
 DECIDED  the gateway  numbers of calls, and the answer of the decision of each
 ANSWERED the gateway  number of a call, and its answer: status, headers, body, media type
 REQUEST  the owner    number, id, whether an owner before this one was asked, and the ASGI scope of
-                      a request; what is decided of it is decided under the id
+                      a request; its decisions are made under the id
 RECEIVE  the gateway  number: the owner wants the next message of the caller
 GIVEN    the owner    number, and that message
 SENT     the gateway  number, and a message to the caller
@@ -60,7 +60,7 @@ _decode = msgspec.msgpack.Decoder().decode
 
 
 def frame(*content: Any) -> bytes:
-    """A frame: its kind first."""
+    """Return a frame, with its kind first."""
     return framed(_encode(content))
 
 
@@ -72,9 +72,9 @@ class FrameProtocol(framing.FrameProtocol):
         self.taken(content[0], content)
 
     def send(self, *content: Any) -> None:
-        """Send a frame; where the connection is gone, nobody gets it."""
+        """Send a frame; without a connection it is dropped."""
         self.send_frame(_encode(content))
 
     @abstractmethod
     def taken(self, kind: int, content: list[Any]) -> None:
-        """Take a frame, with its kind."""
+        """Take a frame of a kind."""

@@ -1,8 +1,8 @@
-"""Whose partition is a call?  A gateway answers its own, and hands the others to their owners.
+"""A worker's gateway: it answers calls of its own partition, and forwards others to their owners.
 
-A hot call names its tenant by the public prefix of its key; nothing else of the credential is
-looked at here.  A request of the control plane has the tenant in its path.  What has no tenant,
-such as a login, goes to the owner of the first partition, so its limits are those of one process.
+A hot call names its tenant by the public prefix of its key; this reads nothing else of the
+credential. A request of the control plane has the tenant in its path. Requests without a tenant,
+such as logins, go to the owner of the first partition, so their limits are those of one process.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ TELL_SECONDS = 2.0
 
 
 class Gateway:
-    """The partitions of the other workers; for the event loop's thread only.
+    """The partitions of the other workers; use it only on the event loop's thread.
 
     Args:
-        number: of the partition that this process owns.
-        paths: of the owners' Unix sockets, by partition.
-        store: where placements are kept.
+        number: the number of this process's partition.
+        paths: paths of the owners' Unix sockets, by partition.
+        store: stores the placements.
     """
 
     def __init__(self, number: int, paths: Sequence[str], store: Store) -> None:
@@ -61,7 +61,7 @@ class Gateway:
         self._placements: Mapping[UUID, int] = {}
 
     async def run(self) -> None:
-        """Keep the connections to the owners, for as long as the service runs."""
+        """Maintain the connections to the owners, for as long as the service runs."""
         await asyncio.gather(self._tick(), *(each.run() for each in self.links.values()))
 
     async def _tick(self) -> None:
@@ -76,7 +76,7 @@ class Gateway:
         self.links[partition].send_calls(is_repeated, columns)
 
     async def replace(self, keys: Iterable[ApiKey]) -> None:
-        """Know these keys, and where tenants live."""
+        """Replace the known keys, and look up where their tenants live."""
 
         def read() -> dict[UUID, int]:
             with self._store.read() as connection:
@@ -94,11 +94,11 @@ class Gateway:
 
     @property
     def elsewhere(self) -> Gateway:
-        """Takes hot calls of other partitions: this."""
+        """This gateway, which takes hot calls of other partitions."""
         return self
 
     def forward(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
-        """Hand the calls of other partitions to their owners; gives those of this one, in order."""
+        """Forward calls of other partitions to their owners; return this one's, in order."""
         by_prefix = self._by_prefix
         if not by_prefix:
             return calls
@@ -118,7 +118,7 @@ class Gateway:
         return own
 
     def credential_elsewhere(self, headers: Sequence[Header]) -> bytes | None:
-        """The credential of a call that another owner admits; None when it is admitted here."""
+        """Return the credential of a call that another owner admits; None if this one does."""
         texts = [value for name, value in headers if name == KEY_HEADER]
         is_away = len(texts) == 1 and prefix_of(texts[0]) in self._by_prefix
         return texts[0] if is_away else None
@@ -147,10 +147,10 @@ class Gateway:
     # Other requests
 
     def in_front_of(self, application: Any) -> Callable[[Scope, Receive, Send], Any]:
-        """An ASGI application that has each request answered by its owner.
+        """Return an ASGI application that has each request answered by its owner.
 
         Args:
-            application: answers what is this partition's.
+            application: answers requests for this partition.
         """
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -183,7 +183,7 @@ class Gateway:
         return 0 if named.is_of_first else self.number
 
     async def _partition_of(self, tenant_id: UUID) -> int:
-        """Where a tenant lives; the first partition refuses those that nobody knows."""
+        """Return a tenant's partition; the first partition refuses unknown tenants."""
         known = self._placements.get(tenant_id)
         if known is not None:
             return known
@@ -195,7 +195,7 @@ class Gateway:
         return await asyncio.to_thread(read)
 
     async def _partition_of_challenge(self, challenge_id: UUID, query: bytes) -> int:
-        """Where the decision was made that challenged."""
+        """Return the partition of the decision that challenged."""
 
         def tenant_of() -> UUID | None:
             with self._store.read() as connection:

@@ -1,9 +1,9 @@
 """A gateway's connection to the owner of another partition.
 
-Hot calls go through ``forwarding.py``, which asks the next owner where one dies.  Other requests
-wait while there is no owner, for a few seconds.  One that was sent when its owner died is sent to
-the next owner too, if it may be run again: batches under the ids that they had, reads, and changes
-with an idempotency key.  Any other change is refused: nobody knows what became of it.
+Hot calls go through ``forwarding.py``, which asks the next owner if one dies. Other requests wait a
+few seconds while there is no owner. A request that was sent when its owner died goes to the next
+owner too, if it may run again: batches under their previous ids, reads, and changes with an
+idempotency key. Any other change is refused, as its outcome is unknown.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from tidegate.server.turns.call import HotCall
 
 MOST_REQUESTS = 4_096
-"""Requests that may be under way at one owner; more are refused."""
+"""The most requests in progress at one owner; further ones are refused."""
 SILENT_SECONDS = 5.0
-"""An owner of which nothing is heard for so long is not waited for."""
+"""An owner that stays silent this long is given up."""
 TICK_SECONDS = 0.5
 RETRY_SECONDS = 0.05
 _SCOPE = (
@@ -56,7 +56,7 @@ _SCOPE = (
 
 
 class _Event(Enum):
-    """What becomes of a request, beside the frames of its owner."""
+    """Events of a request other than its owner's frames."""
 
     LOST = "the connection to the owner ended"
     OVER = "no owner is waited for any more"
@@ -64,31 +64,31 @@ class _Event(Enum):
 
 @attrs.define(eq=False)
 class _Request:
-    """A request of the control plane, or a batch, that is under way at the owner."""
+    """A request of the control plane, or a batch, in progress at the owner."""
 
     number: int
     scope: Scope
     receive: Receive
     send: Send
     is_repeatable: bool
-    """Whether the next owner is asked where this one dies."""
+    """Whether to ask the next owner if this one dies."""
     id: bytes = attrs.field(factory=lambda: uuid7().bytes)
-    """What is decided of it is decided under this id."""
+    """The id that its decisions are made under."""
     events: asyncio.Queue[tuple[Kind | _Event, Any]] = attrs.field(factory=asyncio.Queue)
     asked_of: str | None = None
-    """The run of the owner that was asked last."""
+    """The run of the last owner that was asked."""
     is_with_owner: bool = False
     is_started: bool = False
     given: list[Message | None] = attrs.field(factory=list)
-    """What came of the caller, kept for the next owner; None for what is not kept."""
+    """The caller's messages, kept for the next owner; None for those that aren't kept."""
     place: int = 0
-    """Of the message that the owner wants next."""
+    """The index of the message that the owner wants next."""
     turn: asyncio.Lock = attrs.field(factory=asyncio.Lock)
-    """One message of the caller is awaited at a time."""
+    """Only one message of the caller is awaited at a time."""
 
 
 class Link:
-    """The way to one owner; for the event loop's thread only.
+    """The connection to one owner; use it only on the event loop's thread.
 
     Args:
         path: of the owner's Unix socket.
@@ -110,10 +110,10 @@ class Link:
         self._asked: dict[int, asyncio.Future[Any]] = {}
         self._heard = time.monotonic()
 
-    # What the gateway does
+    # The gateway's calls
 
     def send_calls(self, is_repeated: bool, columns: msgspec.Raw) -> None:
-        """Hand over hot calls, as :mod:`~tidegate.server.partitions.frames` has them."""
+        """Hand over hot calls, in the form of :mod:`~tidegate.server.partitions.frames`."""
         self._send(frame(Kind.CALLS, is_repeated, columns))
 
     async def forward(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -136,7 +136,7 @@ class Link:
             self._kept_bytes -= sum(_size(each) for each in request.given)
 
     async def ask(self, what: str) -> Any:
-        """Ask the owner; its reply.
+        """Ask the owner a question; return its reply.
 
         Raises:
             Problem: it is away.
@@ -152,7 +152,7 @@ class Link:
             del self._asked[number]
 
     async def run(self) -> None:
-        """Keep the connection, for as long as the service runs."""
+        """Maintain the connection, for as long as the service runs."""
         loop = asyncio.get_running_loop()
         try:
             while True:
@@ -174,10 +174,10 @@ class Link:
         """Whether the owner takes calls."""
         return self._open is not None and self._open.is_greeted
 
-    # How the connection is kept
+    # Maintaining the connection
 
     async def _look(self) -> None:
-        """Give up an owner that is silent, or away while something is wanted of it."""
+        """Give up an owner that is silent, or gone while something waits for it."""
         if not (self.is_up or self._requests or self._asked):
             return
         if time.monotonic() - self._heard > SILENT_SECONDS:
@@ -204,19 +204,19 @@ class Link:
         if self._open is not None and self._open.is_greeted and self._open.transport is not None:
             self._open.transport.write(data)
             return
-        # Until the owner greets, it may be one that is gone, whose place the next one takes.
+        # Until the owner greets, it may be a dead one that the next will replace.
         self._waiting.append(data)
         self._waiting_bytes += len(data)
 
     def opened(self, connection: _Connection) -> None:
-        """There is a connection, of which the owner does not know yet."""
+        """Note a connection that the owner hasn't noticed yet."""
         self._open = connection
 
     def greeted(self, run: str) -> None:
-        """The owner takes calls.
+        """Note that the owner takes calls.
 
         Args:
-            run: names its process.
+            run: identifies its process.
         """
         self._heard = time.monotonic()
         self._run = run
@@ -229,7 +229,7 @@ class Link:
                 self._hand_over(request)
 
     def lost(self, connection: _Connection) -> None:
-        """The connection ended; what waits for an owner goes on waiting."""
+        """Note that the connection ended; requests for an owner keep waiting."""
         if self._open is not connection:
             return
         self._open = None
@@ -238,7 +238,7 @@ class Link:
             self._end(_Event.LOST)
 
     def _fail(self) -> None:
-        """Refuse all requests that are under way."""
+        """Refuse all requests in progress."""
         self._waiting, self._waiting_bytes = [], 0
         self._end(_Event.OVER)
 
@@ -250,7 +250,7 @@ class Link:
                 reply.set_exception(away())
 
     def taken(self, kind: int, content: list[Any]) -> None:
-        """Take what the owner sends."""
+        """Take a frame from the owner."""
         self._heard = time.monotonic()
         if kind == Kind.DECIDED:
             self._forwarding.decided(content[1], content[2])
@@ -273,11 +273,11 @@ class Link:
     # One request
 
     def _hand_over(self, request: _Request) -> None:
-        """Send a request to the owner, if there is one; else it is sent to the next that greets."""
+        """Send a request to the owner, or to the next one that greets."""
         if not self.is_up:
             return
         if request.asked_of == self._run:
-            # The connection ended, and not the owner: nobody knows what it does.
+            # The connection ended, but not the owner: nobody knows what it does.
             request.events.put_nowait((_Event.OVER, None))
             return
         is_repeated, request.asked_of = request.asked_of is not None, self._run
@@ -323,7 +323,7 @@ class Link:
             raise ConnectionError("the owner ended before its answer was whole")
 
     async def _give(self, request: _Request, place: int) -> None:
-        """Send the owner a message of the caller."""
+        """Send one of the caller's messages to the owner."""
         owner = request.asked_of
         async with request.turn:
             while len(request.given) <= place:
@@ -374,7 +374,7 @@ def _size(message: Message | None) -> int:
 
 
 def _unanswered(request: _Request) -> Problem:
-    """Why a request has no answer."""
+    """Return why a request has no answer."""
     if request.asked_of is None or request.is_repeatable:
         return away()
     return Problem("not-ready", again.NOT_KNOWN, headers=SOON)

@@ -1,4 +1,4 @@
-"""The part of a request that says whose it is: a tenant, a challenge, or nobody's in particular."""
+"""Route keys: the part of a request that says where it belongs, a tenant or a challenge."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _FIRST = ("/api/v1/", "/tenants")
 
 @attrs.frozen
 class Named:
-    """The subject of a path.
+    """The route key of a path.
 
     Attributes:
-        tenant_id: whose the request is.
-        challenge_id: of the challenged decision, whose tenant's the request is.
-        is_of_first: a request that names neither is for the first partition, so that the limits of
-            logins are those of one process; any partition answers the others alike.
+        tenant_id: the tenant that the request is for.
+        challenge_id: the challenged decision; the request is for its tenant.
+        is_of_first: a request without either is for the first partition, so that the limits of
+            logins are those of one process; if False, all partitions answer it alike.
     """
 
     tenant_id: UUID | None = None
@@ -39,7 +39,7 @@ class Named:
 
 
 def named_in(path: str) -> Named:
-    """The subject of a path, as it was written."""
+    """Return the route key of a path, as it was written."""
     found = _TENANT.match(path)
     if found is not None:
         return Named(tenant_id=UUID(found[1]))
@@ -50,12 +50,12 @@ def named_in(path: str) -> Named:
 
 
 def tenant_of_challenge(connection: Connection, challenge_id: UUID, query: bytes) -> UUID | None:
-    """The tenant whose decision challenged; None where neither a session nor the query names it.
+    """Return the tenant whose decision challenged; None if neither session nor query names it.
 
     Args:
-        connection: to what all partitions share.
-        challenge_id: of the decision.
-        query: of the request; it may have a ticket.
+        connection: to the database that all partitions share.
+        challenge_id: the decision's id.
+        query: the request's query, which may have a ticket.
     """
     table = challenge_sessions
     opened: UUID | None = connection.execute(

@@ -1,4 +1,4 @@
-"""The owners of the other partitions, as a service needs them."""
+"""The peers of a partition, as its service needs them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ class Others(Protocol):
 
     @property
     def count(self) -> int:
-        """How many partitions there are."""
+        """The number of partitions."""
 
     @property
     def elsewhere(self) -> Elsewhere | None:
-        """Takes hot calls of theirs that came here; None where none comes."""
+        """Takes hot calls that are for other owners; None if none can arrive here."""
 
     async def replace(self, keys: Iterable[ApiKey]) -> None:
-        """Know that these keys are all that count."""
+        """Replace the known keys with these."""
 
     async def tell(self, tenant_id: UUID, what: str) -> bool:
-        """Have the owner of a tenant take over a change now, and not with its next look.
+        """Have a tenant's owner take over a change now, rather than at its next poll.
 
         Returns:
-            Whether it has, or has to when it starts.
+            Whether it has, or will when it starts.
         """
 
     async def tell_all(self, what: str) -> bool:
-        """Have every other owner take over a change; whether they have, as for :meth:`tell`."""
+        """Have every other owner take over a change; return the same as :meth:`tell`."""

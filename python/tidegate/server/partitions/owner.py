@@ -1,4 +1,4 @@
-"""The owner's side of links: takes what gateways send, and answers."""
+"""The owner's side of links: it takes gateways' frames, and answers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class Owner:
-    """What an owner offers to gateways.
+    """The services that an owner offers to gateways.
 
     Args:
-        hot: the hot path of its partition.
+        hot: the hot path the hot path of its partition.
         application: the ASGI application that answers everything here.
-        asked: replies to what gateways ask.
+        asked: replies to gateways' questions.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Owner:
         self.application = application
         self.asked = asked
         self.run = str(uuid7())
-        """Names this process: a gateway asks again at another one only."""
+        """Identifies this process: a gateway repeats calls only at another one."""
         self._server: asyncio.Server | None = None
         self._connections: set[_Connection] = set()
 
@@ -52,13 +52,13 @@ class Owner:
         )
 
     async def drain(self, seconds: float) -> None:
-        """Wait a while for requests of other workers that are under way."""
+        """Wait a while for other workers' requests in progress."""
         tasks = [task for each in self._connections for task in each.tasks.values()]
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
 
     async def stop(self) -> None:
-        """Take none any more, and end those that are there; what is under way is answered."""
+        """Stop accepting and close the connections; requests in progress are answered."""
         if self._server is not None:
             self._server.close()
         for each in list(self._connections):
@@ -66,7 +66,7 @@ class Owner:
 
 
 class _ForwardedCall(HandedOnCall):
-    """A hot call that a gateway handed over; the gateway adds the request id to usual answers."""
+    """A hot call that a gateway forwarded; the gateway adds the request id to usual answers."""
 
     __slots__ = ("_connection", "_number")
 
@@ -106,7 +106,7 @@ class _Connection(FrameProtocol):
         self._bodies: list[bytes] = []
         self._loop = asyncio.get_running_loop()
         self.tasks: dict[int, asyncio.Task[None]] = {}
-        """Requests under way, by number."""
+        """Requests in progress, by number."""
         self._given: dict[int, asyncio.Queue[Any]] = {}
         self._beside: set[asyncio.Task[None]] = set()
 
@@ -160,12 +160,12 @@ class _Connection(FrameProtocol):
             self._keep(self._take_again(repeated))
 
     async def _take_again(self, calls: list[_ForwardedCall]) -> None:
-        """Answer what was decided before, and have the others decided."""
+        """Answer calls that were decided before, and have the others decided."""
         hot = self.owner.hot
         known: dict[bytes, Answer] = {}
         by_key: dict[ApiKey, list[_ForwardedCall]] = {}
         for call in calls:
-            # Whose key counts no more is refused by the queue.
+            # The queue refuses calls with a key that is no longer valid.
             with suppress(Problem):
                 call.key = hot.admission.key_of(call.credential)
                 by_key.setdefault(call.key, []).append(call)

@@ -1,4 +1,4 @@
-"""The page of metrics of all workers: each sample has the number of its partition as a label."""
+"""The metrics page of all workers: each sample is labelled with its partition."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ async def send_pages(
     receive: Receive,
     send: Send,
 ) -> None:
-    """Answer with the page of this process and those of the others that are there.
+    """Answer with the page of this process and those of the other processes that are up.
 
     Args:
-        number: of this partition.
-        application: makes the page of this process.
-        links: to the others.
-        scope: of the request.
-        receive: as of any ASGI application.
-        send: as of any ASGI application.
+        number: this partition's number.
+        application: returns the page of this process.
+        links: links to the others.
+        scope: the request's.
+        receive: ASGI's callable.
+        send: ASGI's callable.
     """
     others = [each for each in links if each.is_up]
     answers = await asyncio.gather(
@@ -63,10 +63,10 @@ async def _answer(application: Any, scope: Scope, receive: Receive) -> tuple[Mes
 
 
 def labelled(pages: Mapping[int, bytes]) -> bytes:
-    """Pages in the text format of Prometheus as one.
+    """Merge pages in Prometheus' text format into one.
 
     Args:
-        pages: by partition.
+        pages: the pages by partition.
     """
     heads: dict[str, list[str]] = {}
     samples: dict[str, list[str]] = {}

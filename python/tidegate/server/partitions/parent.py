@@ -1,7 +1,7 @@
-"""The parent of server workers: starts them, replaces those that die, and decides nothing.
+"""The parent of server workers: it starts and replaces them, and makes no decisions.
 
-It holds the directory, and its lock is the workers' too: another server cannot begin before all of
-them are gone.  Workers are forked, so one that is replaced has the program in memory already.
+It holds the directory, and the workers share its lock: another server can't start until all of them
+are gone. Workers are forked, so a replacement already has the program in memory.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Work = Callable[[int, ForkServer, Callable[[str], None]], None]
-"""Serves a partition until a signal to stop; says its address once it accepts connections."""
+"""Serves a partition until a stop signal; reports its address once it accepts connections."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0
-"""Seconds until a worker that did not start is started again; each failure doubles them."""
+"""Seconds until a worker that failed to start is started again; each failure doubles them."""
 _STOPS = (signal.SIGTERM, signal.SIGINT)
 _fork = multiprocessing.get_context("fork")
 
 
 @attrs.define(eq=False)
 class _Worker:
-    """A worker process, or the place of one."""
+    """A worker process, or the slot of one."""
 
     number: int
     process: BaseProcess | None = None
     pipe: Pipe | None = None
     address: str | None = None
-    """Where it accepts connections; None before it does."""
+    """The address where it accepts connections; None before it does."""
     start_at: float = 0.0
     pause: float = FIRST_PAUSE
 
@@ -52,8 +52,8 @@ class Parent:
     """The parent process.
 
     Args:
-        count: how many workers, one for each partition.
-        work: what each does.
+        count: the number of workers, one per partition.
+        work: the work of each.
         started: called with the address once all of them accept connections.
     """
 
@@ -63,13 +63,13 @@ class Parent:
         self._started = started
         self._is_started = self._is_ending = False
         self._alive = os.pipe()
-        """Its writing end is the parent's alone: when it is closed, the parent is gone."""
+        """A pipe with its writing end in the parent alone: when it closes, the parent is gone."""
 
     def run(self) -> int:
-        """Keep the workers until a signal to stop.
+        """Keep the workers running until a stop signal.
 
         Returns:
-            The exit code of the process: 0, or a worker's that could not start at first.
+            The exit code of the process: 0, or that of a worker that could not start at first.
         """
         code = 0
         with self._signals():
@@ -94,16 +94,16 @@ class Parent:
                 signal.signal(number, handler)
 
     def _end(self) -> None:
-        """Have all workers stop."""
+        """Stop all workers."""
         self._is_ending = True
         for each in self._workers:
             if each.process is not None and each.process.pid is not None:
                 os.kill(each.process.pid, signal.SIGTERM)
 
     def _ready(self, living: list[_Worker]) -> list[_Worker]:
-        """Workers that said something or ended, once there are any or one is to be started."""
+        """Wait for workers that report or end, and return them; a due start ends the wait."""
         due = [each.start_at for each in self._workers if each.process is None]
-        # A signal does not end the wait: a short one sees soon that all are to stop.
+        # A signal doesn't end the wait, so a short wait notices a stop soon.
         pause = min([1.0, *(max(0.0, at - time.monotonic()) for at in due)])
         objects: dict[Any, _Worker] = {}
         for each in living:
@@ -124,7 +124,7 @@ class Parent:
         process = _fork.Process(
             target=self._child, args=(worker.number, writer), name=f"tidegate-{worker.number}"
         )
-        # A stop between the fork and the child's own handlers would be the parent's.
+        # A stop signal between the fork and the child's own handlers would run the parent's.
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
         try:
             process.start()
@@ -139,15 +139,15 @@ class Parent:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
         alive, kept = self._alive
         os.close(kept)
-        with closing(ForkServer()) as fork_server:  # forked while there is one thread
+        with closing(ForkServer()) as fork_server:  # forked while there is only one thread
             threading.Thread(target=_stop_without, args=(alive,), daemon=True).start()
             self._work(number, fork_server, writer.send)
 
     def _look(self, worker: _Worker) -> int:
-        """Take what a worker said, or its end.
+        """Handle a worker's report, or its end.
 
         Returns:
-            Its exit code when it ended otherwise than well; 0 else.
+            Its exit code if it failed; 0 otherwise.
         """
         assert worker.process is not None
         if worker.pipe is not None and worker.pipe.poll():

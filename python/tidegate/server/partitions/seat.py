@@ -1,4 +1,4 @@
-"""A server worker's seat: which partition it owns, and the sockets by which it is reached."""
+"""A server worker's slot: the partition it owns, and the sockets that reach it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 BACKLOG = 2_048
 _LONGEST = 100
-"""Bytes of a path that the address of a Unix socket has room for."""
+"""The longest path in bytes that fits a Unix socket's address."""
 
 
 @attrs.frozen
 class Seat:
-    """One of several server workers.
+    """The slot of one of several server workers.
 
     Attributes:
-        number: of its partition.
-        paths: of the Unix sockets of all owners, by partition.
-        inbox: the one of this owner, which listens; the parent holds it too, so a call finds it
-            while there is no owner.
-        shared: a socket that listens for callers and that all workers have; None where each has
-            one of its own on the same port.
-        port: on which each has one.
+        number: its partition.
+        paths: paths of all owners' Unix sockets, by partition.
+        inbox: this owner's listening socket; the parent holds it too, so calls can connect while
+            there is no owner.
+        shared: a socket that listens for callers, shared by all workers; None if each has its own
+            on the same port.
+        port: the port of those sockets.
     """
 
     number: int
@@ -39,18 +39,19 @@ class Seat:
 
 
 def make_inboxes(directory: Path, count: int) -> tuple[list[str], list[socket.socket]]:
-    """The Unix sockets by which owners are reached.
+    """Create the Unix sockets that reach the owners.
 
     Args:
-        directory: of the data; nobody else may enter it.
-        count: how many partitions there are.
+        directory: the data directory; nobody else may enter it.
+        count: the number of partitions.
 
     Returns:
-        Their paths, and the sockets, which listen.
+        Their paths, and the listening sockets.
     """
     place = str(directory)
     if len(os.fsencode(place)) > _LONGEST - len("/partition-999.socket"):
-        # The address of a socket is short. The directory stays open for as long as the process.
+        # A socket's address has a short path. The directory stays open for as long as the process
+        # lives.
         place = f"/proc/{os.getpid()}/fd/{os.open(directory, os.O_RDONLY)}"
     paths, made = [], []
     for number in range(count):
