@@ -1,4 +1,4 @@
-"""The routes of sync, in front of the control plane: no call that waits holds a thread."""
+"""The routes of sync, in front of the control plane, so that a waiting call holds no thread."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class SyncApplication:
 
     Args:
         admission: knows the API keys.
-        feed: what daemons are sent.
-        forwarding: what they send.
-        store: where it is kept what they say of themselves.
+        feed: produces the data sent to daemons.
+        forwarding: takes the decisions that they send.
+        store: stores their reports of themselves.
         next: the ASGI application that answers every other path.
         clock: nanoseconds since 1970.
     """
@@ -87,19 +87,19 @@ class SyncApplication:
         await respond(send, answer)
 
     async def snapshot(self, key: ApiKey, scope: Scope, _: Receive) -> Answer:
-        """Everything that a daemon decides by."""
+        """Return everything that a daemon needs to decide."""
         _query(scope)
         return _sent(scope, await self.feed.snapshot(key.tenant_id))
 
     async def changes(self, key: ApiKey, scope: Scope, receive: Receive) -> Answer:
-        """Changes after a number, once there are any."""
+        """Return changes after a number, once there are any."""
         given = _query(scope, "after", "wait")
         newest = self.feed.log_of(key.tenant_id).sequence
         after, wait = _number(given, "after", newest), _number(given, "wait", 0)
         made = asyncio.ensure_future(
             self.feed.changes(key.tenant_id, after, min(float(wait), MAX_WAIT_SECONDS))
         )
-        # Who is gone is not waited for.
+        # Don't wait for a caller that has gone.
         gone = asyncio.ensure_future(_disconnected(receive))
         try:
             await asyncio.wait((made, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -111,7 +111,7 @@ class SyncApplication:
             made.cancel()
 
     async def ack(self, key: ApiKey, scope: Scope, receive: Receive) -> Answer:
-        """Take a daemon's report of itself."""
+        """Store a daemon's report of itself."""
         require_media_type(scope["headers"], (JSON,))
         body = await read_body(scope, receive, MAX_BODY_BYTES)
         try:
@@ -142,7 +142,7 @@ class SyncApplication:
         return Answer(msgspec.json.encode(said_back), headers=_DATA_HEADERS)
 
     async def events(self, key: ApiKey, scope: Scope, receive: Receive) -> Answer:
-        """Record decisions that a daemon made; alone of all bodies theirs may be packed."""
+        """Record decisions that a daemon made; only their bodies may be compressed."""
         plain = [each for each in scope["headers"] if each != (b"content-encoding", b"gzip")]
         require_media_type(plain, (JSON,))
         self.admission.require_room(key)
@@ -166,7 +166,7 @@ _DATA_HEADERS = tuple(
 
 
 def without_waiting(target: bytes) -> bytes | None:
-    """The target of a call for changes that does not wait for any; None where no call waits.
+    """Return a call for changes as one that doesn't wait; None if the call isn't one.
 
     Args:
         target: path and query of a request.
@@ -178,7 +178,7 @@ def without_waiting(target: bytes) -> bytes | None:
 
 
 def _sent(scope: Scope, signed: Signed) -> Answer:
-    """A signed answer as this caller takes it: packed, or not at all when it has it already."""
+    """Return a signed answer for this caller: compressed if accepted, empty if unchanged."""
     headers = (
         *_DATA_HEADERS,
         (b"etag", signed.etag.encode()),

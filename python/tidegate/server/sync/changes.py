@@ -1,9 +1,9 @@
-"""The changes of one tenant that daemons follow: definitions and mitigations, in one order.
+"""One tenant's changes that daemons follow: definitions and mitigations, in one order.
 
 A line of the decision log that sets or ends mitigations is a change, and so is a revision of the
-definitions.  The log keeps the order of its lines; a mark keeps the place of each revision among
-them, and the number and hash there.  From marks and log the changes are made again after a restart,
-with the same numbers and hashes.
+definitions. The log keeps the order of its lines. A mark stores where each revision comes among
+them, with its number and hash. After a restart the changes are rebuilt from marks and log, with the
+same numbers and hashes.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 MOST_ITEMS = 50_000
 MOST_BYTES = 64 * 1024 * 1024
-"""Bytes of the items that are kept: a daemon that is further behind takes a snapshot."""
+"""Bytes of the items that are kept: a daemon further behind takes a snapshot."""
 MOST_SENT_BYTES = 4 * 1024 * 1024
-"""Bytes of the items of one answer, without the first."""
+"""Bytes of the items in one answer, not counting the first."""
 MOST_LIFTS = 10_000
 _HAS_NAMES = b'"]]'
-"""A text in effects that mitigate or lift; seldom in others."""
+"""A text in effects that mitigate or lift; rare in others."""
 
 
 class ChangeLog:
-    """The changes of a tenant; for the event loop's thread only.
+    """The changes of a tenant; use it only on the event loop's thread.
 
     Args:
-        tenant_id: whose.
-        mark: where they begin.
+        tenant_id: the tenant.
+        mark: where the changes begin.
     """
 
     def __init__(self, tenant_id: UUID, mark: Mark) -> None:
@@ -52,7 +52,7 @@ class ChangeLog:
         self._numbers = [self.sequence]
         self._hashes = [self.hash]
         self._items: list[bytes] = [b""]
-        """The item that led to each number; of the first there is none."""
+        """The item that led to each number; the first number has none."""
         self._bytes = 0
         self._held: list[bytes] | None = None
         self._held_seq = self._marked_seq = mark.seq
@@ -60,10 +60,10 @@ class ChangeLog:
         self._changed = asyncio.Event()
 
     def committed(self, lines: bytes, last_seq: int) -> None:
-        """Take decisions that are durable.
+        """Take durable decisions.
 
         Args:
-            lines: of the log, with a line feed between two.
+            lines: of the log, separated by line feeds.
             last_seq: number of the last of them.
         """
         found = list(self._changes_in(lines.split(b"\n")))
@@ -76,19 +76,19 @@ class ChangeLog:
             self._add_effects(effects)
 
     def hold(self) -> None:
-        """Keep mitigations back until :meth:`release`: they may be of the coming definitions."""
+        """Hold mitigations back until :meth:`release`, as they may be of the coming definitions."""
         if self._held is None:
             self._held, self._held_seq = [], self.seq
 
     def release(self) -> None:
-        """Go on with the items that were held."""
+        """Process the items that were held back."""
         held, self._held = self._held or [], None
         self.seq = max(self.seq, self._held_seq)
         for effects in held:
             self._add_effects(effects)
 
     def is_mark_due(self, lines: int) -> bool:
-        """Whether the log has grown by that number of lines since this was last true."""
+        """Tell whether the log has grown by that many lines since this was last true."""
         is_due = self._held is None and self.seq >= self._marked_seq + lines
         if is_due:
             self._marked_seq = self.seq
@@ -96,16 +96,16 @@ class ChangeLog:
 
     @property
     def mark(self) -> Mark:
-        """The place behind the last change."""
+        """Return the mark after the last change."""
         return Mark(self.tenant_id, self.sequence, self.hash, self.seq, self.revision)
 
     def mark_after(self, revision: int, document: bytes) -> Mark:
-        """The place behind definitions that become active next."""
+        """Return the mark after definitions that become active next."""
         made = messages.chained(self.hash, self._definitions(revision, document))
         return Mark(self.tenant_id, self.sequence + 1, made, self.seq, revision)
 
     def activated(self, revision: int, document: bytes) -> None:
-        """Definitions are active."""
+        """Add definitions that became active."""
         self.revision = revision
         self._add(self._definitions(revision, document))
 
@@ -114,17 +114,17 @@ class ChangeLog:
         return msgspec.json.encode(item)
 
     def hash_at(self, number: int) -> bytes | None:
-        """The hash after a number; None when it is not known."""
+        """Return the hash after a number; None if unknown."""
         place = bisect_left(self._numbers, number)
         is_known = place < len(self._numbers) and self._numbers[place] == number
         return self._hashes[place] if is_known else None
 
     def behind(self, number: int) -> int:
-        """How many changes came after a number, as far as they are kept."""
+        """Return how many changes came after a number, among those that are kept."""
         return len(self._numbers) - bisect_left(self._numbers, number + 1)
 
     def since(self, number: int) -> tuple[Sequence[bytes], int, bytes]:
-        """Items after a known number, the number of the last, and the hash after it."""
+        """Return items after a known number, the number of the last, and the hash after it."""
         start = end = bisect_left(self._numbers, number) + 1
         size = 0
         while end < len(self._items):
@@ -135,19 +135,19 @@ class ChangeLog:
         return self._items[start:end], self._numbers[end - 1], self._hashes[end - 1]
 
     async def wait(self, number: int, seconds: float) -> None:
-        """Return when there is something after a number, or the time is over."""
+        """Return when there is a change after a number, or the time is over."""
         if self.sequence <= number:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._changed.wait()
 
     def wake(self) -> None:
-        """Have everybody who waits look again."""
+        """Have every waiting call check again."""
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
     def lifted_at(self, definition: str, key: Any, policy: str, clause: str) -> int:
-        """The time when an operator last lifted a mitigation, as far as it is known; else 0."""
+        """Return when an operator last lifted a mitigation; 0 if unknown."""
         return self._lifts.get(orjson.dumps([definition, key, policy, clause]), 0)
 
     def _changes_in(self, lines: Iterable[bytes]) -> Iterable[bytes]:

@@ -1,4 +1,4 @@
-"""The daemons of a tenant, as they described themselves."""
+"""A tenant's daemons, as they described themselves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def list_(call: Call) -> Answer:
-    """The daemons that ever described themselves."""
+    """List all daemons that ever described themselves."""
     return page_by_id(
         call,
         lambda connection, limit, after: daemons.page(connection, call.tenant_id, limit, after),

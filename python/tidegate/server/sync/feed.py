@@ -1,4 +1,4 @@
-"""Answers to daemons: snapshots and changes, made once for all who ask for the same."""
+"""Answers to daemons: snapshots and changes, built once for all daemons with the same request."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ if TYPE_CHECKING:
     from tidegate.stores.port import Store
 
 PAGE = 10_000
-"""Mitigations that are read of a state in one step."""
+"""Mitigations that are read from a state in one step."""
 PACKED_FROM = 1_024
-"""Bytes from which an answer is worth packing."""
+"""The size in bytes above which compressing an answer pays off."""
 MOST_KEPT = 8
-"""Answers kept of a tenant: daemons are at the newest number, or a few before it."""
+"""Cached answers per tenant: daemons are at the newest number, or a few before it."""
 RETRY_SECONDS = 2.0
 MARKED_LINES = 20_000
-"""Lines of the log after which there is a new mark: a restart reads about as many again."""
+"""Lines of the log between two marks: a restart reads about as many again."""
 
 
 @attrs.frozen
 class Signed:
-    """An answer, as it is sent again and again."""
+    """An answer that is sent repeatedly."""
 
     body: bytes
     packed: bytes | None
-    """The body with gzip, if that is worth it."""
+    """The body compressed with gzip, if that pays off."""
     signature: str
     etag: str
 
 
 class Feed:
-    """The change logs of all tenants that have daemons; for the event loop's thread only.
+    """The change logs of all tenants with daemons; use it only on the event loop's thread.
 
     Args:
-        store: where definitions are.
+        store: stores the definitions.
         runtimes: the active tenants.
-        signer: of the answers.
+        signer: signs the answers.
         secrets: the keys that a tenant's daemons need.
-        base_url: where browsers reach the service.
-        seq: gives the number of the last durable decision.
+        base_url: the address that browsers reach the service by.
+        seq: returns the number of the last durable decision.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class Feed:
         self._logs: dict[UUID, ChangeLog] = {}
         self._made: dict[UUID, dict[tuple[int, int], asyncio.Future[Signed]]] = {}
         self._wanted: dict[UUID, int] = {}
-        """Revisions that are to become a change."""
+        """Revisions about to become a change."""
         self._begun: dict[UUID, asyncio.Future[None]] = {}
-        """Done when the first mark of new changes is durable."""
+        """Done when the first mark of a new change log is durable."""
         self._tasks: set[asyncio.Future[None]] = set()
         self._is_stopping = False
 
     async def start(self) -> None:
-        """Make the changes again that daemons followed before a restart."""
+        """Rebuild the changes that daemons followed before a restart."""
         for tenant_id in await asyncio.to_thread(self._followed):
             tenant = self._runtimes.find(tenant_id)
             found = None if tenant is None else await asyncio.to_thread(self._remade, tenant_id)
@@ -100,10 +100,10 @@ class Feed:
                 self.activated(tenant)
 
     def log_of(self, tenant_id: UUID) -> ChangeLog:
-        """The changes of a tenant, from now on when nobody asked before.
+        """Return the changes of a tenant; the first request starts recording them.
 
         Raises:
-            Problem: its definitions cannot be used.
+            Problem: its definitions can't be used.
         """
         found = self._logs.get(tenant_id)
         if found is None:
@@ -113,10 +113,10 @@ class Feed:
         return found
 
     def tenant(self, tenant_id: UUID) -> Tenant:
-        """The active tenant.
+        """Return the active tenant.
 
         Raises:
-            Problem: its definitions cannot be used.
+            Problem: its definitions can't be used.
         """
         tenant = self._runtimes.find(tenant_id)
         if tenant is None:
@@ -124,7 +124,7 @@ class Feed:
         return tenant
 
     def committed(self, blocks: Sequence[LogBlock], last_seq: int) -> None:
-        """Take blocks that are durable; ``last_seq`` is the number of their last decision."""
+        """Take durable blocks; ``last_seq`` is the number of their last decision."""
         for block in blocks if self._logs else ():
             changes = self._logs.get(block.tenant_id)
             if changes is not None:
@@ -133,7 +133,7 @@ class Feed:
                     self._write(partial(change_marks.add, mark=changes.mark))
 
     def activated(self, tenant: Tenant) -> None:
-        """Definitions of a tenant are active."""
+        """Note that a tenant's definitions became active."""
         changes = self._logs.get(tenant.tenant_id)
         if changes is not None and tenant.revision > changes.revision:
             changes.hold()
@@ -143,7 +143,7 @@ class Feed:
                 self._keep(asyncio.ensure_future(self._activate(changes)))
 
     def dropped(self, tenant_id: UUID) -> None:
-        """A tenant was deleted."""
+        """Note that a tenant was deleted."""
         changes = self._logs.pop(tenant_id, None)
         self._made.pop(tenant_id, None)
         self._begun.pop(tenant_id, None)
@@ -151,21 +151,21 @@ class Feed:
             changes.wake()
 
     def reset(self) -> None:
-        """The states were made anew: who followed takes a snapshot."""
+        """Note that the states were rebuilt: followers take a snapshot."""
         for tenant_id in list(self._logs):
             self.dropped(tenant_id)
 
     def answer_now(self) -> None:
-        """Answer every call that waits for a change, and have no other wait: the server stops."""
+        """Answer every call that waits for a change, and let none wait later: the server stops."""
         self._is_stopping = True
         for changes in self._logs.values():
             changes.wake()
 
     async def snapshot(self, tenant_id: UUID) -> Signed:
-        """Everything, as of the newest number or later.
+        """Return everything, as of the newest number or later.
 
         Raises:
-            Problem: the definitions cannot be used.
+            Problem: the definitions can't be used.
         """
         changes = self.log_of(tenant_id)
         begun = self._begun.get(tenant_id)
@@ -176,10 +176,10 @@ class Feed:
         )
 
     async def changes(self, tenant_id: UUID, after: int, seconds: float) -> Signed:
-        """Changes after a number; waits until there are any, or the time is over.
+        """Return changes after a number, waiting until there are any or the time is over.
 
         Raises:
-            Problem: ``unknown-cursor``; the definitions cannot be used.
+            Problem: ``unknown-cursor``; the definitions can't be used.
         """
         changes = self.log_of(tenant_id)
         if changes.hash_at(after) is None:
@@ -206,7 +206,7 @@ class Feed:
 
     async def _make_snapshot(self, changes: ChangeLog) -> Signed:
         tenant = self.tenant(changes.tenant_id)
-        # The state is read later, so it holds at least what the number says.
+        # The state is read later, so it is at least as new as the number says.
         head = changes.sequence, changes.hash.hex(), changes.revision
         at = time.time_ns()
         return await asyncio.to_thread(self._write_snapshot, tenant, head, at)
@@ -279,7 +279,7 @@ class Feed:
         return self._keep(asyncio.wrap_future(self._store.write(work, quietly=True)))
 
     def _keep(self, work: asyncio.Future[None]) -> asyncio.Future[None]:
-        """Hold on to work until it is done: the loop itself does not."""
+        """Keep a reference to work until it is done, as the loop doesn't."""
         self._tasks.add(work)
         work.add_done_callback(self._tasks.discard)
         return work
@@ -298,7 +298,7 @@ class Feed:
 
 
 def active_effects(tenant: Tenant, at: int) -> bytes:
-    """The active mitigations of a tenant, as effects that set them."""
+    """Return the active mitigations of a tenant, as effects that set them."""
     written: list[bytes] = []
     last = None
     while True:
@@ -321,7 +321,7 @@ def active_effects(tenant: Tenant, at: int) -> bytes:
 
 
 def revoked_passes(connection: Connection, tenant: Tenant, at: int) -> bytes:
-    """The passes of a tenant that are revoked and have not expired, as effects that revoke them."""
+    """Return a tenant's revoked passes that have not expired, as effects that revoke them."""
     written: list[list[str]] = []
     last = None
     while page := passes.page(connection, tenant.tenant_id, PAGE, last, alive_at_ns=at):
@@ -335,7 +335,7 @@ def revoked_passes(connection: Connection, tenant: Tenant, at: int) -> bytes:
 
 
 def unknown(changes: ChangeLog) -> Problem:
-    """The refusal of a number after which the changes are not known."""
+    """Return the refusal of a number whose changes are no longer known."""
     return Problem("unknown-cursor", f"take a snapshot; the newest number is {changes.sequence}")
 
 

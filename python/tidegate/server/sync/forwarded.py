@@ -1,7 +1,7 @@
 """Decisions that daemons made and forward: recorded as decided, and counted once.
 
-A decision has a number in the spool of its daemon.  The number of the last one is written in the
-transaction that appends the decisions, so a batch that comes again adds nothing.
+A decision has a number in the spool of its daemon. The number of the last one is written in the
+transaction that appends the decisions, so a repeated batch adds nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Text: TypeAlias = Annotated[str, Meta(max_length=4_096)]
 Int: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Flat: TypeAlias = dict[str, str | Int | bool | None]
-"""An object without a list in it: nothing of it can pass for the effects of a line."""
+"""An object without a list in it: nothing in it can pass for the effects of a line."""
 Mode: TypeAlias = Literal["Monitor", "Challenge", "Block"]
 ActionType: TypeAlias = Literal["allow", "challenge", "block"]
 _IDS = Annotated[
@@ -52,7 +52,7 @@ _COMMIT_SECONDS = 30.0
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Members of a daemon's decision, which is written anew: others do not reach the log."""
+    """Known members of a daemon's decision; serialising them again keeps others out of the log."""
 
 
 class _Block(_Strict):
@@ -163,7 +163,7 @@ class _Index(msgspec.Struct, array_like=True):
 
 
 class Item(msgspec.Struct, forbid_unknown_fields=True):
-    """A decision on its way: its number in the spool, its line and its index entry."""
+    """A decision to record: its number in the spool, its line and its index entry."""
 
     number: Int
     line: msgspec.Raw
@@ -179,7 +179,7 @@ class Batch(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Refused(msgspec.Struct):
-    """A decision that is not taken, and will not be."""
+    """A decision that is refused for good."""
 
     number: int
     detail: str
@@ -195,7 +195,7 @@ class Taken(msgspec.Struct):
 
 @attrs.frozen
 class _Read:
-    """A decision that can be recorded; what is JSON is as it will be in its line."""
+    """A decision that can be recorded; its JSON members are as they will be in its line."""
 
     number: int
     line: _Line
@@ -212,14 +212,14 @@ _INDEX = msgspec.json.Decoder(_Index)
 
 
 class Forwarding:
-    """Takes decisions of daemons; for the event loop's thread only.
+    """Takes decisions of daemons; use it only on the event loop's thread.
 
     Args:
-        store: where it is noted how far spools came.
-        recorder: the way into the decision log.
+        store: stores how far each spool was recorded.
+        recorder: writes to the decision log.
         admission: counts decisions against the limits of keys.
-        lanes: where the tenants' decisions stand.
-        feed: knows the active tenants, and what was lifted.
+        lanes: the queues of the tenants' decisions.
+        feed: knows the active tenants and lifted mitigations.
         clock: nanoseconds since 1970.
     """
 
@@ -242,13 +242,13 @@ class Forwarding:
             WeakValueDictionary()
         )
         self.recorded = 0
-        """Decisions that were recorded, since the start."""
+        """Decisions recorded since the start."""
 
     async def take(self, key: ApiKey, body: bytes) -> Taken:
-        """Record a batch, without the decisions that are in the log already.
+        """Record a batch, without the decisions that are already in the log.
 
         Raises:
-            Problem: it is no batch; the log cannot be written: nothing of it is taken.
+            Problem: it isn't a batch, or the log can't be written; then nothing is taken.
         """
         tenant = self._feed.tenant(key.tenant_id)
         batch = await asyncio.to_thread(read_batch, body)
@@ -273,10 +273,10 @@ class Forwarding:
             return Taken(place.number, count, refused)
 
     def _admit(self, key: ApiKey, count: int) -> int:
-        """How many decisions the limits of the key have room for: the first ones.
+        """Return how many decisions fit within the limits of the key, from the first on.
 
         Raises:
-            Problem: ``rate-limited``, when they have none.
+            Problem: ``rate-limited``, if none fits.
         """
         room, over = self._admission.count_many(key, count) if count else (0, None)
         if not room and over is not None:
@@ -286,10 +286,10 @@ class Forwarding:
     def _read(
         self, tenant: Tenant, items: Sequence[Item]
     ) -> tuple[list[_Read], list[Refused], int]:
-        """The decisions that may be recorded under their ids, refusals, and how far both reach.
+        """Return the decisions to record under their ids, refusals, and how far both reach.
 
         They reach up to the first decision whose id is of another time, so that a row of the log
-        holds no long time; the daemon sends what follows again.
+        spans no long period. The daemon sends the rest again.
         """
         read, refused = _read(tenant, items)
         first = read[0].line.decision_id.bytes if read else b""
@@ -322,10 +322,10 @@ class Forwarding:
         place: daemons.Forwarded,
         refused: list[Refused],
     ) -> asyncio.Future[None] | None:
-        """Count decisions and hand them to the log, between two others of the tenant.
+        """Count decisions and hand them to the log, between two other decisions of the tenant.
 
         Returns:
-            Done when they are durable; None when all are refused.
+            Done when they are durable; None if all are refused.
         """
         tenant = self._feed.tenant(key.tenant_id)
         self._recorder.check(key.tenant_id)
@@ -377,10 +377,10 @@ class Forwarding:
 
 
 def read_batch(body: bytes) -> Batch:
-    """A batch, as it was sent.
+    """Parse a batch, as it was sent.
 
     Raises:
-        Problem: it is none, or its numbers do not rise.
+        Problem: it is invalid, or its numbers don't increase.
     """
     try:
         batch = _BATCH.decode(body)
@@ -404,10 +404,10 @@ def _read(tenant: Tenant, items: Sequence[Item]) -> tuple[list[_Read], list[Refu
 
 
 def _sound(tenant: Tenant, item: Item) -> _Read:
-    """A decision as it will be recorded.
+    """Return a decision as it will be recorded.
 
     Raises:
-        ValueError, OverflowError, EventError: it cannot be.
+        ValueError, OverflowError, EventError: it can't be recorded.
     """
     line, index = _LINE.decode(item.line), _INDEX.decode(item.index)
     for part in (part for entity in line.record.entities for part in entity.key):
@@ -419,19 +419,19 @@ def _sound(tenant: Tenant, item: Item) -> _Read:
         index=index,
         answer=msgspec.json.encode(line.answer),
         record=msgspec.json.encode(line.record),
-        # Secrets of names that the daemon did not know yet.
+        # Secrets of names that the daemon didn't know yet.
         event=tenant.redactor.redact(bytes(line.event)),
         sealed=None if line.sealed is None else urlsafe_b64decode(line.sealed + "=="),
     )
 
 
 def _is_near(name: bytes, first: bytes) -> bool:
-    """Whether two ids are of about the same time, so that a row of both holds no long time."""
+    """Tell whether two ids are close in time, so that a row of both spans a short period."""
     return abs(int.from_bytes(name[:6]) - int.from_bytes(first[:6])) <= DIFFERENCE_MS
 
 
 def _parted(effects: bytes) -> tuple[bytes, bytes]:
-    """The effects of a decision on entities, which are judged again, and on passes.
+    """Split a decision's effects into those on entities, which are judged again, and on passes.
 
     Raises:
         EffectsError: they are malformed.

@@ -1,8 +1,8 @@
-"""Messages of a service to daemons, and how each side checks them (docs/hybrid.md).
+"""Messages from a service to daemons, and how each side checks them (docs/hybrid.md).
 
 Every answer is one JSON document that ends with ``"end":true``, with an Ed25519 signature (RFC
-8032) in a header.  Changes are chained: the hash after an item is made of the hash before it and
-the bytes of the item, so nothing can be left out, repeated or put elsewhere unseen.
+8032) in a header. Changes are chained: the hash after an item covers the hash before it and the
+item's bytes, so nothing can be left out, repeated or moved unnoticed.
 """
 
 from __future__ import annotations
@@ -16,19 +16,22 @@ VERSION = 1
 SIGNATURE = "x-tidegate-signature"
 HASH_BYTES = 32
 MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024
-"""Bytes of an unpacked answer: 100,000 mitigations take some 11 MB, as many addresses 3."""
+"""Bytes of an uncompressed answer.
+
+100,000 mitigations take some 11 MB, as many addresses 3.
+"""
 MAX_EVENTS = 200
 """Decisions in one forwarded batch."""
 _SIGNED = b"tidegate-sync-v1\0"
 
 
 def signed(body: bytes) -> bytes:
-    """The bytes that the signature of an answer covers."""
+    """Return the bytes that an answer's signature covers."""
     return _SIGNED + body
 
 
 def chained(before: bytes, item: bytes) -> bytes:
-    """The hash after an item, 32 bytes.
+    """Return the hash after an item, 32 bytes.
 
     Args:
         before: the hash before it.
@@ -38,7 +41,7 @@ def chained(before: bytes, item: bytes) -> bytes:
 
 
 class Secrets(msgspec.Struct, forbid_unknown_fields=True):
-    """Keys of the tenant that its daemons need, in hexadecimal."""
+    """The tenant's keys that its daemons need, in hexadecimal."""
 
     redaction: str
     proofs: str
@@ -46,7 +49,7 @@ class Secrets(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Snapshot(msgspec.Struct, forbid_unknown_fields=True):
-    """Everything that a daemon decides by."""
+    """Everything that a daemon needs to decide."""
 
     version: int
     tenant_id: UUID
@@ -55,9 +58,9 @@ class Snapshot(msgspec.Struct, forbid_unknown_fields=True):
     created_at: int
     """Nanoseconds since 1970, by the clock of the service."""
     public_key: str
-    """Ed25519, in hexadecimal: what signs this answer."""
+    """The Ed25519 key that verifies this answer, in hexadecimal."""
     base_url: str
-    """The URL by which browsers reach the service."""
+    """The URL that browsers reach the service by."""
     secrets: Secrets
     revision: int
     document: msgspec.Raw
@@ -82,7 +85,7 @@ class Changes(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class DefinitionsItem(msgspec.Struct, tag_field="kind", tag="definitions"):
-    """Definitions became active."""
+    """A change that activated definitions."""
 
     number: int
     revision: int
@@ -90,7 +93,7 @@ class DefinitionsItem(msgspec.Struct, tag_field="kind", tag="definitions"):
 
 
 class MitigationsItem(msgspec.Struct, tag_field="kind", tag="mitigations"):
-    """Mitigations were set or lifted."""
+    """A change that set or lifted mitigations."""
 
     number: int
     effects: msgspec.Raw

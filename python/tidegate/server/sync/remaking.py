@@ -1,4 +1,4 @@
-"""The changes of a tenant made again from marks and the decision log, after a restart."""
+"""Rebuild a tenant's changes from marks and the decision log, after a restart."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MOST_LINES = 200_000
-"""Lines of the log that are read again: a daemon that is further behind takes a snapshot."""
+"""The most log lines that are read again: a daemon further behind takes a snapshot."""
 
 
 def first_mark(tenant_id: UUID, seq: int, revision: int) -> Mark:
-    """The first mark of changes that nobody followed before.
+    """Return the first mark of changes that nobody followed before.
 
     Its number is greater than any before it: each change takes a line of the log or a revision.
 
     Args:
-        tenant_id: whose.
+        tenant_id: the tenant.
         seq: number of the last decision in the log.
         revision: of the active definitions.
     """
@@ -37,7 +37,7 @@ def first_mark(tenant_id: UUID, seq: int, revision: int) -> Mark:
 
 
 def remade(connection: Connection, tenant_id: UUID) -> ChangeLog | None:
-    """The changes of a tenant as they were; None where only new ones will do."""
+    """Return the tenant's previous changes; None if only a new log will do."""
     last = decision_log.last_seq(connection)
     marks = change_marks.all_of(connection, tenant_id)
     marks = [each for each in marks if each.seq > last - MOST_LINES] or marks[-1:]
@@ -51,10 +51,10 @@ def remade(connection: Connection, tenant_id: UUID) -> ChangeLog | None:
 
 
 def _remade(connection: Connection, marks: Sequence[Mark], last: int) -> ChangeLog:
-    """Changes from the first mark on.
+    """Rebuild changes from the first mark on.
 
     Raises:
-        DamagedLogError: the log cannot be read.
+        DamagedLogError: the log can't be read.
         NotFoundError: definitions are missing.
     """
     tenant_id = marks[0].tenant_id

@@ -1,4 +1,4 @@
-"""The signature of what daemons are sent."""
+"""The signature on answers to daemons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Signer:
     """Signs answers.
 
     Args:
-        seed: 32 bytes, of the Ed25519 key (RFC 8032).
+        seed: 32 bytes for the Ed25519 key (RFC 8032).
     """
 
     def __init__(self, seed: bytes) -> None:
@@ -24,5 +24,5 @@ class Signer:
         """The public key in hexadecimal."""
 
     def sign(self, body: bytes) -> str:
-        """The signature of an answer, in base64."""
+        """Return the signature of an answer, in base64."""
         return b64encode(self._key.sign(signed(body))).decode()
