@@ -1,4 +1,4 @@
-"""The parts of the service that the work of engines in a worker uses."""
+"""The parts of the service that engine work in a worker uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class App(Protocol):
-    """A service, as far as replays and compilations go."""
+    """A service, as needed by replays and compilations."""
 
     @property
     def store(self) -> Records: ...

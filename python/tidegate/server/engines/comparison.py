@@ -1,4 +1,4 @@
-"""Recorded and replayed decisions side by side: counts, and the decisions that differ."""
+"""Compare recorded and replayed decisions: counts, and the decisions that differ."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Outcomes:
     """The results of a replay so far.
 
     Args:
-        max_differences: only the first this many are kept.
-        left_out: counts the events that the draft's entity definitions apply to; None where that
-            isn't asked for.
+        max_differences: how many are kept, from the first on.
+        left_out: counts the events that the draft's entity definitions apply to; None if that isn't
+            requested.
     """
 
     _max_differences: int
@@ -51,13 +51,13 @@ class Outcomes:
         replayed: Mapping[str, Any],
         event: bytes = b"",
     ) -> None:
-        """Count a decision, and keep it when it differs.
+        """Count a decision, and keep it if it differs.
 
         Args:
-            decision_id: of both.
-            recorded: the record that is kept.
-            replayed: the record by the draft.
-            event: that was decided on; needed where the draft's entity definitions are counted.
+            decision_id: the id of both.
+            recorded: the recorded one.
+            replayed: the draft's.
+            event: the decided event; needed if the draft's entity definitions are counted.
         """
         self._events += 1
         if self._left_out is not None:
@@ -85,12 +85,12 @@ class Outcomes:
         self._different += 1
 
     def take_differences(self) -> list[Difference]:
-        """The differences found since the last call."""
+        """Return the differences found since the last call."""
         taken, self._differences = self._differences, []
         return taken
 
     def result(self, evictions: int) -> dict[str, Any]:
-        """All counts, as they are stored and answered."""
+        """Return all counts, as they are stored and answered."""
         return {
             "events": self._events,
             "skipped": self._skipped,
@@ -108,7 +108,7 @@ class Outcomes:
 
 
 def shown(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What a difference keeps of the record of a decision."""
+    """Return the members of a record that a difference keeps."""
     return {
         "action": record["action"]["type"],
         "reason": record["reason"],

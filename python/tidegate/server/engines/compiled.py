@@ -1,4 +1,4 @@
-"""A tenant's definitions as an engine is built from them; a daemon makes them too."""
+"""A tenant's definitions in the form that an engine is built from; daemons use it too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.model import Definitions, Settings
 
 MOST_BYTES = 1024 * 1024
-"""A change that takes more is no small one: its policies are better indexed with all others."""
+"""A larger change is compiled as a whole, as its policies are better indexed with all others."""
 
 
 @attrs.frozen
@@ -29,7 +29,7 @@ class Names:
 
     @classmethod
     def of(cls, definitions: Definitions) -> Names:
-        """The names of a set."""
+        """Return the names of a definition set."""
         return cls(
             {each.slug: each.policy_id for each in definitions.policies},
             {each.slug: each.entity_definition_id for each in definitions.entities},
@@ -43,7 +43,7 @@ class CompiledSet:
 
     revision: int
     content: bytes = attrs.field(repr=False)
-    """The bundle from which the native engine is built."""
+    """The bundle that the native engine is built from."""
     settings: Settings
     names: Names = attrs.field(repr=False)
     keys: KeyForms = attrs.field(repr=False)
@@ -52,7 +52,7 @@ class CompiledSet:
 
     @classmethod
     def of(cls, compiled: CompiledDefinitions, sample: Sequence[bytes] = ()) -> CompiledSet:
-        """The result of a compilation."""
+        """Return the result of a compilation."""
         return cls(
             revision=compiled.revision,
             content=bundle(compiled),
@@ -65,24 +65,24 @@ class CompiledSet:
 
 @attrs.frozen(kw_only=True)
 class CompiledChange:
-    """Policies in which definitions differ from others that an engine has."""
+    """The policies that differ from the definitions that an engine has."""
 
     revision: int
     content: bytes = attrs.field(repr=False)
     """The bundle of changes for the engine."""
     names: Mapping[str, str] = attrs.field(repr=False)
-    """The ids of policies that are new, by slug."""
+    """The ids of new policies, by slug."""
     gone: Sequence[str]
-    """The slugs of policies that are there no more."""
+    """The slugs of removed policies."""
 
     @classmethod
     def of(cls, before: Definitions | None, compiled: CompiledDefinitions) -> CompiledChange | None:
-        """The changes for an engine with earlier definitions; None if it must be built anew."""
+        """Return the changes for an engine with earlier definitions; None if it must be rebuilt."""
         if before is None or before.compilation is None:
             return None
         known_as = before.compilation.compiled
         if Redaction.of(known_as) != Redaction.of(compiled):
-            return None  # the redactor is one of the whole engine
+            return None  # the redactor belongs to the whole engine
         content = change(known_as, compiled)
         if content is None or len(content) > MOST_BYTES:
             return None

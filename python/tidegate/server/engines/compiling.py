@@ -1,7 +1,7 @@
-"""A tenant's definitions made ready for its engine: in a worker, which sends bytes.
+"""Compile a tenant's definitions for its engine, in a worker that returns bytes.
 
-The native engine is built from a bundle; the rest of the service needs no more of the definitions
-than names and settings.
+The native engine is built from a bundle; the rest of the service needs only names and settings from
+the definitions.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from tidegate.stores.port import Records
 
 SAMPLE = 1024
-"""Entries of the log that train an engine's index, of all tenants."""
+"""How many log entries of all tenants train an engine's index."""
 
 
 def compile_newest(
     tenant_id: UUID, base: int | None, application: App
 ) -> CompiledSet | CompiledChange:
-    """A tenant's present definitions, compiled; they are stored under their revision.
+    """Compile a tenant's present definitions, and store them under their revision.
 
-    What they decide can be explained by them later: they are kept before they decide.
+    They are stored before they decide, so that their decisions can be explained later.
 
     Args:
         tenant_id: the tenant.
-        base: revision of the definitions of its engine, where a change of them will do.
+        base: the revision of its engine's definitions, if a change of them is enough.
         application: the parts of the service.
 
     Raises:
-        DefinitionsError: they cannot be used.
-        NotFoundError: there is no such tenant.
+        DefinitionsError: they can't be used.
+        NotFoundError: the tenant doesn't exist.
         StoreUnavailableError: nothing can be written now.
     """
     with application.store.read() as connection:
@@ -62,7 +62,7 @@ def compile_newest(
 
 
 def keep_definitions(store: Records, tenant_id: UUID, document: Mapping[str, Any]) -> None:
-    """Keep a document as the definitions of its revision, for good.
+    """Keep a document permanently as the definitions of its revision.
 
     Raises:
         StoreUnavailableError: nothing can be written now.
@@ -75,7 +75,7 @@ def keep_definitions(store: Records, tenant_id: UUID, document: Mapping[str, Any
 
 
 def recent_events(connection: Connection, tenant_id: UUID) -> list[bytes]:
-    """Events of a tenant that were decided on last, as recorded; none where the log is damaged."""
+    """Return a tenant's last decided events, as recorded; empty if the log is damaged."""
     after = max(decision_log.last_seq(connection) - SAMPLE, 0)
     lines = decision_log.scan(connection, after=after, tenant_id=tenant_id)
     try:

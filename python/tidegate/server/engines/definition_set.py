@@ -1,7 +1,7 @@
-"""A tenant's definitions as they are stored, and whether a change of them holds together.
+"""A tenant's definitions as they are stored, and checks that a change of them is consistent.
 
-A change is checked against the whole set, outside the writing thread; the write then takes
-place only if nobody changed the set in between.
+A change is checked against the whole set, outside the writing thread. It is then written only if
+nobody changed the set in between.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 
 _CONFLICTS = frozenset({"duplicate-name", "duplicate-slug", "duplicate-id"})
 FEW = 100
-"""Objects that are read with each change rather than kept as read."""
+"""Objects that are parsed with each change rather than kept parsed."""
 _SECTIONS = {kind.section: kind for kind in KINDS.values()}
 
 
 @attrs.frozen
 class ActiveDefinitions:
-    """Active definitions: mostly the next set has the same objects.
+    """Active definitions, whose objects the next set mostly shares.
 
     Attributes:
-        compilation: what was checked for them is not checked again.
-        read: by id, each object as it was stored and as it was read.
-        at: revision and generation of the set that was read.
-        objects: as of that set.
+        compilation: the compilation; parts checked for it are not checked again.
+        read: each object as it was stored and as it was parsed, by id.
+        at: revision and generation of the set.
+        objects: the objects of that set.
     """
 
     compilation: Compilation
@@ -56,31 +56,31 @@ class ActiveDefinitions:
     objects: Mapping[str, tuple[Definition, ...]]
 
     def find(self, definition: Definition) -> Ready | None:
-        """An object as it was read, if it is still as it was."""
+        """Return a parsed object, if it is unchanged."""
         stored, ready = self.read.get(definition.object_id, (None, None))
         if stored is None or (stored is not definition and not _is_same(stored, definition)):
             return None
         return ready
 
     def covers(self, objects: Mapping[str, tuple[Definition, ...]]) -> bool:
-        """Whether only a few of the objects must be read anew."""
+        """Tell whether only a few of the objects must be parsed again."""
         if objects is self.objects:
             return True
         unread = (each for kind in objects.values() for each in kind if self.find(each) is None)
         return next(islice(unread, FEW, None), None) is None
 
     def stored(self) -> Iterator[Definition]:
-        """The objects as they were stored."""
+        """Yield the objects as they were stored."""
         return (stored for stored, _ in self.read.values())
 
 
 @attrs.frozen
 class Checked:
-    """An object that holds together with the set.
+    """An object that is consistent with the set.
 
     Attributes:
-        model: as it was read.
-        warnings: about it, with pointers into the object as the wire has it.
+        model: the parsed object.
+        warnings: warnings about it, with pointers into its wire form.
         definitions: the whole set with it in place, without the entries of lists.
     """
 
@@ -94,11 +94,11 @@ class DefinitionSet:
     """All definitions of a tenant at one revision, by section in the order of the document.
 
     Attributes:
-        tenant: whose they are.
-        revision: of the whole set.
-        objects: by section.
-        active: what decides now.
-        generation: which of the tenant's definitions they are in the store.
+        tenant: the tenant.
+        revision: the revision of the whole set.
+        objects: the objects, by section.
+        active: the definitions that decide now.
+        generation: their generation among the tenant's definitions in the store.
     """
 
     tenant: Tenant
@@ -112,16 +112,16 @@ class DefinitionSet:
         return self.tenant.tenant_id
 
     def find(self, kind: DefinitionKind, object_id: UUID) -> Definition | None:
-        """The object of an id."""
+        """Return the object with an id."""
         found = (each for each in self.objects[kind.section] if each.object_id == object_id)
         return next(found, None)
 
     def next_position(self, kind: DefinitionKind) -> int:
-        """A position after all others of a kind."""
+        """Return a position after all others of a kind."""
         return max((each.position for each in self.objects[kind.section]), default=-1) + 1
 
     def id_of(self, kind: DefinitionKind, slug: str) -> UUID:
-        """The id of a slug that another object of the set refers to."""
+        """Return the id for a slug that another object of the set refers to."""
         return next(each.object_id for each in self.objects[kind.section] if each.slug == slug)
 
     @property
@@ -130,25 +130,25 @@ class DefinitionSet:
         return None if self.active is None else self.active.compilation
 
     def document(self, *, entries: bool = True) -> dict[str, Any]:
-        """The set as a definitions document.
+        """Return the set as a definitions document.
 
         Args:
-            entries: with those of the lists; no expression depends on them.
+            entries: whether to include the entries of lists; no expression depends on them.
         """
         return self._document(lambda each: dict(each.body), entries=entries)
 
     def to_read(self, *, entries: bool = True) -> dict[str, Any]:
-        """The same, to be read: what equals an active definition is the object read then."""
+        """Return the set for parsing; objects equal to active ones are the ones parsed earlier."""
         if self.active is None:
             return self.document(entries=entries)
         find = self.active.find
         return self._document(lambda each: find(each) or each.body, entries=entries)
 
     def activate(self, compilation: Compilation) -> ActiveDefinitions:
-        """These definitions as the active ones.
+        """Return these definitions as the active ones.
 
         Args:
-            compilation: what was made of :meth:`document` or :meth:`to_read`.
+            compilation: the compilation of :meth:`document` or :meth:`to_read`.
         """
         source = compilation.compiled.source
         read = {}
@@ -179,14 +179,14 @@ class DefinitionSet:
         }
 
     def check_put(self, kind: DefinitionKind, object_id: UUID, body: Mapping[str, Any]) -> Checked:
-        """An object as it was read, once the set with it in place holds together.
+        """Parse an object, and check that the set that contains it is consistent.
 
         Args:
-            object_id: of the object that is changed, or of the new one.
+            object_id: the id of the changed or new object.
 
         Raises:
-            Problem: ``conflict`` for a name or slug that is taken, else
-                ``invalid-definitions``, with pointers into the object as the wire has it.
+            Problem: ``conflict`` for a name or slug that is taken, else ``invalid-definitions``,
+                with pointers into the object's wire form.
         """
         at = next(
             (
@@ -214,8 +214,7 @@ class DefinitionSet:
         return Checked(getattr(source, kind.section)[at], found, source)
 
     def findings(self) -> Iterator[tuple[DefinitionKind, Definition, tuple[Finding, ...]]]:
-        """The objects about which there are warnings, with pointers into the object as the wire has
-        it."""
+        """Yield the objects that have warnings, with pointers into their wire form."""
         found = read_document(self.to_read(entries=False), self.compilation).findings
         shown = self.document(entries=False)
         for section, kind in _SECTIONS.items():
@@ -228,7 +227,7 @@ class DefinitionSet:
     def check_delete(self, kind: DefinitionKind, object_id: UUID) -> None:
         """Refuse to remove objects that others refer to.
 
-        The set held together before; whatever does not hold without the object refers to it.
+        The set was consistent before, so anything inconsistent without the object refers to it.
 
         Raises:
             Problem: ``in-use``, with the referrers.
@@ -248,7 +247,7 @@ class DefinitionSet:
             raise Problem("in-use", detail, referrers=referrers) from None
 
     def referrers(self, findings: Iterable[Finding]) -> list[Referrer]:
-        """The objects that findings are about, each once."""
+        """Return the objects that findings are about, each once."""
         places = dict.fromkeys(tuple(each.pointer.split("/")[1:3]) for each in findings)
         made = []
         for place in places:
@@ -262,14 +261,14 @@ class DefinitionSet:
 def load_set(
     connection: Connection, tenant_id: UUID, active: ActiveDefinitions | None = None
 ) -> DefinitionSet:
-    """The present definitions of a tenant.
+    """Load a tenant's present definitions.
 
     Args:
         tenant_id: the tenant.
-        active: as of :class:`DefinitionSet`.
+        active: as for :class:`DefinitionSet`.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     tenant = tenants.find(connection, tenant_id)
     generation = tenants.generation(connection, tenant_id)
@@ -292,7 +291,7 @@ def load_set(
 
 
 def _need_own_template(origins: Iterable[str], mitigation: Mitigation) -> None:
-    """Refuse a template that leads to an origin which the settings do not list.
+    """Refuse a template that leads to an origin which isn't in the settings.
 
     Raises:
         Problem: ``invalid-definitions``.
@@ -305,8 +304,10 @@ def _need_own_template(origins: Iterable[str], mitigation: Mitigation) -> None:
 
 
 def _is_same(one: Definition, other: Definition) -> bool:
-    """Whether an object is as it was: one that was deleted and made again has the revisions of
-    the first, and may have its id."""
+    """Tell whether an object is unchanged.
+
+    One that was deleted and created again has the revisions of the first, and may have its id.
+    """
     return (
         one.revision == other.revision
         and one.created_at_ns == other.created_at_ns
@@ -315,7 +316,7 @@ def _is_same(one: Definition, other: Definition) -> bool:
 
 
 def _without_entries(named: Any) -> Any:
-    """A list of a document that is to be read."""
+    """Return a list of a document without its entries, for parsing."""
     if isinstance(named, Ready):
         return attrs.evolve(named, model=attrs.evolve(named.model, entries=()))
     if "entries" not in named:
@@ -324,7 +325,7 @@ def _without_entries(named: Any) -> Any:
 
 
 def in_text(document: Mapping[str, Any], finding: Finding) -> Finding:
-    """A finding in an expression with line and column of the expression's text."""
+    """Return a finding in an expression with line and column in the expression's text."""
     if finding.span is None or finding.line is not None:
         return finding
     text = _value_at(document, finding.pointer)
@@ -337,7 +338,7 @@ def in_text(document: Mapping[str, Any], finding: Finding) -> Finding:
 def _of_object(
     document: Mapping[str, Any], findings: Iterable[Finding], place: str
 ) -> tuple[Finding, ...]:
-    """The findings about the object at a place, with pointers into it."""
+    """Return the findings about the object at a place, with pointers into it."""
     return tuple(
         attrs.evolve(in_text(document, each), pointer=wire_pointer(each.pointer[len(place) :]))
         for each in findings
@@ -353,7 +354,7 @@ def _value_at(document: Any, pointer: str) -> Any:
 
 
 def _refusal(document: Mapping[str, Any], findings: list[Finding], place: str) -> Problem:
-    """The problem for findings about a set in which the object at ``place`` was changed."""
+    """Return the problem for findings about a set whose object at ``place`` was changed."""
     if all(each.code in _CONFLICTS and _is_of_object(each.pointer) for each in findings):
         kind = _SECTIONS[place.split("/")[1]].name
         errors = [_taken(each, kind) for each in findings]
@@ -363,12 +364,12 @@ def _refusal(document: Mapping[str, Any], findings: list[Finding], place: str) -
 
 
 def _is_of_object(pointer: str) -> bool:
-    """Whether a pointer is ``/SECTION/NUMBER/MEMBER``: clauses have names of their own."""
+    """Tell whether a pointer is ``/SECTION/NUMBER/MEMBER``, since clauses have their own names."""
     return pointer.count("/") == 3
 
 
 def _taken(finding: Finding, kind: str) -> ErrorDetail:
-    # The finding may be about the other of the two; both have the member in common.
+    # The finding may be about the other of the two; both have that member.
     member = finding.pointer.rpartition("/")[2]
     detail = f"the tenant has another {kind} of this {member}"
     return error_of_finding(attrs.evolve(finding, message=detail), f"/{member}")
@@ -378,7 +379,7 @@ def _error(document: Mapping[str, Any], finding: Finding, place: str) -> ErrorDe
     found = in_text(document, finding)
     if found.pointer == place or found.pointer.startswith(f"{place}/"):
         return error_of_finding(found, wire_pointer(found.pointer[len(place) :]))
-    # Another object would no longer hold: the pointer would lead nowhere in the body.
+    # Another object would become invalid, and the pointer would lead nowhere in the body.
     section, number = (*found.pointer.split("/"), "", "")[1:3]
     if section not in _SECTIONS or not number:
         return error_of_finding(found, "")

@@ -1,4 +1,4 @@
-"""Reads derived tables, with every decision answered before where possible."""
+"""Read derived tables, with every decision answered so far if possible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def indexed(store: Records) -> Iterator[Connection]:
-    """A reading connection that knows every decision answered before.
+    """Open a reading connection that sees every decision answered so far.
 
     While nothing can be written the newest may be missing; the others can still be read.
     """
@@ -28,7 +28,7 @@ def indexed(store: Records) -> Iterator[Connection]:
 
 @contextmanager
 def learned(store: Records) -> Iterator[Connection]:
-    """As :func:`indexed`, with the field catalog up to date unless it is far behind."""
+    """Do the same as :func:`indexed`, with an up-to-date field catalog unless it is far behind."""
     with suppress(StoreUnavailableError):
         store.learn_now()
     with store.read() as connection:

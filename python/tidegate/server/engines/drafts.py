@@ -1,4 +1,4 @@
-"""Definitions as they would be with one policy changed and active."""
+"""Definitions with one policy changed and active."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def with_policy(
     policy: PolicyCreate | None,
     given_back: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The definitions with a policy active, as it is saved or as the member ``policy`` has it.
+    """Return the definitions with a policy active, as it is saved or as in the member ``policy``.
 
     Args:
         present: the definitions.
-        policy_id: of the policy.
-        policy: the member, None when it is absent.
-        given_back: members of the body that only answers have.
+        policy_id: the policy's id.
+        policy: the member; None if it is absent.
+        given_back: read-only members in the body.
 
     Raises:
-        NotFoundError: there is no such policy.
-        Problem: the changed policy does not hold together with the rest.
+        NotFoundError: the policy doesn't exist.
+        Problem: the changed policy is inconsistent with the rest.
     """
     saved = present.find(POLICY, policy_id)
     if saved is None:

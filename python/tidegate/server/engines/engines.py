@@ -1,7 +1,7 @@
-"""The active tenants: each tenant's engine, redactor and names, swapped whole on a change.
+"""The active tenants: each one's engine, redactor and names, replaced together on a change.
 
-Decisions are made on one thread, the event loop's, and so are the swaps.  Definitions are read
-and compiled by a worker process; a set that does not compile leaves the one before it active.
+Decisions are made on one thread, the event loop's, and so are the replacements. A worker process
+reads and compiles definitions; if a set doesn't compile, the previous one stays active.
 """
 
 from __future__ import annotations
@@ -42,36 +42,35 @@ Still: TypeAlias = Callable[[UUID], AbstractAsyncContextManager[None]]
 
 
 SETTLE_SECONDS = 5.0
-"""After the last change of a tenant's policies its index is built anew."""
+"""How long after the last change of a tenant's policies its index is rebuilt."""
 MOST_LAYERED = 256
-"""Changed rules that are not waited with for more."""
+"""With this many changed rules, the rebuild doesn't wait for more."""
 
 
 def _still(_: UUID) -> AbstractAsyncContextManager[None]:
-    """A pause for engines with nothing decided beside the loop."""
+    """Return a pause for engines whose decisions are all made on the loop."""
     return nullcontext()
 
 
 def _nobody(_: object) -> None:
-    """Nobody follows."""
+    """Do nothing, since nobody follows."""
 
 
 class Runtimes:
     """Every active tenant.
 
     Args:
-        store: where definitions, snapshots and the log are.
-        keys: what the hashes of redacted values are made with, and the keys of proofs of
-            challenges.
-        compile_newest: has a worker compile the newest definitions of a tenant, or what differs
-            in them from those of a revision.
+        store: stores definitions, snapshots and the log.
+        keys: the keys for hashes of redacted values, and for proofs of challenges.
+        compile_newest: has a worker compile a tenant's newest definitions, or their differences
+            from a revision.
         still: entered to swap a tenant's definitions, between two of its decisions.
     """
 
     activated: Callable[[Tenant], None]
-    """Called when other definitions of a tenant are active."""
+    """Called when a tenant's definitions were replaced."""
     dropped: Callable[[UUID], None]
-    """Called with a tenant that was deleted."""
+    """Called with a deleted tenant."""
 
     def __init__(
         self, store: Store, keys: Keys, compile_newest: Compile, still: Still = _still
@@ -84,31 +83,31 @@ class Runtimes:
         self._tenants: dict[UUID, Tenant] = {}
         self._changing: dict[UUID, asyncio.Lock] = {}
         self._settling: dict[UUID, asyncio.TimerHandle] = {}
-        # The C library gives each thread memory of its own, and what is freed there stays there:
-        # engines made on all threads of a pool would take several times what they need.
+        # The C library gives each thread its own memory, and freed memory stays there: engines
+        # created on all threads of a pool would take several times the memory they need.
         self._making = ThreadPoolExecutor(1, "tidegate-engine")
         self._builder = ThreadPoolExecutor(1, "tidegate-index", initializer=be_nice)
         self._unloaded: set[UUID] = set()
-        """Tenants whose definitions could not be used at the start: their state is in the log."""
+        """Tenants with unusable definitions at the start: their state is in the log."""
         self.refused: dict[UUID, tuple[Revision, str]] = {}
-        """Tenants whose newest definitions do not compile: which, and why."""
+        """Tenants whose newest definitions don't compile, with the revision and the reason."""
 
     def find(self, tenant_id: UUID) -> Tenant | None:
-        """The active tenant, or None when there is none."""
+        """Return the active tenant, or None."""
         return self._tenants.get(tenant_id)
 
     def all(self) -> Iterable[Tenant]:
-        """Every active tenant."""
+        """Return every active tenant."""
         return list(self._tenants.values())
 
     async def load(self, level: Mapping[UUID, Tenant] | None = None) -> None:
-        """Bring every tenant up from the store: definitions, newest snapshot, log after it.
+        """Load every tenant from the store: definitions, newest snapshot, the log after it.
 
-        Not while decisions are made: their effects would be counted twice.
+        Don't call this while decisions are made: their effects would be counted twice.
 
         Args:
-            level: tenants whose states are those after the end of the log; who is among them by
-                the newest definitions is taken as it is.
+            level: tenants whose states have caught up with the log; those with the newest
+                definitions are used as they are.
         """
         loaded = {}
         self._unloaded.clear()
@@ -123,16 +122,16 @@ class Runtimes:
         self._tenants = loaded
 
     async def restored(self, tenant_id: UUID, revision: Revision, make: Make) -> Tenant | None:
-        """A tenant as at a start; None when its definitions cannot be used now, which is logged.
+        """Return a tenant as at a start; None, with a log line, if its definitions are unusable.
 
         Args:
             tenant_id: the tenant.
-            revision: of its definitions.
-            make: makes its engine, with its state.
+            revision: the revision of its definitions.
+            make: creates its engine, with its state.
         """
         try:
             return await self._made(tenant_id, revision, make)
-        except WorkerError as error:  # it is tried again with the next look at the store
+        except WorkerError as error:  # the next poll of the store tries again
             log.error("definitions are not compiled", tenant=str(tenant_id), error=str(error))
             return None
 
@@ -140,7 +139,7 @@ class Runtimes:
         """Take over definitions that have changed since they were read.
 
         Args:
-            only: a tenant that nobody else's changes are to delay.
+            only: only take over this tenant's changes, so that others don't delay them.
 
         Returns:
             Whether the definitions that the store had at the beginning decide.
@@ -157,7 +156,7 @@ class Runtimes:
         return all(self._decides(*each) for each in wanted.items())
 
     def _decides(self, tenant_id: UUID, revision: Revision) -> bool:
-        """Whether definitions of this revision, or later ones, decide."""
+        """Tell whether definitions of this revision, or later ones, decide."""
         present = self.find(tenant_id)
         return present is not None and present.read_at >= revision
 
@@ -168,7 +167,7 @@ class Runtimes:
         return present is not None and present.read_at == revision
 
     async def _replace(self, tenant_id: UUID, revision: Revision) -> None:
-        """Make a tenant's newest definitions active, with the state that it has."""
+        """Activate a tenant's newest definitions, and keep its state."""
         async with self._changing.setdefault(tenant_id, asyncio.Lock()):
             while not self._is_taken(tenant_id, revision):
                 present = self.find(tenant_id)
@@ -179,9 +178,10 @@ class Runtimes:
                     return  # it was deleted meanwhile
                 if found is None:
                     return
-                # What an engine decides after its successor is active, the next one would miss.
+                # Decisions that an engine makes after its successor is active would be missing
+                # there.
                 async with self._still(tenant_id):
-                    # A rebuilding may have put another engine in its place meanwhile.
+                    # A rebuild may have replaced the engine meanwhile.
                     if self.find(tenant_id) is present:
                         self._tenants[tenant_id] = found
                         self._unloaded.discard(tenant_id)
@@ -191,7 +191,7 @@ class Runtimes:
     def _maker(self, tenant_id: UUID, present: Tenant | None) -> Make:
         if present is not None:
             return partial(_succeeded, present.engine)
-        # What was decided before the start is in the log, but a new tenant has nothing there.
+        # Decisions before the start are in the log, but a new tenant has none there.
         return partial(self._rebuilt, tenant_id) if tenant_id in self._unloaded else _new
 
     def _revisions(self) -> dict[UUID, Revision]:
@@ -201,13 +201,13 @@ class Runtimes:
     async def _made(
         self, tenant_id: UUID, revision: Revision, make: Make, present: Tenant | None = None
     ) -> Tenant | None:
-        """A tenant by its newest definitions; None when they cannot be used.
+        """Build a tenant by its newest definitions; return None if they can't be used.
 
         Args:
             tenant_id: the tenant.
-            revision: of these definitions.
-            make: makes an engine of all of them.
-            present: the tenant as it decides; what a change leaves as it is, it shares.
+            revision: the revision of these definitions.
+            make: creates an engine from all of them.
+            present: the tenant that decides now; the result shares its unchanged parts.
         """
         making = partial(asyncio.get_running_loop().run_in_executor, self._making)
         try:
@@ -239,7 +239,7 @@ class Runtimes:
         )
 
     def _settle(self, tenant: Tenant) -> None:
-        """Have one index built of all, once no change has come for a while or much has changed."""
+        """Rebuild the index, once changes have paused or many have accumulated."""
         waiting = self._settling.pop(tenant.tenant_id, None)
         if waiting is not None:
             waiting.cancel()
@@ -253,7 +253,7 @@ class Runtimes:
         self._settling.pop(tenant.tenant_id, None)
 
         def rebuild() -> None:
-            # What waited for its turn may be out of date.
+            # The tenant may have been replaced while this waited.
             if self.find(tenant.tenant_id) is tenant:
                 tenant.engine.rebuild()
 
@@ -267,7 +267,7 @@ class Runtimes:
 
 
 def proof_keys_of(tenant_id: UUID, keys: Keys) -> ProofKeys:
-    """Keys that make and read the proofs of a tenant's challenges."""
+    """Return the keys that make and read the proofs of a tenant's challenges."""
     return ProofKeys(tenant_id, keys.proofs_of(tenant_id), keys.sealing_of(tenant_id))
 
 
@@ -279,13 +279,13 @@ def _succeeded(
     present: BundledEngine,
     made: CompiledSet,
     redactor: Redactor,
-    _: ProofKeys,  # which the present one has
+    _: ProofKeys,  # the present one has them
 ) -> BundledEngine:
     return present.with_bundle(made.content, redactor, sample=made.sample)
 
 
 def _changed(present: Tenant, made: CompiledChange, revision: Revision) -> Tenant | None:
-    """A tenant by definitions in which policies differ; None when the engine is to be made anew."""
+    """Return a tenant with changed policies; None if the engine must be rebuilt."""
     engine = present.engine.with_change(made.content)
     if engine is None:
         return None
@@ -309,21 +309,21 @@ def rebuilt(
     proof_keys: ProofKeys | None = None,
     damaged: Callable[[], object] = lambda: None,
 ) -> BundledEngine:
-    """An engine in the state after the last decision in the log.
+    """Return an engine in the state after the last decision in the log.
 
     Args:
         connection: a connection of the store.
-        tenant_id: whose.
-        made: its definitions.
-        redactor: of the tenant.
-        proof_keys: of the tenant.
-        damaged: called when decisions are passed over, because the log is damaged.
+        tenant_id: the tenant.
+        made: its compiled definitions.
+        redactor: the tenant's.
+        proof_keys: the tenant's.
+        damaged: called when decisions are skipped because the log is damaged.
     """
     engine = _new(made, redactor, proof_keys)
     with ThreadPoolExecutor(1) as reader:
         for snapshot in snapshots.newest(connection, tenant_id):
-            # Read while native code loads the state, which lets the interpreter go and takes as
-            # long.  The connection is the thread's until the result is there.
+            # Read while native code loads the state, which releases the interpreter and takes as
+            # long. Only this thread uses the connection until the result is there.
             reading = reader.submit(_effects, connection, tenant_id, snapshot.seq, damaged)
             try:
                 engine.load_state(snapshot.body)
@@ -340,8 +340,10 @@ def rebuilt(
 def _effects(
     connection: Connection, tenant_id: UUID, after: int, damaged: Callable[[], object]
 ) -> list[bytes]:
-    """The effects of each decision after a number, in order, without lost ones, which were reported
-    before."""
+    """Return the effects of each decision after a number, in order.
+
+    Lost ones are left out, as they were reported before.
+    """
 
     def pass_over(error: DamagedLogError) -> None:
         damaged()

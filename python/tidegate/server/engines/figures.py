@@ -1,6 +1,6 @@
-"""Figures of the engines and of the store, read for the page of metrics.
+"""Figures of the engines and the store, for the metrics page.
 
-No name or label identifies a tenant, since the number of tenants is not bounded.
+No name or label identifies a tenant, since the number of tenants is unbounded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @attrs.define
 class _Sum:
-    """Counts of all tenants together, which never falls: tenants go, and states begin anew."""
+    """Counts of all tenants together. They never fall, although tenants go and states restart."""
 
     total: int = 0
     _last: dict[UUID, int] = attrs.field(factory=dict)
@@ -38,18 +38,18 @@ class _Sum:
 
 @attrs.define
 class EngineFigures:
-    """Figures of all engines together; counts begin with the first look."""
+    """Figures of all engines together; counts start with the first read."""
 
     _changes: _Sum = attrs.field(factory=_Sum)
     _evictions: _Sum = attrs.field(factory=_Sum)
     _mitigated: _Sum = attrs.field(factory=_Sum)
 
     def read(self, tenants: Sequence[Tenant], refused: int) -> list[Metric]:
-        """The figures now.
+        """Return the figures now.
 
         Args:
             tenants: the active tenants.
-            refused: tenants whose newest definitions cannot be used.
+            refused: tenants whose newest definitions can't be used.
         """
         stats = {each.tenant_id: each.engine.stats() for each in tenants}
         self._changes.add({each.tenant_id: each.revision for each in tenants})
@@ -91,7 +91,7 @@ class EngineFigures:
 
 
 def store_figures(statistics: StoreStatistics) -> list[Metric]:
-    """Figures of the store."""
+    """Return figures of the store."""
     return [
         GaugeMetricFamily(
             "tidegate_queue_entries",

@@ -1,10 +1,10 @@
-"""The states of all tenants, kept level with a log that another process appends to.
+"""The states of all tenants, kept up to date with a log that another process appends to.
 
-``cluster/follower.py`` says what is read, when, and whether it fits; here are the engines that it
-changes, and the log that it reads.  A state holds what definitions made of a decision, so a tenant
-is never behind its definitions: what is read of the log, and the revisions of the definitions by
-which it was decided, are of one view of the database.  A tenant whose definitions changed gets its
-state anew, as at a start.
+``cluster/follower.py`` decides which parts are read, when, and whether they fit. Here are the
+engines that it changes, and the log that it reads. A state depends on the definitions that made its
+decisions, so a tenant must never lag behind its definitions. So each read takes log entries and the
+revisions of the definitions that decided them from one snapshot of the database. A tenant whose
+definitions changed gets its state rebuilt, as at a start.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from tidegate.stores.port import Store
 
 READ_ENTRIES = 4_096
-"""The most decisions of one read."""
+"""The most decisions in one read."""
 
 
 class UnfollowableError(Exception):
-    """The log cannot be followed from here: the states have to be made anew."""
+    """The log can't be followed from here: the states must be rebuilt."""
 
 
 @attrs.frozen
 class Level:
-    """States as of a number of the log.
+    """States as of a number in the log.
 
     Attributes:
-        tenants: by id; who is missing has to be read from the log.
+        tenants: by id; the state of a missing one has to be read from the log.
         seq: the number of the last decision in the states.
-        is_sound: nothing of the log that was read for them is damaged.
+        is_sound: whether the log that was read for them is undamaged.
     """
 
     tenants: Mapping[UUID, Tenant]
@@ -55,20 +55,20 @@ class Level:
 
 
 class States:
-    """The decider of a follower: an engine for each tenant.
+    """The decider of a follower, with an engine for each tenant.
 
     Its methods run on one thread at a time.
 
     Args:
-        runtimes: makes tenants from the store; it has none of its own meanwhile.
-        store: where definitions and the log are.
+        runtimes: creates tenants from the store; holds no active ones meanwhile.
+        store: stores definitions and the log.
     """
 
     def __init__(self, runtimes: Runtimes, store: Store) -> None:
         self._runtimes = runtimes
         self._store = store
         self._tenants: dict[UUID, tuple[Tenant, int]] = {}
-        """With the number up to which the log is in the state, where it is more than ``_seq``."""
+        """Tenants, with the number up to which the log is in the state if that exceeds ``_seq``."""
         self._wanted: dict[UUID, Revision] = {}
         self._unusable: dict[UUID, Revision] = {}
         self._seq = 0
@@ -80,7 +80,7 @@ class States:
         return not self._missing()
 
     def begin(self) -> int:
-        """Forget all, and begin at the end of the log; its number."""
+        """Forget everything, and start at the end of the log; return its number."""
         self._tenants.clear()
         self._unusable.clear()
         self._is_sound = True
@@ -90,7 +90,7 @@ class States:
         return self._seq
 
     async def restore(self) -> None:
-        """Make the states of tenants that have none by their present definitions."""
+        """Build missing states of tenants, by their present definitions."""
         for tenant_id, revision in self._missing().items():
             made_at: list[int] = []
 
@@ -115,11 +115,11 @@ class States:
                 self._tenants[tenant_id] = tenant, made_at[-1]
 
     def read(self, request: ReadRequest) -> ReadResult:
-        """What is after a number of the log.
+        """Read the entries after a number of the log.
 
         Raises:
             DamagedLogError: a row is damaged.
-            StoreUnavailableError: the log cannot be read now.
+            StoreUnavailableError: the log can't be read now.
             UnfollowableError: decisions are missing.
         """
         after = request.after
@@ -133,7 +133,7 @@ class States:
         if len(lines) != max(until - after, 0):
             raise UnfollowableError(f"decisions are missing between {after} and {until}")
         for tenant_id in self._missing():
-            # What follows was made by other definitions, of which the state has no place.
+            # Later entries were decided by other definitions, which this state doesn't know.
             self._tenants.pop(tenant_id, None)
         for tenant_id in self._tenants.keys() - self._wanted.keys():
             del self._tenants[tenant_id]
@@ -144,7 +144,7 @@ class States:
         return ReadResult(request.partition, after, blocks, end)
 
     def apply(self, entries: Sequence[Entry]) -> None:
-        """Change the states as the decisions of the entries did.
+        """Apply the effects of the entries' decisions to the states.
 
         Raises:
             UnfollowableError: an effect is malformed.
@@ -163,8 +163,8 @@ class States:
         self._seq += len(entries)
 
     def level(self) -> Level:
-        """The states, which the caller has from then on."""
-        # One that was made of more of the log than was read since lacks nothing, but the others do.
+        """Hand the states over to the caller."""
+        # A state built from more of the log than was read since is complete, but the others aren't.
         at_end = {each: tenant for each, (tenant, seq) in self._tenants.items() if seq <= self._seq}
         return Level(at_end, self._seq, self._is_sound)
 
@@ -172,7 +172,7 @@ class States:
         self._is_sound = False
 
     def _missing(self) -> dict[UUID, Revision]:
-        """Tenants that need a state, with the revision that it is to be of."""
+        """Return the tenants that need a state, with the revision it must have."""
         return {
             tenant_id: revision
             for tenant_id, revision in self._wanted.items()

@@ -1,7 +1,7 @@
-"""Makes the past again: the definitions that decided, and the state they decided on.
+"""Rebuild the past: the definitions that decided, and the state they decided on.
 
-The state of a decision's entities is folded from what earlier decisions did to them, as far as
-the log goes back, or from a snapshot between.
+The state of a decision's entities is folded from the effects of earlier decisions, as far as the
+log goes back, or from a snapshot in between.
 """
 
 from __future__ import annotations
@@ -33,15 +33,17 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.lines import LoggedDecision
 
 MAX_FOLDED = 20_000
-"""The most earlier decisions from which one state is rebuilt, a few seconds' work: twice as many as
-the largest window holds."""
+"""The most earlier decisions that one state is rebuilt from.
+
+This is a few seconds' work, and twice as many as the largest window holds.
+"""
 MAX_EXAMINED = 2_000_000
 """The most decisions of the tenant that are searched for them, which takes about as long."""
 
 
 @attrs.frozen
 class Names:
-    """The ids of a definition set by slug; None for what it does not have."""
+    """The ids of a definition set by slug; None for unknown slugs."""
 
     _policies: Mapping[str, UUID]
     _entities: Mapping[str, UUID]
@@ -81,7 +83,7 @@ class _Document(msgspec.Struct):
 
 
 def names_in(document: bytes) -> Names:
-    """The ids in a definitions document."""
+    """Return the ids in a definitions document."""
     read = msgspec.json.decode(document, type=_Document)
     return Names(
         {each.slug: each.policy_id for each in read.policies},
@@ -91,7 +93,7 @@ def names_in(document: bytes) -> Names:
 
 
 def names_of(connection: Connection, tenant_id: UUID, revision: int) -> Names:
-    """The ids of the definitions of a revision; none when they are no longer kept."""
+    """Return the ids in the definitions of a revision; empty if they are no longer kept."""
     try:
         return names_in(definition_sets.load(connection, tenant_id, revision))
     except NotFoundError:
@@ -100,11 +102,11 @@ def names_of(connection: Connection, tenant_id: UUID, revision: int) -> Names:
 
 @attrs.frozen
 class Past:
-    """An engine as it was before a decision, as far as the decision's entities go."""
+    """An engine as it was before a decision, as far as the decision's entities matter."""
 
     engine: Engine
     folded: int
-    """Earlier decisions that the state was made from."""
+    """How many earlier decisions the state was built from."""
     is_whole: bool
     """Whether all earlier decisions were used."""
     revisions: frozenset[int]
@@ -120,13 +122,13 @@ def before(
     logged: LoggedDecision,
     redaction_key: bytes,
 ) -> Past:
-    """The engine that made a decision, as it was.
+    """Return the engine that made a decision, as it was.
 
     Args:
         connection: a connection of the store.
         found: the decision in the index.
         logged: the same in the log.
-        redaction_key: what the hashes of secrets are made with.
+        redaction_key: the key for the hashes of secrets.
 
     Raises:
         NotFoundError: its definitions are no longer kept.
@@ -167,7 +169,7 @@ def _base(
     definitions: Definitions,
     redaction_key: bytes,
 ) -> tuple[Engine, int]:
-    """An engine to fold into, and the number of the last decision it knows of."""
+    """Return an engine to fold into, and the number of the last decision in it."""
     engine = Engine(definitions, redaction_key=redaction_key, events="any")
     wanted = _Wanted(engine, orjson.loads(logged.record)["entities"])
     for snapshot in snapshots.newest(connection, found.tenant_id, before_seq=found.seq):
@@ -194,7 +196,7 @@ class _Wanted:
         self._secret = {slug for slug, _ in self._keys if engine.has_secret_key(slug)}
 
     def has(self, definition: str, parts: msgspec.Raw) -> bool:
-        """Whether a row is of one of them."""
+        """Tell whether a row belongs to one of them."""
         if all(definition != slug for slug, _ in self._keys):
             return False
         key = tuple(_part(from_wire(part)) for part in orjson.loads(memoryview(parts)))
@@ -224,7 +226,7 @@ class _Snapshot(msgspec.Struct):
 
 
 def _of_entities(snapshot: bytes, entities: _Wanted) -> bytes:
-    """The snapshot with the state of some entities only: reading a million would take seconds."""
+    """Keep only some entities' states of the snapshot: reading a million would take seconds."""
     whole = msgspec.json.decode(snapshot, type=_Snapshot)
     wanted = []
     for row in whole.keys:

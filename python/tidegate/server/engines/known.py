@@ -1,7 +1,7 @@
-"""Definitions compiled in this process, kept for later work.
+"""The compile cache: definitions compiled in this process, kept for later work.
 
-Most of what is asked about a tenant's definitions is asked about the same ones, or about a small
-change of them.  A worker keeps those of a few tenants.
+Most requests about a tenant's definitions concern the same ones, or a small change of them. A
+worker keeps those of a few tenants.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ if TYPE_CHECKING:
     from tidegate.server.engines.definition_set import ActiveDefinitions
 
 MAX_SETS = 4
-"""Compiled sets of each kind that are kept."""
+"""How many compiled sets of each kind are kept."""
 MAX_POLICIES = 10_000
-"""Policies of all sets of a kind that are kept, but for the set used last; 10,000 of them take
-some 200 MiB."""
+"""The most policies in all kept sets of a kind, not counting the last used set.
+
+10,000 of them take some 200 MiB.
+"""
 
 
 class _Recent:
-    """The few values that were used last.
+    """The few most recently used values.
 
     Args:
-        policies: how many a value has.
+        policies: returns how many policies a value has.
     """
 
     def __init__(self, policies: Callable[[Any], int]) -> None:
@@ -58,14 +60,14 @@ class _Recent:
 
 
 class KnownSets:
-    """Compiled definitions: the newest of each tenant, and past ones that are explained."""
+    """Compiled definitions: the newest of each tenant, and past ones for explanations."""
 
     def __init__(self) -> None:
         self._newest = _Recent(lambda known: len(known.compilation.compiled.source.policies))
         self._past = _Recent(lambda definitions: len(definitions.policies))
 
     def newest(self, tenant_id: UUID) -> ActiveDefinitions | None:
-        """The last compilation of a tenant's present definitions."""
+        """Return the last compilation of a tenant's present definitions."""
         found: ActiveDefinitions | None = self._newest.get(tenant_id)
         return found
 
@@ -76,20 +78,20 @@ class KnownSets:
         self._past.put((tenant_id, definitions.revision), definitions)
 
     def checked(self, tenant_id: UUID, compilation: Compilation) -> None:
-        """Keep the compilation by a check of a change: the next one reuses its expressions."""
+        """Keep the compilation from a check of a change: the next one reuses its expressions."""
         known = self.newest(tenant_id)
         if known is not None:
             self._newest.put(tenant_id, attrs.evolve(known, compilation=compilation))
 
     def find(self, tenant_id: UUID, revision: int) -> Definitions | None:
-        """The definitions of a revision, where they are known."""
+        """Return the definitions of a revision, if cached."""
         found: Definitions | None = self._past.get((tenant_id, revision))
         return found
 
     def of_revision(
         self, tenant_id: UUID, revision: int, make: Callable[[], Definitions]
     ) -> Definitions:
-        """The definitions of a revision, made when they are not known."""
+        """Return the definitions of a revision, built if not cached."""
         found = self.find(tenant_id, revision)
         if found is None:
             found = make()

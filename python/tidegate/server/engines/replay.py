@@ -1,10 +1,10 @@
-"""Runs a draft of definitions over recorded events, beside the traffic.
+"""Run a draft of definitions over recorded events, alongside live traffic.
 
 One worker process runs one job at a time and rests half of the time: decisions go first. The
-draft's engine begins empty and is warmed by the events before the period, as far back as its
-windows look (a day at most); events count at the time they were observed. What is read of the log
-is decided in its order, so a late event finds the state that it found when it arrived. Reading is
-done in short transactions, so that a long job does not hold back the database's housekeeping.
+draft's engine starts empty and is warmed by the events before the period, as far back as its
+windows reach (a day at most); events count at the time they were observed. Log entries are decided
+in log order, so a late event finds the state that it found when it arrived. Reads use short
+transactions, so that a long job doesn't hold back the database's vacuum.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from tidegate.stores.port import Records
 
 MAX_WAITING = 16
-"""Drafts that wait, of all tenants: each is held in memory."""
+"""The most waiting drafts, for all tenants: each is held in memory."""
 MAX_KEYS = 250_000
-"""Entities that a replay remembers; more than these are evicted, and the result says so."""
+"""The most entities that a replay remembers; more are evicted, and the result says so."""
 MAX_DIFFERENCES = 10_000
-"""Decisions that differ and are listed; the others are only counted."""
+"""How many differing decisions are listed; the others are only counted."""
 BATCH = 500
-"""Events between two looks at the job, some 20 ms."""
+"""How many events run between two checks of the job, some 20 ms."""
 SECOND_NS = 1_000_000_000
 LONGEST_WARM_UP_NS = 86_400 * SECOND_NS
 
@@ -66,15 +66,15 @@ class Draft:
 
     tenant_id: UUID
     document: bytes = attrs.field(repr=False)
-    """A definitions document that was checked, as JSON."""
+    """A checked definitions document, as JSON."""
     from_ns: int
     to_ns: int
     clock: decisions.Clock
-    """The time of a decision that the period means."""
+    """The clock that the period refers to."""
 
     @classmethod
     def of(cls, connection: Connection, job: ReplayJob) -> Draft | None:
-        """The draft of a job; None of one of a version that did not keep it."""
+        """Return the draft of a job; None if an earlier version didn't keep it."""
         kept = replay_jobs.draft_of(connection, job.tenant_id, job.job_id)
         if kept is None:
             return None
@@ -88,15 +88,15 @@ class Draft:
         )
 
     def period(self) -> dict[str, Any]:
-        """The members of the request of a job that :meth:`of` reads."""
+        """Return the members of a job's request that :meth:`of` reads."""
         return {"since_ns": self.from_ns, "until_ns": self.to_ns, "time": self.clock}
 
     def packed(self) -> bytes:
-        """The document as a job keeps it."""
+        """Return the document as a job stores it."""
         return zlib.compress(self.document)
 
     def counts(self, at_ns: int) -> bool:
-        """Whether a decision of this time, by the clock of the period, is in it."""
+        """Tell whether the period, by its clock, includes a decision of this time."""
         return self.from_ns <= at_ns < self.to_ns
 
 
@@ -115,8 +115,8 @@ class Replays:
     """The jobs of this process.
 
     Args:
-        store: where events and jobs are.
-        run: does a piece of work in a worker process, on the thread that calls it.
+        store: stores events and jobs.
+        run: runs a job in a worker process, blocking the calling thread.
         clock: nanoseconds since 1970.
     """
 
@@ -139,7 +139,7 @@ class Replays:
         return len(self._waiting) < MAX_WAITING
 
     def submit(self, job_id: UUID, draft: Draft) -> None:
-        """Run a job that is in the store, behind those that wait."""
+        """Queue a job that is in the store."""
         with self._changed:
             self._waiting.append((job_id, draft))
             if self._thread is None:
@@ -150,7 +150,7 @@ class Replays:
             self._changed.notify()
 
     def stop(self) -> None:
-        """Begin no other job, and leave the running one as it is.
+        """Start no other job, and leave the running one as it is.
 
         The next start reports that it was stopped.
         """
@@ -179,7 +179,7 @@ class Replays:
         except (ConflictError, NotFoundError):
             return  # It was cancelled, or its tenant was deleted.
         except StoreUnavailableError as error:
-            # It ends with the next start of the service, as one that was interrupted.
+            # The next start of the service ends it, as interrupted.
             log.warning("a replay job cannot go on", job=str(job_id), error=str(error))
         except Exception as error:
             if self._is_closing.is_set():
@@ -191,7 +191,7 @@ class Replays:
 
 
 def run(job_id: UUID, draft: Draft, application: App) -> None:
-    """Run a job from its start to its result.
+    """Run a job from start to result.
 
     Raises:
         ConflictError: it was cancelled.
@@ -234,10 +234,10 @@ def _note(
 
 
 def spans(connection: Connection, draft: Draft, before_ns: int) -> list[decisions.Span]:
-    """The parts of the log that a draft runs over, in their order.
+    """Return the parts of the log that a draft runs over, in order.
 
-    Decisions observed in a period may have been received at any time: the counts say in which
-    minutes, and these are read whole.
+    Decisions observed in a period may have been received at any time: the counts tell in which
+    minutes, and these are read completely.
 
     Args:
         connection: a connection of the store.
@@ -254,7 +254,7 @@ def spans(connection: Connection, draft: Draft, before_ns: int) -> list[decision
 
 
 def _joined(times: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same times, without those that overlap."""
+    """Merge overlapping times."""
     joined: list[tuple[int, int]] = []
     for begin, end in sorted(times):
         if joined and begin <= joined[-1][1]:
@@ -269,7 +269,7 @@ def _batches(store: Records, draft: Draft, before_ns: int) -> Iterator[Sequence[
         found = spans(connection, draft, before_ns)
     after = 0
     for span in found:
-        # Spans may overlap where clocks were set back: each entry is read once.
+        # Spans may overlap if clocks were set back; each entry is read once.
         after = max(after, span.first_seq - 1)
         while True:
             with store.read() as connection:
@@ -292,15 +292,17 @@ def run_line(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) ->
 
 
 def shown_proofs(record: bytes) -> list[ShownProof]:
-    """The proofs of a recorded decision. Whether a pass is revoked, the state of the draft is to
-    say."""
+    """Return the proofs of a recorded decision.
+
+    The draft's state tells whether a pass is revoked.
+    """
     return [proof.as_read() for proof in EngineDecision.from_record(record).proofs]
 
 
 def decide(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> None:
-    """Decide on a recorded event again, and compare if it is of the period.
+    """Decide on a recorded event again, and compare if it is in the period.
 
-    A refused event has only the time of its receipt.
+    A refused event has only the time it was received.
     """
     logged = line.decision()
     proofs = shown_proofs(logged.record)
@@ -319,20 +321,22 @@ def decide(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> N
 
 
 def revocations(effects: bytes) -> bytes:
-    """Passes that an operator ended, which hold for a draft too; lifts belong to the definitions
-    that decided."""
+    """Return passes that an operator revoked, which hold for a draft too.
+
+    Lifts belong to the definitions that decided.
+    """
     return orjson.dumps([each for each in orjson.loads(effects) if each[0] == "revoke"])
 
 
 def bounded(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The document with a bound on the entities that are remembered."""
+    """Return the document with a limit on the entities that are remembered."""
     settings = document.get("settings", {})
     keys = min(settings.get("max_keys", MAX_KEYS), MAX_KEYS)
     return {**document, "settings": {**settings, "max_keys": keys}}
 
 
 def warm_up_ns(definitions: Definitions) -> int:
-    """How long before a period events still matter, a day at most."""
+    """Return how long before a period events still matter, a day at most."""
     spans = [
         each.window.duration_seconds
         for policy in definitions.policies

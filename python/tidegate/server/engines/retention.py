@@ -1,7 +1,7 @@
-"""Deletes old data beside the traffic, in small steps with pauses between.
+"""Delete old data alongside live traffic, in small steps with pauses.
 
-A step in the log holds up commits for a few milliseconds. Nothing in the log is deleted that a
-start could need: where the snapshots do not reach far enough, new ones are taken first.
+A step in the log delays commits for a few milliseconds. Log entries that a start could need are not
+deleted: if the snapshots don't reach far enough, new ones are taken first.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PASS_SECONDS = 60.0
 """How often retention looks for old data."""
 PAUSE_SECONDS = 0.05
 STEP_DECISIONS = 1_000
-"""Decisions of a step. With the pause that is 20,000 decisions a second, more than arrive."""
+"""Decisions per step. With the pause that is 20,000 decisions a second, more than arrive."""
 DAY_NS = 86_400_000_000_000
 _PAGE = 500
 
@@ -50,8 +50,8 @@ class Retention:
     """The deletion of old data.
 
     Args:
-        store: where it is.
-        save_states: takes a snapshot of every tenant's state.
+        store: stores the data.
+        save_states: takes snapshots of all tenants' states.
         clock: nanoseconds since 1970.
     """
 
@@ -74,14 +74,14 @@ class Retention:
         """Delete all data that is too old now."""
         now = self._clock()
         await self._repeat(self._store.derive, lambda c: idempotency.prune(c, now))
-        if not self._store.partition:  # whose owner looks after what has no partition
+        if not self._store.partition:  # the first partition's owner also deletes unpartitioned data
             await self._repeat(self._write, lambda c: revoked_tokens.prune(c, now))
             await self._repeat(self._write, lambda c: kept_answers.prune(c, now))
         orphans = await asyncio.to_thread(self._orphans)
         limits = await asyncio.to_thread(self._limits, now)
         if await asyncio.to_thread(self._need_snapshots, limits):
             await self._save_states()
-        # Nothing in the log is deleted before it is derived, and on stable storage.
+        # Log entries are deleted only once they are derived, and on stable storage.
         flushed = await asyncio.to_thread(self._store.flush_derived)
         for tenant_id in orphans:
             await self._repeat(
@@ -104,7 +104,7 @@ class Retention:
         run: Callable[[Callable[[Connection], int]], Future[int]],
         step: Callable[[Connection], int],
     ) -> int:
-        """Repeat a step until it deletes nothing; returns how much all of them deleted."""
+        """Repeat a step until it deletes nothing; return how much was deleted in total."""
         total = 0
         while deleted := await asyncio.wrap_future(run(step)):
             total += deleted
@@ -116,7 +116,7 @@ class Retention:
             return retention.orphans(connection)
 
     def _limits(self, now: int) -> dict[UUID, int]:
-        """The time before which each tenant's decisions are too old."""
+        """Return the time before which each tenant's decisions are too old."""
         default = Settings().retention_days
         with self._store.read() as connection:
             return {
@@ -137,7 +137,7 @@ def _pruning(
     tenant_id: UUID, before_ns: int, flushed_seq: int, *, is_deleted: bool = False
 ) -> Callable[[Connection], int]:
     def step(connection: Connection) -> int:
-        # A start does not need the state of a deleted tenant.
+        # A start doesn't need the state of a deleted tenant.
         safe = flushed_seq if is_deleted else retention.safe_seq(connection, tenant_id)
         return retention.prune(
             connection, tenant_id, before_ns, min(flushed_seq, safe), STEP_DECISIONS
@@ -167,7 +167,7 @@ def _forgetting_derived(tenant_id: UUID) -> Callable[[Connection], int]:
 
 
 def _pruning_definitions(tenant_id: UUID) -> Callable[[Connection], int]:
-    """Forget definitions that no decision in the log was made by."""
+    """Delete definitions that made no decision in the log."""
 
     def step(connection: Connection) -> int:
         oldest = next(decision_log.scan(connection, tenant_id=tenant_id), None)

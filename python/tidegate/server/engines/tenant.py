@@ -1,4 +1,4 @@
-"""A tenant as the hot path knows it: an engine, and what its answers and lines need besides."""
+"""A tenant on the hot path: an engine, and further data for its answers and log lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tidegate.server.engines.compiled import Names
 
 Revision: TypeAlias = tuple[int, int]
-"""How often a tenant's definitions changed, and its own revision: its settings count too."""
+"""The number of changes to a tenant's definitions, and its own revision, which counts settings."""
 
 
 @attrs.frozen
