@@ -1,1 +1,1 @@
-"""Decisions leave: what is committed to the log is sent on to others."""
+"""Export: what is committed to the decision log is sent to other systems."""

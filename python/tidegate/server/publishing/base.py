@@ -1,7 +1,7 @@
-"""The port: what a destination does.
+"""The port of a destination.
 
-A destination has taken messages when `send` returns. Whatever fails before is sent again, so a
-consumer can get a message more than once.
+A destination has taken messages when `send` returns. After an earlier failure they are sent again,
+so a consumer can get a message more than once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ANSWER_SECONDS = 10.0
 
 
 class NotTakenError(Exception):
-    """A destination did not take a batch; the message says why, without its secrets."""
+    """A destination did not take a batch; the message says why, without secrets."""
 
 
 class Destination(Protocol):
@@ -27,8 +27,8 @@ class Destination(Protocol):
         """Return when all messages are taken.
 
         Raises:
-            NotTakenError: some may not be.
+            NotTakenError: some may not have been taken.
         """
 
     async def close(self) -> None:
-        """Give connections back."""
+        """Release connections."""

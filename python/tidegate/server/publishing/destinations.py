@@ -1,4 +1,4 @@
-"""The destination that settings name."""
+"""Create the destination that the settings name."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ KINDS = "a file:///PATH, an https:// address, or a nats:// or tls:// address"
 
 
 def destination_of(url: str, secret: str, subject: str, clock: Callable[[], int]) -> Destination:
-    """The destination that settings name.
+    """Create the destination that the settings name.
 
     Args:
-        url: where messages go.
-        secret: signs what a webhook gets: ``whsec_`` and base64, or any text.
-        subject: of NATS, before the tenant.
+        url: the destination of the messages.
+        secret: signs messages to a webhook: ``whsec_`` and base64, or any text.
+        subject: the NATS subject, before the tenant.
         clock: seconds since 1970.
 
     Raises:
-        ValueError: there is none of that kind, or it cannot be used.
+        ValueError: the kind is unknown, or the destination can't be used.
     """
     parts = urlsplit(url)
     match parts.scheme:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class JetStream:
-    """Subjects of NATS, one a tenant, that a stream of JetStream listens to.
+    """NATS subjects, one per tenant, that a JetStream stream consumes.
 
-    The id of a message is in `Nats-Msg-Id`, by which the stream itself drops repetitions.
+    The id of a message is in `Nats-Msg-Id`, which the stream uses to drop repetitions.
 
     Args:
-        url: of the server, with user and password where it wants them.
-        subject: before the tenant's id.
+        url: of the server, with user and password if it needs them.
+        subject: the subject before the tenant's id.
 
     Raises:
         ValueError: the library is not installed.
@@ -37,7 +37,7 @@ class JetStream:
         self._client: Client | None = None
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """See :meth:`Destination.send`; the stream has acknowledged each message then."""
+        """See :meth:`Destination.send`; on return, the stream has acknowledged each message."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 stream = await self._stream()

@@ -19,27 +19,27 @@ _CHUNK = 65_536
 
 
 class JsonLines:
-    """A file with one message a line; a new one can be read by its owner alone.
+    """A file with one message per line; only the owner can read a new file.
 
-    Each batch opens the file again, so that another program may move it away at any time. A
-    symbolic link, and anything but a file, isn't written to. A file that is there keeps its mode.
+    Each batch opens the file again, so that another program may move it away at any time. Symbolic
+    links, and anything but regular files, are never written to. An existing file keeps its mode.
 
     Args:
-        path: of the file; its folder is there.
+        path: the file's path, in an existing folder.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """See :meth:`Destination.send`; the lines are on stable storage then."""
+        """See :meth:`Destination.send`; on return, the lines are on stable storage."""
         try:
             await asyncio.to_thread(self._append, b"".join(each.body + b"\n" for each in messages))
         except OSError as error:
             raise NotTakenError(f"the file cannot be written: {error.strerror}") from error
 
     def _append(self, lines: bytes) -> None:
-        # Without blocking, since to open a pipe waits for its other end.
+        # Non-blocking, since opening a pipe waits for its other end.
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         with os.fdopen(os.open(self._path, flags, 0o600), "rb+") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -54,7 +54,10 @@ class JsonLines:
 
 
 def _end_of_lines(descriptor: int) -> int:
-    """The end of the last whole line: a kill may have left a part of one, which is sent again."""
+    """Return the end of the last complete line.
+
+    A kill may have left a partial line, which is sent again.
+    """
     end = os.fstat(descriptor).st_size
     while end:
         start = max(0, end - _CHUNK)

@@ -1,4 +1,4 @@
-"""An entry of the decision log as a message to others."""
+"""Convert an entry of the decision log to a message for other systems."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Message:
     """One decision, or one mitigation or pass that an operator ended.
 
     Attributes:
-        seq: number of the entry in the log.
-        message_id: the same whenever the entry is sent. Consumers drop an id that they have seen.
-        tenant_id: whose entry it is.
+        seq: the entry's number in the log.
+        message_id: identical each time the entry is sent; consumers drop ids that they have seen.
+        tenant_id: the entry's tenant.
         body: JSON in one line, as docs/publishing.md describes it.
     """
 
@@ -32,7 +32,7 @@ class Message:
 
 
 def message_of(line: LogLine) -> Message:
-    """The message of a line; it holds the event as it was recorded, and no secret of the service.
+    """Return a line's message; it has the event as recorded, and no secret of the service.
 
     Args:
         line: an entry of the log.

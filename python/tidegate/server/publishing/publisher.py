@@ -1,7 +1,7 @@
-"""Follows the decision log and sends it on; the store keeps how far it came.
+"""Follow the decision log and export it; the store keeps its position.
 
-The log is the outbox. Decisions never wait for a destination. Retention does not wait either: what
-it deletes before it was sent is counted as lost.
+The log is the outbox. Decisions never wait for a destination. Nor does retention: entries it
+deletes before they were sent are counted as lost.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from tidegate.stores.port import Store
 
 BATCH = 200
-"""Messages that are sent at once."""
+"""The most messages sent together."""
 IDLE_SECONDS = 0.1
-"""How long a new decision waits until somebody looks."""
+"""How long a new decision waits for the next poll."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-"""Seconds until a failed batch is tried again; each failure doubles them."""
+"""Seconds until a failed batch is sent again; each failure doubles them."""
 
 
 class Publisher:
-    """Sends what is committed from the first start on.
+    """Sends entries that are committed from the first start on.
 
     Args:
-        store: has the log, and keeps how far it was sent.
+        store: has the log, and keeps the position.
         destination: takes the messages.
-        committed: gives the number of the last durable entry.
+        committed: returns the number of the last durable entry.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class Publisher:
         self._committed = committed
         self._position: int | None = None
         self._until = 0
-        """Where the batch ends that a process before was sending."""
+        """The end of the batch that a previous process was sending."""
         self._batch: tuple[list[Message], int] | None = None
-        """The messages that are being sent, and the last entry with them."""
+        """The messages being sent, and the number of the last entry."""
         self.sent = 0
         """Messages that the destination took."""
         self.lost = 0
@@ -62,7 +62,7 @@ class Publisher:
 
     @property
     def waiting(self) -> int:
-        """Entries that are committed and not sent."""
+        """Entries that are committed but not sent."""
         return 0 if self._position is None else max(0, self._committed() - self._position)
 
     async def run(self) -> None:
@@ -90,7 +90,7 @@ class Publisher:
             await self._destination.close()
 
     async def _step(self) -> None:
-        """Send one batch, or wait a moment when there is none."""
+        """Send one batch, or wait a moment if there is none."""
         if self._position is None:
             self._position = await asyncio.to_thread(self._begin)
         position, end = self._position, self._committed()
@@ -112,12 +112,12 @@ class Publisher:
         self._position = reached
 
     async def _next(self, position: int, end: int) -> tuple[list[Message], int]:
-        """The next batch, which stays the same until it is taken, after a restart too."""
+        """Return the next batch, which stays the same until it is taken, even after a restart."""
         is_known = position < self._until <= end
         messages = await asyncio.to_thread(self._read, position, self._until if is_known else end)
         if is_known:
             return messages, self._until
-        # A batch that is not full reached the end.
+        # A batch that isn't full reached the end.
         reached = messages[-1].seq if len(messages) == BATCH else end
         if messages:
             await self._note(PUBLISHING_SEQ, reached)
@@ -134,7 +134,7 @@ class Publisher:
             return [message_of(line) for line in islice(lines, BATCH)]
 
     def _begin(self) -> int:
-        """The place where the last process ended; the first one begins at the end of the log."""
+        """Return where the last process stopped; the first one starts at the end of the log."""
         with self._store.read() as connection:
             position = find_counter(connection, PUBLISHED_SEQ)
             self._until = find_counter(connection, PUBLISHING_SEQ) or 0
@@ -146,7 +146,7 @@ class Publisher:
 
 
 def published(publisher: Publisher | None) -> list[Metric]:
-    """The figures of a publisher; where nothing is published they are 0."""
+    """Return a publisher's figures; all are 0 if nothing is exported."""
     waiting, sent, failures, lost = (
         (publisher.waiting, publisher.sent, publisher.failures, publisher.lost)
         if publisher

@@ -1,4 +1,4 @@
-"""A webhook; the only module of the publisher that knows the HTTP library."""
+"""A webhook; the publisher's only module that uses the HTTP library."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PREFIX = "whsec_"
 
 
 def key_of(secret: str) -> bytes:
-    """The key in a secret: what is encoded behind ``whsec_``, or else the text itself.
+    """Return the key in a secret: decoded from behind ``whsec_``, or else the text itself.
 
     Raises:
-        ValueError: what follows ``whsec_`` isn't base64, or is empty.
+        ValueError: the part after ``whsec_`` isn't base64, or is empty.
     """
     if not secret.startswith(_PREFIX):
         return secret.encode()
@@ -38,14 +38,14 @@ def key_of(secret: str) -> bytes:
 
 
 class Webhook:
-    """Batches of JSON lines, posted and signed as Standard Webhooks has it.
+    """Posts batches of JSON lines, signed according to Standard Webhooks.
 
     The signature is an HMAC of SHA-256 over id, time and body
     (https://github.com/standard-webhooks/standard-webhooks). Redirects are not followed.
 
     Args:
-        url: of the receiver.
-        secret: key of the signature; see :func:`key_of`.
+        url: the receiver's URL.
+        secret: the signature's key; see :func:`key_of`.
         clock: seconds since 1970.
     """
 
@@ -56,7 +56,7 @@ class Webhook:
         self._http = httpx2.AsyncClient(timeout=ANSWER_SECONDS, trust_env=False)
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """See :meth:`Destination.send`; the answer is 2xx then."""
+        """See :meth:`Destination.send`; on return, the answer was 2xx."""
         body = b"".join(each.body + b"\n" for each in messages)
         batch = f"{messages[0].seq}-{messages[-1].seq}"
         seconds = str(self._clock())
