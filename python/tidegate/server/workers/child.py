@@ -1,7 +1,7 @@
-"""The main loop of a worker process: one piece of work after the other, until the service ends.
+"""The main loop of a worker process: one job after another, until the service ends.
 
-It has the parts of the service that a handler stands on.  It reads the store by itself; for what
-only the service can do, writes and the engines, it asks over the pipe.
+It has the parts of the service that handlers use. It reads the store itself; for work that only the
+service can do, writes and the engines, it asks over the pipe.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONG_SECONDS = 0.1
-"""Processor time after which work may have left much memory."""
+"""A job that takes more CPU time may have left much memory."""
 NICENESS = 5
-"""A third of the weight of the threads that decide."""
-_ = dispatch  # It brings every handler: workers are forked with the whole program in memory.
+"""This gives a third of the weight of the threads that decide."""
+_ = dispatch  # It imports every handler: workers are forked with the whole program in memory.
 
 
 @attrs.frozen(kw_only=True)
@@ -68,7 +68,7 @@ class OfPartition(Generic[A]):
     job: Callable[[A], Any]
 
     def __call__(self, application: A) -> Any:
-        """Do it."""
+        """Do the work."""
         return self.job(application)
 
 
@@ -76,8 +76,8 @@ def main(pipe: Pipe, alive: int) -> None:
     """Work until the pipe is closed.
 
     Args:
-        pipe: to the service, which sends a :class:`Setup` before any work.
-        alive: a descriptor that comes to its end when the fork server does.
+        pipe: the pipe to the service, which sends a :class:`Setup` before any work.
+        alive: a descriptor that reaches end of file when the fork server ends.
     """
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     be_nice(NICENESS)
@@ -94,7 +94,7 @@ def main(pipe: Pipe, alive: int) -> None:
 
 
 def _end_with(alive: int) -> None:
-    """End this process when the fork server has ended, also in the middle of its work."""
+    """End this process when the fork server ends, even in the middle of a job."""
     os.read(alive, 1)
     os._exit(1)
 
@@ -103,7 +103,7 @@ def _work(pipe: Pipe, applications: _Applications, job: Callable[[Application], 
     try:
         result = job(applications.of(job))
     except Exception as error:
-        # What its traceback holds is not to live on.
+        # Don't keep the traceback's frames alive.
         error.__traceback__ = error.__context__ = None
         send_error(pipe, error)
     else:
@@ -112,14 +112,14 @@ def _work(pipe: Pipe, applications: _Applications, job: Callable[[Application], 
 
 @attrs.frozen
 class _Applications:
-    """The parts of the service, for each partition whose log is read here."""
+    """The parts of the service, for each partition with a log that is read here."""
 
     _setup: Setup
     _asking: _Asking
     _made: dict[int, Application] = attrs.field(factory=dict)
 
     def of(self, job: Callable[[Application], Any]) -> Application:
-        """Those of a piece of work."""
+        """Return the parts that a job needs."""
         number = job.partition if isinstance(job, OfPartition) else self._setup.partition
         if number not in self._made:
             setup = attrs.evolve(self._setup, partition=number)
@@ -141,7 +141,7 @@ def _application(setup: Setup, asking: _Asking) -> Application:
 
 @attrs.frozen
 class _Asking:
-    """The desk of the service, over the pipe."""
+    """The service's inbox, reached over the pipe."""
 
     _pipe: Pipe
     _turn: threading.Lock = attrs.field(factory=threading.Lock)
@@ -177,7 +177,7 @@ class _Store:
         self._asking("learn_now")
 
     def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
-        """See :meth:`Store.write <tidegate.stores.port.Store.write>`; done when it returns."""
+        """See :meth:`Store.write <tidegate.stores.port.Store.write>`; done when this returns."""
         done: Future[T] = Future()
         try:
             done.set_result(self._asking("write", work, quietly))

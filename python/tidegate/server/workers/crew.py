@@ -1,7 +1,7 @@
-"""All worker processes of a service: for requests, for passwords, and for replay.
+"""The worker pools of a service: for requests, for passwords, and for replay.
 
-So a login does not wait for an explanation, and a replay job, which may take hours, holds no place.
-Services of several partitions in one process share all of them but those for replay.
+So a login doesn't wait for an explanation, and a replay job, which may take hours, holds no slot.
+Services of several partitions in one process share all pools except replay.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Crew:
         keys: the key material of the data directory.
         base_url: the address that callers reach the service by.
         fork_server: starts the processes.
-        partition: whose log the processes read.
+        partition: the partition whose log the processes read.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Crew:
         self.replay = Replayer(fork_server, setup, memory)
 
     def of(self, partition: int) -> Shared:
-        """The same processes for the service of another partition."""
+        """Return the same processes for the service of another partition."""
         setup = attrs.evolve(self._setup, partition=partition)
         return Shared(
             SharedPool(self.pool, partition),
@@ -77,7 +77,7 @@ class Crew:
         await self.passwords.start()
 
     async def stop(self) -> None:
-        """End all of them."""
+        """End all processes."""
         self.replay.end()
         await self.pool.stop()
         await self.passwords.stop()
@@ -85,22 +85,22 @@ class Crew:
 
 @attrs.frozen
 class Shared:
-    """A crew as the service of one partition has it; who started the processes ends them."""
+    """The worker pools as one partition's service uses them; their creator ends them."""
 
     pool: SharedPool
     passwords: SharedPool
     replay: Replayer
 
     async def start(self) -> None:
-        """Nothing: the processes are there."""
+        """Do nothing, since the processes are running."""
 
     async def stop(self) -> None:
-        """Nothing: the processes go on for the services of other partitions."""
+        """Do nothing, since the services of other partitions use the processes."""
 
 
 @attrs.frozen
 class SharedPool:
-    """Worker processes, which read the log of one partition for whoever asks here."""
+    """Worker processes that read the log of one partition for these callers."""
 
     _pool: Pool
     _partition: int
@@ -130,12 +130,12 @@ class SharedPool:
 
 
 class Replayer:
-    """The process of replay jobs: there while one runs.
+    """The process of replay jobs, which exists while one runs.
 
     Args:
         fork_server: starts it.
-        setup: what it stands on.
-        memory_bytes: what it may hold.
+        setup: its setup.
+        memory_bytes: its memory limit.
     """
 
     def __init__(self, fork_server: ForkServer, setup: Setup, memory_bytes: int) -> None:
@@ -145,7 +145,7 @@ class Replayer:
         self._worker: Worker | None = None
 
     def run(self, job: Callable[[A], Any], desk: Desk[A]) -> Any:
-        """Do a piece of work, on the thread that calls it.
+        """Run a job, blocking the calling thread.
 
         Raises:
             WorkerError: the process ended, or was ended.
@@ -158,6 +158,6 @@ class Replayer:
             worker.kill()
 
     def end(self) -> None:
-        """End the process, in the middle of its work if there is any."""
+        """End the process, even in the middle of a job."""
         if self._worker is not None:
             self._worker.kill()

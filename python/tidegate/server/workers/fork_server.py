@@ -1,10 +1,9 @@
-"""The fork server: the process from which workers are forked.
+"""The fork server: the process that workers are forked from.
 
-It is itself forked from the service before the service has a thread, an event loop or an open
-store, and closes what files there are.  So the program is loaded once, and a worker inherits no
-lock that a thread holds and no socket that would outlive the service.  The fork server of
-:mod:`multiprocessing` is started as a new program and loads everything again, which takes a second
-of processor time.
+It is itself forked from the service before that has a thread, an event loop or an open store, and
+closes its open files. So the program is loaded once, and a worker inherits no lock held by a
+thread, and no socket that would outlive the service. The fork server of :mod:`multiprocessing`
+starts as a new program and loads everything again, which takes a second of CPU time.
 """
 
 from __future__ import annotations
@@ -29,21 +28,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 START = 0
-"""Asks for a new worker, on the descriptor that is sent along; a process id asks for its end."""
+"""Asks for a new worker, on the descriptor sent along; a process id asks to end that process."""
 _NUMBER = struct.Struct("!i")
 _LINE = 3
-"""The descriptor of the line to the service, after those of the standard streams."""
+"""The descriptor of the socket to the service, after those of the standard streams."""
 _PROGRAM = f"import sys; sys.path[:] = {{}}; from {__name__} import serve; serve({_LINE})"
 
 
 class ForkServer:
     """The fork server of a service.
 
-    It ends when the service does, and all its workers end with it.  One that ended is replaced by a
-    new program when the next worker is started.
+    It ends when the service does, and all its workers end with it. If it ended early, a new program
+    replaces it when the next worker is started.
 
     Args:
-        start: how it is made.  A fork needs a process of one thread.
+        start: creates it. A fork needs a process with one thread.
     """
 
     def __init__(self, start: Callable[[socket.socket], int] | None = None) -> None:
@@ -54,10 +53,10 @@ class ForkServer:
         """Start a worker.
 
         Returns:
-            Its process id, and the pipe on which it waits for its setup.
+            Its process id, and the pipe to send its setup on.
 
         Raises:
-            OSError: there is no room for another process.
+            OSError: no further process can be created.
         """
         pipe, theirs = Pipe()
         with theirs, self._turn:
@@ -74,7 +73,7 @@ class ForkServer:
         return pid, pipe
 
     def end_worker(self, pid: int) -> None:
-        """End a worker, unless it has ended, and give its process id back."""
+        """End a worker, unless it has ended, and release its process id."""
         with self._turn, suppress(ConnectionError):
             self._ask(pid)
 
@@ -99,7 +98,7 @@ class ForkServer:
 
 
 def forked(line: socket.socket) -> int:
-    """Fork a fork server from this process; its process id."""
+    """Fork a fork server from this process; return its process id."""
     pid = os.fork()
     if pid == 0:
         _run(lambda: _serve_alone(line.fileno()))
@@ -107,7 +106,7 @@ def forked(line: socket.socket) -> int:
 
 
 def spawned(line: socket.socket) -> int:
-    """Start a fork server as a new program; its process id."""
+    """Start a fork server as a new program; return its process id."""
     program = _PROGRAM.format(repr(sys.path))
     return os.posix_spawn(
         sys.executable,
@@ -121,9 +120,9 @@ def serve(descriptor: int) -> None:
     """Start and end workers until the service is gone.
 
     Args:
-        descriptor: of the line to the service.
+        descriptor: the descriptor of the socket to the service.
     """
-    for each in (signal.SIGINT, signal.SIGTERM):  # the service says when its workers end
+    for each in (signal.SIGINT, signal.SIGTERM):  # the service decides when its workers end
         signal.signal(each, signal.SIG_IGN)
     line = socket.socket(fileno=descriptor)
     alive, held = os.pipe()
@@ -145,19 +144,19 @@ def serve(descriptor: int) -> None:
 
 
 def _serve_alone(line: int) -> None:
-    """Serve with nothing of the service open."""
+    """Serve without any of the service's open files."""
     os.dup2(line, _LINE)
-    # The limit of open files may be a thousand million: where the C library is old, `os.closerange`
-    # up to it takes minutes.
+    # The limit of open files may be a thousand million. With an old C library, `os.closerange` up
+    # to it takes minutes.
     for each in map(int, os.listdir("/dev/fd")):
         if each > _LINE:
-            with suppress(OSError):  # the listing's own is closed by now
+            with suppress(OSError):  # the listing's own descriptor is closed by now
                 os.close(each)
     serve(_LINE)
 
 
 def _fork(pipe: int, alive: int, inherited: Sequence[int]) -> int:
-    """Fork a worker; its process id, or the number of an error below 0."""
+    """Fork a worker; return its process id, or a negative error number."""
     try:
         pid = os.fork()
     except OSError as error:
@@ -171,7 +170,7 @@ def _fork(pipe: int, alive: int, inherited: Sequence[int]) -> int:
 
 
 def _run(work: Callable[[], None]) -> None:
-    """Do the work of a forked process, and end it: the stack below is its parent's."""
+    """Do the work of a forked process, and end it: the stack below belongs to its parent."""
     try:
         work()
     except BaseException:

@@ -1,4 +1,4 @@
-"""Messages over the pipe between the service and a worker, which are the same program."""
+"""Messages over the pipe between the service and a worker, which run the same program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Kind(IntEnum):
     """The kind of a message."""
 
     ASKED = 0
-    """The worker wants something of the desk: name and arguments."""
+    """The worker calls a method of the inbox: name and arguments."""
     RETURNED = 1
     RAISED = 2
 
@@ -29,7 +29,7 @@ def send(connection: Connection, kind: Kind, content: Any) -> None:
 
 
 def receive(connection: Connection) -> tuple[Kind, Any]:
-    """The next message.
+    """Return the next message.
 
     Raises:
         EOFError, OSError: the other end is gone.
@@ -39,7 +39,7 @@ def receive(connection: Connection) -> tuple[Kind, Any]:
 
 
 def send_error(connection: Connection, error: BaseException) -> None:
-    """Send an exception, with everything it carries.
+    """Send an exception with all its data.
 
     Exceptions are pickled by their arguments, which are seldom those of their constructor.
     """
@@ -47,7 +47,7 @@ def send_error(connection: Connection, error: BaseException) -> None:
 
 
 def encode(message: Any) -> bytes:
-    """A message as it is sent."""
+    """Return a message as it is sent."""
     return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
 
 

@@ -1,4 +1,4 @@
-"""A few worker processes and the queue in front of them.
+"""A worker pool: a few processes, and a queue in front of them.
 
 Everything but the work itself happens on the event loop, so nothing here needs a lock.
 """
@@ -26,35 +26,37 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_HOMES = 10_000
-"""Owners whose last worker is remembered."""
+"""How many owners the last worker is remembered for."""
 IDLE_SECONDS = 60.0
-"""Without work, after which a worker is replaced that keeps much: compiled definitions of 10,000
-policies are some 200 MiB."""
+"""An idle worker that keeps much memory is replaced after this time.
+
+The compiled definitions of 10,000 policies take some 200 MiB.
+"""
 _URGENT = object()
 
 
 @attrs.define(eq=False)
 class _Waiting:
-    """A piece of work that waits for a worker."""
+    """A job that waits for a worker."""
 
     owner: Hashable
     counted: Hashable
-    """Its group for the bounds: the owner's, or the urgent ones."""
+    """Its group for the limits: the owner's, or the urgent jobs."""
     turn: asyncio.Future[int]
     at: int | None = None
-    """The place of its worker, once it has one."""
+    """The slot of its worker, once it has one."""
 
 
 class Pool:
     """Worker processes that are replaced when they end.
 
     Args:
-        name: of the pool.
+        name: the pool's name.
         fork_server: starts the processes.
-        setup: what they stand on.
-        size: how many.
-        memory_bytes: what each may hold.
-        idle_seconds: how long each may keep definitions without work.
+        setup: their setup.
+        size: the number of workers.
+        memory_bytes: the memory limit of each.
+        idle_seconds: how long an idle worker may keep definitions.
     """
 
     def __init__(
@@ -81,18 +83,18 @@ class Pool:
         self._threads = ThreadPoolExecutor(size, f"tidegate-{name}")
 
     async def start(self) -> None:
-        """Start every process; until then, callers wait for one."""
+        """Start every process; callers wait for one until then."""
         loop = asyncio.get_running_loop()
         for at in range(len(self._workers)):
             try:
                 self._workers[at] = await loop.run_in_executor(self._threads, self._make)
-            except OSError as error:  # the first who needs it has it tried again
+            except OSError as error:  # the first job that needs it tries again
                 log.error("a worker process did not start", pool=self._name, reason=str(error))
             self._idle.append(at)
             self._next()
 
     async def stop(self) -> None:
-        """End every process; work that runs ends with its own."""
+        """End every process; running jobs end with theirs."""
         for timer in self._renewing.values():
             timer.cancel()
         for waiting in list(self._waiting):
@@ -108,7 +110,7 @@ class Pool:
 
     @property
     def waiting(self) -> int:
-        """Pieces of work that wait for a worker."""
+        """The number of jobs that wait for a worker."""
         return len(self._waiting)
 
     async def run(
@@ -134,7 +136,7 @@ class Pool:
             self._leave(waiting)
 
     def _next(self) -> None:
-        """Give idle workers to waiting jobs, in order, as far as each may have one."""
+        """Give idle workers to waiting jobs, in order, within each job's limits."""
         while self._idle:
             waiting = next(filter(self._may_run, self._waiting), None)
             if waiting is None:
@@ -152,7 +154,7 @@ class Pool:
         return self._running[waiting.counted] < self._share
 
     def _remember(self, owner: Hashable, at: int) -> None:
-        """The worker that has an owner's definitions already is the one to ask next time."""
+        """Remember the worker that has an owner's definitions, to use it again next time."""
         self._homes[owner] = at
         self._homes.move_to_end(owner)
         if len(self._homes) > MAX_HOMES:
@@ -168,7 +170,7 @@ class Pool:
         self._rest(waiting.at)
 
     def _rest(self, at: int) -> None:
-        """Have a worker wait for its next work, or for its replacement."""
+        """Have a worker wait for its next job, or for its replacement."""
         self._idle.append(at)
         self._next()
         if (timer := self._renewing.pop(at, None)) is not None:
@@ -178,7 +180,7 @@ class Pool:
             self._renewing[at] = loop.call_later(self._idle_seconds, self._renew, at)
 
     def _renew(self, at: int) -> None:
-        """Replace a worker that has been idle, if it keeps much."""
+        """Replace a worker that has been idle, if it keeps much memory."""
         worker = self._workers[at]
         if at not in self._idle or worker is None or not worker.holds_much:
             return
@@ -187,11 +189,11 @@ class Pool:
         replacing.add_done_callback(partial(self._renewed, at))
 
     def _renewed(self, at: int, replacing: asyncio.Future[Worker]) -> None:
-        if (error := replacing.exception()) is not None:  # who needs it has it tried again
+        if (error := replacing.exception()) is not None:  # the next job that needs it tries again
             log.error("a worker process did not start", pool=self._name, reason=str(error))
         self._rest(at)
 
-    # What follows runs on the threads of the pool.
+    # The functions below run on the threads of the pool.
 
     def _run(self, at: int, job: Callable[[A], Any], desk: Desk[A], seconds: float) -> Any:
         worker = self._usable(at)
@@ -202,7 +204,7 @@ class Pool:
             raise
 
     def _usable(self, at: int) -> Worker:
-        """The worker of a place, replaced when it ended or has grown."""
+        """Return a slot's worker, replaced if it ended or has grown."""
         worker = self._workers[at]
         if worker is None or worker.is_spent:
             worker = self._replace(at)

@@ -1,4 +1,4 @@
-"""Freeing of the memory that a worker's work has taken."""
+"""Free the memory that a worker's job has used."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 
 GROWTH_BYTES = 32 * 2**20
-"""Growth of a worker after which all its objects are searched for unused ones."""
+"""After this much growth of a worker, all its objects are searched for unused ones."""
 
 
 class Tidying:
-    """Collects the remains of a piece of work: definitions and trees refer to each other.
+    """Collects the garbage of a job: definitions and trees refer to each other.
 
-    What was there before is passed over: to search the definitions that a worker keeps takes
-    longer than most of its work, and who asks next would wait for it.
+    Older objects are skipped: searching the definitions that a worker keeps takes longer than most
+    of its jobs, and the next caller would wait for it.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Tidying:
         self._held = resident_bytes(os.getpid())
 
     def tidy(self) -> None:
-        """Collect after a piece of work."""
+        """Collect garbage after a job."""
         has_grown = resident_bytes(os.getpid()) > self._held + GROWTH_BYTES
         if has_grown:
             gc.unfreeze()
@@ -36,13 +36,13 @@ class Tidying:
 
 
 def give_back_memory() -> None:
-    """Give the system what the process has freed, where its C library can."""
+    """Return freed memory to the system, if the C library can."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def resident_bytes(pid: int) -> int:
-    """The memory a process holds, where the system has it in a file; else 0."""
+    """Return a process's resident memory, or 0 if the system has no file that tells it."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError, ValueError):

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from tidegate.server.workers.fork_server import ForkServer
 
 LOOK_SECONDS = 0.25
-"""Between two looks at the memory of a worker that is busy."""
+"""The time between two checks of a busy worker's memory."""
 MAX_JOBS = 2_000
-"""After which a worker is replaced."""
+"""The number of jobs after which a worker is replaced."""
 IDLE_BYTES = 128 * 2**20
-"""The memory that an idle worker may hold; a new one has some 80 MiB."""
+"""The memory that an idle worker may use; a new one uses some 80 MiB."""
 
 
 class Worker:
-    """A process that does one piece of work after the other.
+    """A process that runs one job after another.
 
     Args:
         fork_server: starts and ends it.
-        setup: what it stands on.
-        memory_bytes: what it may hold; what holds half of it afterwards is replaced.
+        setup: its setup.
+        memory_bytes: its memory limit; if it still holds half of that after a job, it is replaced.
     """
 
     def __init__(self, fork_server: ForkServer, setup: Setup, memory_bytes: int) -> None:
@@ -41,29 +41,29 @@ class Worker:
         self._memory_bytes = memory_bytes
         self._jobs = 0
         self._has_ended = False
-        with suppress(ConnectionError):  # who sends it work finds that it has ended
+        with suppress(ConnectionError):  # whoever sends it work finds that it ended
             self._pipe.send_bytes(encode(setup))
 
     @property
     def is_spent(self) -> bool:
-        """Whether another should replace it: it ended, or has grown."""
+        """Whether to replace it: it ended, or has grown."""
         return (
             self._has_ended
-            or self._pipe.poll()  # the end of a worker that has no work
+            or self._pipe.poll()  # the end of an idle worker
             or self._jobs >= MAX_JOBS
             or resident_bytes(self.pid) > self._memory_bytes // 2
         )
 
     @property
     def holds_much(self) -> bool:
-        """Whether it keeps more than an idle worker may."""
+        """Tell whether it uses more than an idle worker may."""
         return resident_bytes(self.pid) > IDLE_BYTES
 
     def run(self, job: Callable[[A], Any], desk: Desk[A], seconds: float) -> Any:
-        """Do a piece of work; on any thread, one at a time.
+        """Run a job, on any thread, one at a time.
 
         Raises:
-            WorkerError: the process ended; it is of no further use.
+            WorkerError: the process ended; this object is of no further use.
             Exception: what the job raised.
         """
         self._jobs += 1
@@ -96,7 +96,7 @@ class Worker:
             send(self._pipe, Kind.RETURNED, answer)
 
     def _await(self, until: float, seconds: float) -> None:
-        """Wait for the next message, and end the process past a bound."""
+        """Wait for the next message, and end the process when it exceeds a limit."""
         while not self._pipe.poll(LOOK_SECONDS):
             if time.monotonic() > until:
                 self.kill()
