@@ -1,6 +1,6 @@
-"""Requests of a worker process for work that only the service's process can do.
+"""The service's inbox for requests from a worker process, which only the service can serve.
 
-The service has a desk for each piece of work; the worker calls its methods by name over the pipe.
+The service has one for each job; the worker calls its methods by name over the pipe.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ class ReplayJobs(Protocol):
         """Whether another job may wait."""
 
     def submit(self, job_id: UUID, draft: Draft) -> None:
-        """Run a job that is in the store, behind those that wait."""
+        """Queue a job that is in the store."""
 
 
 class Engines(Protocol):
-    """The active engines, as far as a worker may ask for them."""
+    """The active engines, as far as a worker may use them."""
 
     def key_forms(self, tenant_id: UUID) -> KeyForms | None:
-        """The form of the tenant's entity keys; None when it is not active."""
+        """Return the form of the tenant's entity keys; None if it isn't active."""
 
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
-        """The state of the entities of an event, as a snapshot.
+        """Return the state of an event's entities, as a snapshot.
 
         Raises:
             EventError: the event is refused.
         """
 
     def evictions(self, tenant_id: UUID) -> int:
-        """How many entities the engine of a tenant forgot since its state was new."""
+        """Return how many entities a tenant's engine has forgotten since its state was new."""
 
 
 class Served(Protocol):
-    """The parts of a service that a desk reaches."""
+    """The parts of a service that an inbox uses."""
 
     @property
     def store(self) -> Records: ...
@@ -63,18 +63,18 @@ A = TypeVar("A", bound=Served)
 
 @attrs.frozen
 class Desk(Generic[A]):
-    """The service, as far as a piece of work may reach into it.
+    """The service, as far as a job may use it.
 
     Attributes:
-        application: of the service.
-        changed: tenants whose definitions the work changed, to be taken over when it has ended.
+        application: the service's application.
+        changed: tenants with definitions changed by the job, to take over after it.
     """
 
     application: A
     changed: list[UUID] = attrs.field(factory=list)
 
     def write(self, work: Callable[[Connection], Any], quietly: bool) -> Any:
-        """The result of a write by the writing thread, after the commit."""
+        """Have the writing thread make a write; return its result after the commit."""
         return self.application.store.write(work, quietly=quietly).result()
 
     def index_now(self) -> None:
@@ -86,19 +86,19 @@ class Desk(Generic[A]):
         self.application.store.learn_now()
 
     def definitions_changed(self, tenant_id: UUID) -> None:
-        """Note a change: who made it holds the worker that is needed to take it over."""
+        """Note a change, to take over after the job: it holds the worker that this needs."""
         self.changed.append(tenant_id)
 
     def key_forms(self, tenant_id: UUID) -> KeyForms | None:
-        """The form of the tenant's entity keys; None when it is not active."""
+        """Return the form of the tenant's entity keys; None if it isn't active."""
         return self.application.runtime.key_forms(tenant_id)
 
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
-        """The engine's state of an event's entities; None without an engine."""
+        """Return the engine's state of an event's entities; None without an engine."""
         return self.application.runtime.state_of(tenant_id, event, at)
 
     def evictions(self, tenant_id: UUID) -> int:
-        """How many entities the engine forgot."""
+        """Return how many entities the engine has forgotten."""
         return self.application.runtime.evictions(tenant_id)
 
     def has_room(self) -> bool:
@@ -106,5 +106,5 @@ class Desk(Generic[A]):
         return self.application.replays.has_room()
 
     def submit(self, job_id: UUID, draft: Draft) -> None:
-        """Have a replay job run."""
+        """Queue a replay job."""
         self.application.replays.submit(job_id, draft)

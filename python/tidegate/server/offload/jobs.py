@@ -1,4 +1,4 @@
-"""Work that would hold the interpreter, as its caller sees it."""
+"""Work that would block the interpreter, as its callers see it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Workers(Protocol):
-    """Does work that would hold the interpreter."""
+    """Runs jobs that would block the interpreter."""
 
     async def run(
         self,
@@ -27,24 +27,24 @@ class Workers(Protocol):
         *,
         is_urgent: bool = False,
     ) -> T:
-        """Do a piece of work beside the loop.
+        """Run a job off the loop.
 
         Args:
-            job: what is done, with the parts of the service as a worker has them: a function of a
-                module, or a partial one, so that it can be sent.
-            desk: what the worker can ask the service for.
-            owner: whose work it is; one owner never has all workers.
-            seconds: how long it may take once it has begun.
-            is_urgent: it goes before what waits, and does not count as the owner's.
+            job: takes the parts of the service that a worker has; a module function or a partial of
+                one, so that it can be sent.
+            desk: the inbox for the worker's requests to the service.
+            owner: the owner of the job; one owner never gets all workers.
+            seconds: its time limit, from its start.
+            is_urgent: the job goes first, and does not count against the owner.
 
         Raises:
-            WorkerError: the worker ended, or was ended for the time or the memory it took.
+            WorkerError: the worker ended, or exceeded its time or memory limit.
             Exception: what the job raised.
         """
 
 
 class Inline:
-    """Work done in a thread of this process: for an application without a service."""
+    """Runs work in a thread of this process, for an application without a service."""
 
     async def run(
         self,

@@ -1,4 +1,4 @@
-"""The kind of work of a route, which says where it runs and for how long."""
+"""The kind of work of a route, which determines where it runs and for how long."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Crowd(Enum):
-    """Requests that share places."""
+    """Requests that share slots."""
 
     LIGHT = "light"
     PUBLIC = "light, without an operator's token"
@@ -31,14 +31,14 @@ class Work(Enum):
 
     @property
     def crowd(self) -> Crowd:
-        """Whom a request shares its places with."""
+        """The group of requests that a request shares its slots with."""
         if self in _CROWDS:
             return _CROWDS[self]
         return Crowd.HEAVY if self.is_heavy else Crowd.LIGHT
 
     @property
     def is_heavy(self) -> bool:
-        """Whether the work holds the interpreter for long: then it has a process of its own."""
+        """Whether the work blocks the interpreter for long, and so runs in its own process."""
         return self in SECONDS
 
 
@@ -54,4 +54,4 @@ SECONDS = {
     Work.EXPLAIN: 60.0,
     Work.TRAFFIC: 10.0,
 }
-"""How long a worker process may be at one piece of work of each kind before it is ended."""
+"""The time limit of a worker process for each kind of work."""

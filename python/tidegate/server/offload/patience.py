@@ -1,4 +1,4 @@
-"""Late answers for callers who go on after refusals: a loop of refusals then costs little."""
+"""Throttle callers that go on after refusals: late answers make a loop of refusals cheap."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from tidegate.server.connection.reception import Reception
 
 FREE_REFUSALS = 8
-"""Refusals of one caller in a second that are answered immediately."""
+"""How many refusals of one caller in a second are answered immediately."""
 LATE_SECONDS = 1.0
 APART_SECONDS = 0.02
-"""Between two late answers of one caller."""
+"""The interval between two late answers to one caller."""
 LATE = frozenset({401, 429})
-"""The refusals that callers can have as many of as they like."""
+"""The refusals that callers can cause without limit."""
 
 
 class Patience:
-    """Refusals of the running second, by caller; used on the event loop only.
+    """The refusals of the present second, by caller; use it only on the event loop.
 
     Args:
         reception: where late answers wait for their turn.
-        monotonic: seconds of a clock that does not go back.
+        monotonic: seconds of a monotonic clock.
     """
 
     def __init__(
@@ -42,6 +42,6 @@ class Patience:
             self._second, self._refusals = second, Counter()
         self._refusals[caller] += 1
         if self._refusals[caller] > FREE_REFUSALS:
-            # Callers who are answered at one moment would all ask again at one moment.
+            # Callers answered at the same moment would all retry at the same moment.
             apart = APART_SECONDS * (self._refusals[caller] - FREE_REFUSALS)
             await self._reception.turn(caller, LATE_SECONDS + apart)

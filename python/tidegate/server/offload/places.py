@@ -1,10 +1,10 @@
-"""How many requests may be under way: in all, of one operator, of one tenant, of one client.
+"""Slots that limit concurrent requests: in all, per operator, per tenant and per client.
 
-A request takes a place when all of it has arrived, so a place is held for as long as the work takes
-and not for as long as a caller likes. A request without a place is refused at once, so that nobody
-waits behind callers who ask for too much.
+A request takes a slot once it has arrived completely, so a slot is held for as long as the work
+takes, not for as long as a caller likes. A request without a slot is refused at once, so that
+nobody waits behind callers who ask for too much.
 
-Once half of the places are taken, a client without a credential can have one at a time. So a few
+Once half of the slots are taken, a client without a credential can have one at a time. So a few
 clients leave room for others, however many requests they send.
 """
 
@@ -21,7 +21,7 @@ from tidegate.server.offload.kinds import Crowd
 
 
 class Party(Enum):
-    """The holders of places."""
+    """The holders of slots."""
 
     OPERATOR = "operator"
     TENANT = "tenant"
@@ -32,36 +32,36 @@ Holder: TypeAlias = tuple[Party, Hashable]
 
 
 def default_places() -> Mapping[Crowd, Places]:
-    """The places of a service whose settings say nothing else."""
+    """Return the default slots of a service."""
     return places_of(operator=6, tenant=12, heavy=64)
 
 
 def places_of(operator: int, tenant: int, heavy: int) -> Mapping[Crowd, Places]:
-    """The places of a service.
+    """Return the slots of a service.
 
     Args:
-        operator: of one operator, for heavy work; for light work the double.
-        tenant: of one tenant, likewise.
-        heavy: of heavy work in all.
+        operator: slots per operator for heavy work; light work has twice as many.
+        tenant: slots per tenant, likewise.
+        heavy: slots for heavy work in all.
     """
     return {
-        # Operators alone: nobody without a token takes one of their places.
+        # Only for operators: nobody without a token takes one of their slots.
         Crowd.LIGHT: Places(256, {Party.OPERATOR: 2 * operator, Party.TENANT: 2 * tenant}),
         Crowd.HEAVY: Places(heavy, {Party.OPERATOR: operator, Party.TENANT: tenant}),
-        # A page asks again while what it asked before still runs, and for a second at most.
+        # A page may ask again while its previous request still runs, for a second at most.
         Crowd.TRAFFIC: Places(heavy, {Party.OPERATOR: 4, Party.TENANT: tenant}),
         Crowd.PUBLIC: Places(256, {Party.CLIENT: 16}),
         Crowd.LOGIN: Places(64, {Party.CLIENT: 8}),
-        # All visitors may come through one proxy that is not trusted to name them.
+        # All visitors may come through one proxy that isn't trusted to name them.
         Crowd.VISITORS: Places(256, {Party.CLIENT: 128}),
     }
 
 
 class Places:
-    """Places that requests hold while they wait and run; used on the event loop only.
+    """Slots that requests hold while they wait and run; use it only on the event loop.
 
     Args:
-        most: places in all.
+        most: slots in all.
         shares: how many of them one operator, tenant or client can hold.
     """
 
@@ -70,11 +70,11 @@ class Places:
         self._shares = shares
         self._held: Counter[Holder] = Counter()
         self.taken = 0
-        """Places that are held now."""
+        """Slots in use."""
 
     @contextmanager
     def take(self, holders: Iterable[Holder]) -> Iterator[None]:
-        """Hold a place in the name of all holders, until the block ends.
+        """Hold a slot on behalf of all holders, until the block ends.
 
         Raises:
             Problem: ``too-many-requests``, one of them holds its share; ``overloaded``, all are
