@@ -1,7 +1,7 @@
-"""Warnings about challenges that would fail, from recent records.
+"""Warnings about challenges that would fail, based on recent records.
 
-A policy is tried on recent events of its tenant, as if it decided alone and every window were
-reached.  The work is bounded, and done where definitions are compiled.
+A policy is tried on recent events of its tenant, as if it decided alone and every window had
+reached its threshold. The work is bounded, and done where definitions are compiled.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ CANNOT_ANSWER = "challenge-cannot-be-answered"
 NO_PUBLIC_URL = "challenge-not-reachable"
 """Codes of the warnings."""
 RECENT = 300
-"""The number of newest decisions that are tried, and of the newest in which the policy fired."""
+"""How many of the newest decisions are tried, and of the newest in which the policy fired."""
 MAX_EXAMINED = 20_000
-"""Decisions that are searched for those in which the policy fired."""
+"""How many decisions are searched for those in which the policy fired."""
 POLICIES = 20
-"""Policies of one change that are tried."""
+"""How many policies of one change are tried."""
 MAX_OTHERS = 500
-"""Actions and entity definitions: where there are more nothing is tried, since all are compiled."""
+"""Above this many actions and entity definitions, nothing is tried, since all are compiled."""
 SAMPLES = 3
 _PATH = 80
-"""Characters of a sample's path."""
+"""The most characters of a sample's path."""
 
 
 def warnings_of(
     call: Call, kind: DefinitionKind, present: DefinitionSet, checked: Checked
 ) -> tuple[Finding, ...]:
-    """All warnings about an object that is to be saved; of a policy also those of this file."""
+    """Return all warnings about an object to be saved; for a policy, those of this file too."""
     model = checked.model
     if kind is not POLICY or not model.enabled or model.status == "retired":
         return checked.warnings
@@ -61,7 +61,7 @@ def warnings_of(
 
 
 def _whole_lists(present: DefinitionSet, checked: Checked) -> tuple[NamedList, ...]:
-    """The lists with their entries, which a check does without."""
+    """Return the lists with their entries, which a check omits."""
     found = present.active.find if present.active is not None else None
     known = {
         str(each.object_id): ready.model
@@ -74,11 +74,11 @@ def _whole_lists(present: DefinitionSet, checked: Checked) -> tuple[NamedList, .
 def challenge_warnings(
     call: Call, definitions: Definitions, policy_ids: Collection[str]
 ) -> list[tuple[str, Finding]]:
-    """Warnings about policies that challenge, by the id of the policy.
+    """Return warnings about policies that challenge, by policy id.
 
     Args:
-        definitions: the whole set, with the policies as they are to be.
-        policy_ids: of the policies that a change is about.
+        definitions: the whole set, with the policies to be saved.
+        policy_ids: the ids of the policies in the change.
     """
     challenges = _challenges(definitions)
     challenging = [
@@ -111,11 +111,11 @@ def _without_return(
 
 
 def not_reachable(base_url: str, definitions: Definitions) -> Finding | None:
-    """The warning about live challenges that no browser would be shown; None when all is well.
+    """Return the warning about live challenges that no browser could reach; None if all is well.
 
     Args:
-        base_url: of the service.
-        definitions: of a tenant.
+        base_url: the service's public address.
+        definitions: a tenant's definitions.
     """
     challenges = _challenges(definitions)
     live = (each for each in definitions.policies if each.enabled and each.status == "active")
@@ -136,14 +136,14 @@ def _not_reachable(reason: str) -> Finding:
 
 
 def _challenges(definitions: Definitions) -> frozenset[str]:
-    """Slugs of the mitigations that challenge."""
+    """Return slugs of the mitigations that challenge."""
     return frozenset(
         each.slug for each in definitions.mitigations if each.enabled and each.mode == "Challenge"
     )
 
 
 def _on_trial(policy: Policy, challenges: Collection[str]) -> Policy | None:
-    """A policy with nothing but its challenges, each of which fires at once; None without any."""
+    """Return a policy with only its challenges, which all fire at once; None if it has none."""
     kept: list[Clause] = [
         attrs.evolve(each, window=None, final=False)
         for each in policy.clauses
@@ -155,7 +155,7 @@ def _on_trial(policy: Policy, challenges: Collection[str]) -> Policy | None:
 
 
 def _tried(call: Call, definitions: Definitions) -> Iterator[tuple[str, Finding]]:
-    """Warnings about the effect of a set with policies on trial on recent events."""
+    """Yield warnings about the effect of policies on trial on recent events."""
     machines = next((each.entries for each in definitions.lists if each.slug == MACHINES), ())
     ids = {each.slug: each.policy_id for each in definitions.policies}
     matched: dict[str, int] = defaultdict(int)
@@ -165,7 +165,7 @@ def _tried(call: Call, definitions: Definitions) -> Iterator[tuple[str, Finding]
         engine = Engine(definitions, redaction_key=key, events="any")
         recent = _recent(call, [*ids.values()])
     except (DefinitionsError, DamagedLogError):
-        return  # what is wrong with them is said elsewhere
+        return  # other checks report their errors
     for each in recent:
         try:
             fired = engine.decide(each.event, each.received_at_ns).fired
@@ -195,7 +195,7 @@ def _cannot_answer(kind: str, found: Sequence[str], matched: int) -> Finding:
 
 
 def _recent(call: Call, policy_ids: Sequence[str]) -> list[LoggedDecision]:
-    """The newest decisions, and the newest in which the policies fired, the oldest first."""
+    """Return the newest decisions, and the newest in which the policies fired, oldest first."""
     queries = [
         decisions.DecisionQuery(),
         *(decisions.DecisionQuery(policy_id=UUID(each)) for each in policy_ids),
@@ -217,7 +217,7 @@ def _recent(call: Call, policy_ids: Sequence[str]) -> list[LoggedDecision]:
 
 
 def _readable(lines: Iterable[LogLine]) -> Iterator[LoggedDecision]:
-    """Decisions without damaged ones: a warning is made of those that can be read."""
+    """Yield undamaged decisions: a warning is based on those that can be read."""
     for line in lines:
         with suppress(DamagedLogError):
             yield line.decision()

@@ -1,11 +1,11 @@
 """Changes of definitions: checked against the whole set, then written.
 
-The check may take long and happens in a worker process. The write takes place only if the set is
-still the one that was checked, and is tried again with the new one if not: settings and other
-processes change it, too.
+The check may take long and runs in a worker process. The write takes place only if the set is still
+the one that was checked, and is repeated with the new one otherwise: settings and other processes
+change it, too.
 
-What is written is encoded before, and a large change is written in steps that nobody sees until
-the last: see ``stores/objects/pending.py``.
+Rows are encoded before the write, and a large change is written in steps that stay hidden until the
+last: see ``stores/objects/pending.py``.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from tidegate.stores.port import Records
 
 ATTEMPTS = 8
-"""Attempts of a change while others keep changing the set."""
+"""How often a change is attempted while others keep changing the set."""
 IN_PLACE = -1
-"""The generation of a change whose definitions are no generation of their own."""
+"""The generation of a change that creates no generation of its own."""
 
 
 class _MovedError(Exception):
@@ -57,10 +57,10 @@ class ObjectChange:
     """The change of one object.
 
     Args:
-        action: for the audit trail.
-        before: as it is; None for a new one.
-        after: as it will be, with its next revision; None when it is deleted.
-        audited: what the audit trail holds in place of the entries of a list.
+        action: the name in the audit trail.
+        before: the present object; None for a new one.
+        after: the changed object, with its next revision; None if it is deleted.
+        audited: the replacement for a list's entries in the audit trail.
     """
 
     action: str
@@ -70,7 +70,7 @@ class ObjectChange:
 
     @property
     def of(self) -> Definition:
-        """The object, as it is or will be."""
+        """The object, in its present or changed form."""
         found = self.after or self.before
         assert found is not None
         return found
@@ -81,9 +81,9 @@ class SetChange:
     """All objects of one change.
 
     Args:
-        objects: those that change.
-        settings: the tenant's new settings; None when they stay.
-        kept: the answer that is kept with the change.
+        objects: the changed objects.
+        settings: the tenant's new settings; None if they stay.
+        kept: the answer to store with the change.
     """
 
     objects: Sequence[ObjectChange] = ()
@@ -92,12 +92,12 @@ class SetChange:
 
 
 def load_present(call: Call) -> DefinitionSet:
-    """The present definitions of the tenant of a call, which a change is checked against.
+    """Load the present definitions of a call's tenant, to check a change against.
 
-    They are compiled here if they are not known, so that each attempt checks the change alone.
+    They are compiled here unless cached, so that each attempt checks only the change.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     known = call.app.known
     with call.app.store.read() as connection:
@@ -107,21 +107,21 @@ def load_present(call: Call) -> DefinitionSet:
     try:
         compilation = read_document(present.to_read(), present.compilation)
     except DefinitionsError:
-        return present  # A change may mend them.
+        return present  # A change may repair them.
     active = present.activate(compilation)
     known.compiled(call.tenant_id, active)
     return attrs.evolve(present, active=active)
 
 
 def change_definitions(call: Call, prepare: Callable[[DefinitionSet], SetChange | None]) -> bool:
-    """Check a change and write it; whether there was something to write.
+    """Check a change and write it; return whether there was something to write.
 
     Args:
-        prepare: given the present set, checks the change and gives it, or None when there is
+        prepare: called with the present set; checks the change and returns it, or None if there is
             nothing to write.
 
     Raises:
-        Problem: the change is refused, or others were always faster.
+        Problem: the change is refused, or others were faster each time.
     """
     for _ in range(ATTEMPTS):
         removal = None
@@ -136,14 +136,14 @@ def change_definitions(call: Call, prepare: Callable[[DefinitionSet], SetChange 
                 continue
         call.app.definitions_changed(call.tenant_id)
         if removal is not None:
-            with suppress(StoreUnavailableError):  # the next start goes on with it
+            with suppress(StoreUnavailableError):  # the next start continues it
                 remove_pending(call.app.store, removal)
         return True
     raise Problem("conflict", "the definitions are being changed by others; try again")
 
 
 def remove_pending(store: Records, change: PendingChange) -> None:
-    """Remove the remains of a change that was not finished, or that another replaced.
+    """Remove the remains of a change that was interrupted or superseded.
 
     Raises:
         StoreUnavailableError: nothing can be written now.
@@ -154,15 +154,15 @@ def remove_pending(store: Records, change: PendingChange) -> None:
 
 @attrs.frozen
 class _Switch:
-    """The last step of a change, after which it is there: small, and sent to the writing thread.
+    """The last step of a change, which makes it visible: small, and sent to the writing thread.
 
     Attributes:
         seen: revision of the set that was checked.
-        pending: by which the rows of a large change are hidden; None for a change in one step.
-        gone: objects that are deleted or changed in place.
-        made: rows of those that are new or changed in place.
-        beside: rows of the audit and of versions that no step before has written.
-        kept: the answer that is kept with the change.
+        pending: hides the rows of a large change; None for a change in one step.
+        gone: the objects deleted or changed in place.
+        made: rows of new objects and of those changed in place.
+        beside: rows of the audit and of versions that earlier steps didn't write.
+        kept: the answer to store with the change.
     """
 
     tenant_id: UUID
@@ -176,7 +176,7 @@ class _Switch:
     kept: KeptAnswer | None
 
     def write(self, connection: Connection) -> PendingChange | None:
-        """Write the change; returns the remains to be removed.
+        """Write the change; return the remains to be removed.
 
         Raises:
             _MovedError: the set is no longer the one that was checked; nothing is written.
@@ -203,10 +203,10 @@ class _Switch:
 
 @attrs.frozen
 class _Writing:
-    """A change on its way into the store.
+    """A change on its way to the store.
 
     Attributes:
-        steps: rows that are written before the switch, hidden.
+        steps: rows to write before the switch, hidden.
         switch: the last step.
     """
 
@@ -247,7 +247,7 @@ class _Writing:
         return cls((), attrs.evolve(switch, pending=None, beside=beside))
 
     def write(self, store: Records) -> PendingChange | None:
-        """Write the change; returns the remains to be removed.
+        """Write the change; return the remains to be removed.
 
         Raises:
             _MovedError: the set is no longer the one that was checked; nothing is written.
@@ -268,13 +268,13 @@ class _Writing:
 
 
 def _encoded(of: Definition) -> Definition:
-    """The same with a body that is encoded once for all rows that hold it."""
+    """Return the object with its body encoded once for all rows that contain it."""
     body: Any = json_text(of.body)
     return attrs.evolve(of, body=body)
 
 
 def _audit(call: Call, seen: DefinitionSet, change: SetChange) -> Iterator[AuditEntry]:
-    """The audit entries of a change: each object as it was and is answered."""
+    """Yield the audit entries of a change: each object before and after, as it is answered."""
     ids: dict[tuple[str, str], UUID] = {
         (each.kind, each.slug): each.object_id
         for objects in seen.objects.values()
@@ -314,7 +314,7 @@ def _audited(
     in_place_of_entries: Mapping[str, Any] | None,
     added: Mapping[str, Any],
 ) -> Any:
-    """An object in the audit trail, encoded: a large change has many."""
+    """Return an object for the audit trail, encoded, as a large change has many."""
     if of is None:
         return None
     members = to_audited(KINDS[of.kind], of, lambda kind, slug: ids.get((kind.name, slug)))
@@ -324,7 +324,7 @@ def _audited(
 
 
 def _versions(call: Call, after: Sequence[Definition]) -> Iterator[dict[str, Any]]:
-    """A version of every policy that is saved."""
+    """Yield a version of every saved policy."""
     policies = [each for each in after if each.kind == POLICY.name]
     if not policies:
         return
@@ -343,7 +343,7 @@ def _versions(call: Call, after: Sequence[Definition]) -> Iterator[dict[str, Any
 
 
 def _all_after(seen: DefinitionSet, changes: Iterable[ObjectChange]) -> Iterator[Definition]:
-    """All objects of the set as they will be."""
+    """Yield all objects of the set after the change."""
     changed = {(each.of.kind, each.of.object_id): each.after for each in changes}
     for objects in seen.objects.values():
         for each in objects:

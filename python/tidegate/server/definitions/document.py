@@ -1,4 +1,4 @@
-"""All definitions of a tenant as one document: reading, and replacing the stored ones."""
+"""All definitions of a tenant as one document: read it, and replace the stored ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def read(call: Call) -> Answer:
-    """The document, with every setting, so that it means the same in another place."""
+    """Return the document with every setting, so that it means the same elsewhere."""
     with call.app.store.read() as connection:
         present = load_set(connection, call.tenant_id)
     document = present.document()
@@ -77,7 +77,7 @@ def replace(call: Call) -> Answer:
     is_written = change_definitions(call, prepare)
     revision, findings, changes = outcome[0]
     if not query.dry_run and not is_written:
-        # An earlier change may be saved and not decide yet.
+        # An earlier change may be saved without being in effect yet.
         call.app.definitions_changed(call.tenant_id)
     made = wire.DocumentChanges(
         revision=revision + is_written,
@@ -91,10 +91,10 @@ def replace(call: Call) -> Answer:
 
 
 def _need_own_templates(source: Definitions) -> None:
-    """Refuse mitigations whose templates lead to origins that the settings do not list.
+    """Refuse mitigations with templates that lead to origins missing from the settings.
 
     Raises:
-        DefinitionsError: with every one of them.
+        DefinitionsError: with all of them.
     """
     templates = [
         (f"/mitigations/{number}{TEMPLATE}", each.challenge.default_return_url_template)
@@ -110,7 +110,7 @@ def _need_small_lists(source: Definitions) -> None:
     """Refuse lists that are longer than a service keeps.
 
     Raises:
-        DefinitionsError: with every one of them.
+        DefinitionsError: with all of them.
     """
     long = [
         Finding(
@@ -128,7 +128,7 @@ def _need_small_lists(source: Definitions) -> None:
 def _challenged(
     call: Call, source: Definitions, changes: Iterable[wire.Change]
 ) -> Iterator[Finding]:
-    """Warnings about the challenges of policies that are made or changed, with their places."""
+    """Yield warnings about the challenges of new or changed policies, with their places."""
     changed = {each.id for each in changes if each.kind == POLICY.name and each.change != "deleted"}
     places = {
         each.policy_id: f"/policies/{number}"
@@ -155,7 +155,7 @@ def _wanted(call: Call, present: DefinitionSet, source: Definitions) -> Iterator
     for kind in KINDS.values():
         models = getattr(source, kind.section)
         known = {each.object_id: each for each in present.objects[kind.section]}
-        # An id in the document belongs to that object alone, whatever slug it had.
+        # An id in the document belongs to that object alone, whatever its slug was.
         taken = {UUID(getattr(model, kind.id_member)) for model in models}
         by_slug = {each.slug: each for each in known.values() if each.object_id not in taken}
         last = -1
@@ -163,7 +163,7 @@ def _wanted(call: Call, present: DefinitionSet, source: Definitions) -> Iterator
             named = _keep_id(call.tenant_id, kind, model, by_slug.get(model.slug))
             object_id = UUID(getattr(named, kind.id_member))
             before = known.get(object_id)
-            # Positions are kept where the order allows, so that the same document changes nothing.
+            # Positions are kept if the order allows, so that the same document changes nothing.
             last = before.position if before and before.position > last else last + 1
             yield Definition(
                 tenant_id=call.tenant_id,
@@ -181,7 +181,7 @@ def _wanted(call: Call, present: DefinitionSet, source: Definitions) -> Iterator
 def _keep_id(
     tenant_id: UUID, kind: DefinitionKind, model: Any, same_slug: Definition | None
 ) -> Any:
-    """The object of a document that writes no id is the one that has its slug already."""
+    """Give an object without an id in the document the id of the stored one with its slug."""
     derived = derived_id(tenant_id, kind.name, model.slug)
     if same_slug is None or getattr(model, kind.id_member) != derived:
         return model

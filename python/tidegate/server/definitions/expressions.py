@@ -1,4 +1,4 @@
-"""``expressions/check``: data for an editor about an expression while it is written."""
+"""``expressions/check``: data for an editor about an expression being written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _USES: Mapping[wire.Purpose, Use] = {
 
 
 def check_expression(call: Call) -> Answer:
-    """Diagnostics, type, fields, cost and the formatted text; an error is an answer too."""
+    """Return diagnostics, type, fields, cost and the formatted text; an error is an answer too."""
     body: wire.ExpressionCheck = call.body
     use = use_of(body.purpose, body.entity)
     expressions = expressions_of(call)
@@ -61,14 +61,14 @@ def check_expression(call: Call) -> Answer:
 
 
 def use_of(purpose: wire.Purpose, is_on_entity: bool) -> Use:
-    """The use of an expression, by what a request says of it."""
+    """Return the use of an expression from the members of a request."""
     if is_on_entity and purpose == "condition":
         return Use.CONDITION_ON_ENTITY
     return _USES[purpose]
 
 
 def _nodes(text: str, schema: Schema) -> tuple[wire.TypedPart, ...]:
-    """Every part with its type; none of a text that does not parse."""
+    """Return every part with its type; empty for a text that doesn't parse."""
     try:
         found = node_types(text, schema)
     except ExpressionError:
@@ -79,7 +79,7 @@ def _nodes(text: str, schema: Schema) -> tuple[wire.TypedPart, ...]:
 
 
 def expressions_of(call: Call) -> Expressions:
-    """A checker with the names of the tenant, as when definitions are saved."""
+    """Return a checker with the tenant's names, as for saving definitions."""
     with call.app.store.read() as connection:
         known = load_set(connection, call.tenant_id)
     actions = (each.slug for each in known.objects[ACTION.section])

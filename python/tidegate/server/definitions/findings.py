@@ -1,4 +1,4 @@
-"""What is most likely not meant in the saved definitions, by object."""
+"""Warnings about saved definitions that are probably mistakes, by object."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def list_(call: Call) -> Answer:
-    """The objects about which there are warnings, in the order of the document.
+    """List the objects that have warnings, in document order.
 
-    They are those of a write. Warnings about challenges name recorded requests: a caller has them
-    who may read these.
+    The warnings are those of a write. Warnings about challenges name recorded requests, and only
+    callers who may read these get them.
     """
     present = load_present(call)
     about: dict[UUID, tuple[DefinitionKind, Definition, list[Finding]]] = {}
@@ -55,7 +55,7 @@ def list_(call: Call) -> Answer:
 
 
 def _challenges(call: Call, present: DefinitionSet) -> list[tuple[Definition, list[Finding]]]:
-    """Policies that are in force or drafts, with the warnings about their challenges."""
+    """Return active and draft policies with the warnings about their challenges."""
     source = read_document(present.to_read(), present.compilation).compiled.source
     tried = {
         each.policy_id for each in source.policies if each.enabled and each.status != "retired"

@@ -1,4 +1,4 @@
-"""``language``: the parts of expressions, from the tables that the checker reads."""
+"""``language``: the parts of expressions, from the checker's own tables."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def read_language(call: Call) -> Answer:  # noqa: ARG001
-    """Functions, macros, words, types, fields and limits; its tag changes with the version."""
+    """Return functions, macros, words, types, fields and limits, under a tag for their version."""
     return Answer(body=_language(), revision=_revision())
 
 
 @cache
 def _revision() -> int:
-    """A number that another document of the language would not have."""
+    """Return a number that differs for another document of the language."""
     return zlib.crc32(msgspec.json.encode(_language()))
 
 
@@ -72,7 +72,7 @@ def _overload(signature: Signature) -> wire.LanguageOverload:
 
 
 def _plain(text: str) -> str:
-    """A docstring as Markdown on one line a paragraph."""
+    """Convert a docstring to Markdown with one line per paragraph."""
     return " ".join(text.replace("``", "`").split())
 
 

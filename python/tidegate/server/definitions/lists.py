@@ -1,4 +1,4 @@
-"""Named lists: shown without their entries; entries are added and removed."""
+"""Named lists: shown without their entries, which are added and removed."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.definitions import Definition
 
 MAX_ENTRIES = 100_000
-"""Entries of one list that a service keeps: it writes the whole list with every change of it."""
+"""The most entries of one list, as the service writes the whole list with every change."""
 MAX_AUDITED_ENTRIES = 1_000
-"""Entries of one change that the audit trail shows; it always has their number."""
+"""How many entries of one change the audit trail shows; it always has their number."""
 
 
 def _summary(kind: DefinitionKind, stored: Definition, known: DefinitionSet) -> wire.ListSummary:
@@ -41,11 +41,11 @@ handlers = Handlers(LIST, show=_summary)
 
 
 def change_entries(call: Call) -> Answer:
-    """Add and remove entries; the answer does not list them."""
+    """Add and remove entries; the answer doesn't list them."""
     body: wire.EntriesChange = call.body
 
     def merged(before: Definition) -> list[str]:
-        # A dict keeps the order of what was there, and holds each entry once.
+        # A dict keeps the order of the present entries, and contains each once.
         entries = dict.fromkeys([*before.body.get("entries", ()), *body.add])
         for entry in body.remove:
             entries.pop(entry, None)
@@ -79,7 +79,7 @@ def change_entries(call: Call) -> Answer:
 
 
 def _about_added(problem: Problem) -> Problem:
-    """The problem with pointers into the body that was sent."""
+    """Return the problem with pointers into the body that was sent."""
     errors = [
         attrs.evolve(each, pointer=each.pointer.replace("/entries", "/add", 1))
         if isinstance(each.pointer, str)

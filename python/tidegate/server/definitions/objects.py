@@ -1,6 +1,6 @@
-"""Actions, entity definitions, mitigations, policies and lists: the handlers that they share.
+"""The common handlers of actions, entity definitions, mitigations, policies and lists.
 
-One function makes the five handlers of a kind; a file of its own has what only one kind has.
+One function creates the five handlers of a kind; special handlers of a kind are in its own file.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Handlers:
 
     kind: DefinitionKind
     show: Callable[[DefinitionKind, Definition, DefinitionSet], Any] = to_answer
-    """An object as a list shows it."""
+    """Converts an object for a list."""
 
     def list_(self, call: Call) -> Answer:
-        """All objects of the kind, in the order of the document."""
+        """List all objects of the kind, in document order."""
         after = page_after(call)
         place = (int(after[0]), UUID(str(after[1]))) if after else None
         with call.app.store.read() as connection:
@@ -57,7 +57,7 @@ class Handlers:
         )
 
     def create(self, call: Call) -> Answer:
-        """A new object, after all others of its kind."""
+        """Create an object, after all others of its kind."""
         body: Any = call.body
         members = {each.name: getattr(body, each.name) for each in attrs.fields(type(body))}
         object_id = new_id()
@@ -92,7 +92,7 @@ class Handlers:
         return answers[0]
 
     def read(self, call: Call) -> Answer:
-        """One object."""
+        """Return one object."""
         with call.app.store.read() as connection:
             found = definitions.find(connection, call.tenant_id, self.kind.name, self._id(call))
             known = self._known(connection, call)
@@ -116,13 +116,13 @@ class Handlers:
         finish: Callable[[Definition, dict[str, Any]], dict[str, Any]] | None = None,
         audited: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """Put another body in place of an object's.
+        """Replace the body of an object.
 
         Args:
-            action: for the audit trail.
-            body_of: the new body, given the set and the object as they are.
-            finish: what is kept in place of the checked body.
-            audited: what the audit trail holds in place of the entries of a list.
+            action: the name in the audit trail.
+            body_of: returns the new body, given the present set and object.
+            finish: returns the body to store instead of the checked one.
+            audited: the replacement for a list's entries in the audit trail.
         """
         seen: list[tuple[Definition, DefinitionSet, Sequence[Finding]]] = []
 
@@ -148,7 +148,7 @@ class Handlers:
         return Answer(body=body, revision=result.revision)
 
     def delete(self, call: Call) -> Answer:
-        """Delete an object to which no other refers."""
+        """Delete an object that no other refers to."""
 
         def prepare(present: DefinitionSet) -> SetChange:
             before = self._present(call, present)
@@ -160,7 +160,7 @@ class Handlers:
         return Answer()
 
     def _known(self, connection: Connection, call: Call) -> DefinitionSet:
-        """The names that showing an object needs: a policy names others by their ids."""
+        """Return the names needed to show an object: a policy names others by their ids."""
         if self.kind is POLICY:
             return load_set(connection, call.tenant_id)
         tenant = tenants.find(connection, call.tenant_id)

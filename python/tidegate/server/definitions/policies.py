@@ -1,4 +1,4 @@
-"""Policies have versions beside the handlers of all definitions: every saved one is kept."""
+"""Policies, which have versions in addition to the common handlers: every saved one is kept."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 handlers = Handlers(POLICY)
 STEP = 10
-"""Between the priorities of policies that were ordered: there is room for one between two."""
+"""The distance between priorities of ordered policies, which leaves room for others."""
 DEFAULT_PRIORITY = 100
-"""The priority of a policy that names none."""
+"""The priority of a policy without one."""
 
 
 def list_versions(call: Call) -> Answer:
-    """Versions of a policy, the newest first."""
+    """List a policy's versions, newest first."""
     policy_id = call.ids["policy_id"]
     after = page_after(call)
     with call.app.store.read() as connection:
@@ -52,7 +52,7 @@ def list_versions(call: Call) -> Answer:
 
 
 def restore(call: Call) -> Answer:
-    """Save a version again as the newest."""
+    """Save an old version as the newest."""
     body: wire.Restore = call.body
     with call.app.store.read() as connection:
         definitions.find(connection, call.tenant_id, POLICY.name, call.ids["policy_id"])
@@ -67,7 +67,7 @@ def restore(call: Call) -> Answer:
 def order(call: Call) -> Answer:
     """Give all policies new priorities in one change; policies that keep theirs are not changed.
 
-    ``If-Match`` holds the caller to the revision of the definitions as a whole.
+    ``If-Match`` refers to the revision of the definitions as a whole.
     """
     body: wire.PoliciesOrder = call.body
     ordered: list[definitions.Definition] = []
@@ -103,10 +103,10 @@ def order(call: Call) -> Answer:
 
 
 def _in_order(present: DefinitionSet, first: Sequence[UUID]) -> list[definitions.Definition]:
-    """The policies named, then the others as they decide now.
+    """Return the named policies, then the others in the order they decide now.
 
     Raises:
-        Problem: ``invalid-request``; one is named twice, or is none of the tenant.
+        Problem: ``invalid-request``; one is named twice, or doesn't belong to the tenant.
     """
     known = {each.object_id: each for each in present.objects[POLICY.section]}
     errors = [

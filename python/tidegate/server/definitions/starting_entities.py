@@ -8,7 +8,7 @@ from tidegate.policy.definitions.model import EntityDefinition, derived_id
 
 
 def starting_entities(tenant_id: UUID) -> tuple[EntityDefinition, ...]:
-    """The entity definitions of a new tenant; ids are those a document without any would give."""
+    """Return a new tenant's entity definitions, with the ids that a document without ids gets."""
 
     def identifier(slug: str) -> str:
         return derived_id(tenant_id, "entity", slug)
@@ -30,7 +30,7 @@ def starting_entities(tenant_id: UUID) -> tuple[EntityDefinition, ...]:
             description="By client address (IPv6: /64) and user agent; without a user agent too.",
             priority=100,
             key_fields=("derived.client_network", "request.user_agent"),
-            # Whoever could leave the user agent out would escape every window.
+            # Otherwise a client could escape every window by omitting the user agent.
             match_expression='request.client_ip != ""',
             on_missing_key="blank",
         ),
