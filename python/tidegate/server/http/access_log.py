@@ -1,7 +1,7 @@
-"""Lines of the log about requests: the control plane's, refusals, and a sample of decisions.
+"""Log lines about requests: the control plane's, refusals, and a sample of decisions.
 
-Whoever is refused can ask again at once, so refusals have a bound: a log that a stranger can fill
-is a way to fill the disk.
+A refused caller can ask again at once, so the lines about refusals are limited: a log that a
+stranger can fill is a way to fill the disk.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.lines import LogBlock
 
 MAX_REFUSALS = 50
-"""Refusals of a second that get a line; the next line says how many got none."""
+"""Refusals per second that get a line; the next line says how many got none."""
 SAMPLE_SECONDS = 10.0
 
 
 class AccessLog:
-    """Writes lines about requests.
+    """Writes log lines about requests.
 
     Args:
-        sample_seconds: one decision gets a line in as many seconds; 0 for none.
-        words: segments of the paths of routes.  Of a path only these and ids are written: anything
-            else may be a secret in the wrong place.
-        monotonic: seconds of a clock that is never set back.
+        sample_seconds: seconds between two decisions that get a line; 0 for no lines.
+        words: segments of the routes' paths. Only these and ids are written of a path: anything
+            else may be a misplaced secret.
+        monotonic: seconds of a monotonic clock.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class AccessLog:
         self._decisions = 0
 
     def control(self, method: str, given: Given, sent: Sent, started: float) -> None:
-        """One answer of the control plane.
+        """Log one answer of the control plane.
 
         Args:
-            method: of the request.
-            given: what is known of the request.
+            method: the request's.
+            given: the known facts about the request.
             sent: the answer.
-            started: the time of the clock when the request came.
+            started: when the request came, by the clock.
         """
         is_refusal = sent.status >= HTTPStatus.BAD_REQUEST
         members: dict[str, Any] = {
@@ -74,11 +74,11 @@ class AccessLog:
     def hot_refusal(
         self, path: str, status: int, code: str, request_id: str, reason: str | None = None
     ) -> None:
-        """A hot call that was refused.
+        """Log a refused hot call.
 
         Args:
-            reason: more than the code says, where there is more: mostly a proxy that is set up
-                wrongly, so it is a warning.
+            reason: detail beyond the code, if any; mostly a misconfigured proxy, so it is a
+                warning.
         """
         if self._may_write():
             write = log.info if reason is None else log.warning
@@ -94,11 +94,11 @@ class AccessLog:
             )
 
     def logged_in(self, provider: str, operator_id: UUID, request_id: str) -> None:
-        """An operator logged in at an identity provider."""
+        """Log an operator's login at an identity provider."""
         log.info("login", provider=provider, operator_id=str(operator_id), request_id=request_id)
 
     def login_refused(self, provider: str, reason: str, request_id: str) -> None:
-        """A login at an identity provider failed; the browser learns less than this."""
+        """Log a failed login at an identity provider; the browser learns less than this."""
         if self._may_write():
             log.info(
                 "login refused",
@@ -109,7 +109,7 @@ class AccessLog:
             )
 
     def decided(self, blocks: Sequence[LogBlock]) -> None:
-        """Decisions that were committed: now and then the last of them gets a line."""
+        """Log the last of the committed decisions now and then."""
         if not self._sample_seconds or not blocks:
             return
         self._decisions += sum(block.count for block in blocks)
@@ -127,7 +127,7 @@ class AccessLog:
         self._sampled_at, self._decisions = now, 0
 
     def now(self) -> float:
-        """The time of its clock, in seconds."""
+        """Return the clock's time, in seconds."""
         return self._monotonic()
 
     def _shown(self, path: str) -> str:
@@ -144,7 +144,7 @@ class AccessLog:
         return self._lines <= MAX_REFUSALS
 
     def _counted(self) -> dict[str, int]:
-        """How many refusals got no line, where any did not."""
+        """Return how many refusals got no line, if any."""
         passed_over, self._passed_over = self._passed_over, 0
         return {"refusals_without_a_line": passed_over} if passed_over else {}
 

@@ -9,7 +9,7 @@ Header: TypeAlias = tuple[bytes, bytes]
 
 
 class Answer(NamedTuple):
-    """An answer: a status, headers beside the usual ones, and a JSON body."""
+    """An answer: a status, headers in addition to the usual ones, and a JSON body."""
 
     body: bytes
     status: int = 200

@@ -1,4 +1,4 @@
-"""The caller and the caller's rights: looked up on every request, never taken from the token."""
+"""The caller and the caller's rights, looked up on every request, never taken from the token."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Caller:
 
 
 def bearer(header: str | None) -> str:
-    """The token in a header.
+    """Return the token in a header.
 
     Args:
         header: the value of ``Authorization``.
 
     Raises:
-        Problem: ``unauthenticated``; there is none.
+        Problem: ``unauthenticated``; it is missing.
     """
     scheme, _, text = (header or "").partition(" ")
     if scheme.lower() != _SCHEME or not text:
@@ -57,14 +57,14 @@ def bearer(header: str | None) -> str:
 
 
 def caller_of(connection: Connection, tokens: Tokens, text: str, now: int) -> Caller:
-    """The operator a token stands for.
+    """Return the operator that a token belongs to.
 
     Args:
         text: the token.
         now: nanoseconds since 1970.
 
     Raises:
-        Problem: ``unauthenticated``; the token does not count now.
+        Problem: ``unauthenticated``; the token isn't valid now.
     """
     try:
         claims = tokens.read(text, now // SECOND)
@@ -90,16 +90,16 @@ def caller_of(connection: Connection, tokens: Tokens, text: str, now: int) -> Ca
 
 
 def membership_in(connection: Connection, tenant_id: UUID, caller: Caller) -> Membership:
-    """The membership of a caller in a tenant.
+    """Return a caller's membership in a tenant.
 
     Raises:
-        NotFoundError: there is no such tenant, or the caller is nobody in it.
+        NotFoundError: the tenant doesn't exist, or the caller isn't a member.
     """
     return memberships.find(connection, tenant_id, caller.operator_id)
 
 
 def require(role: Role, permission: Permission) -> None:
-    """Refuse a role that may not do this.
+    """Refuse a role that lacks a permission.
 
     Raises:
         Problem: ``forbidden``.

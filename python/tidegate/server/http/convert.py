@@ -1,8 +1,7 @@
-"""Plain data to attrs classes by their types, with every finding at once.
+"""Convert plain data to attrs classes by their types, and report all findings at once.
 
-msgspec reads the single values.  By itself it ignores members that a class does not have and stops
-at the first mistake. Here an unknown member is a mistake, and objects and lists are walked so that
-all mistakes are found.
+msgspec reads the single values. By itself it ignores unknown members and stops at the first
+mistake. Here an unknown member is a mistake, and objects and lists are walked to find all mistakes.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tidegate.server.http.problems import ErrorDetail, Problem
 _T = TypeVar("_T")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _LONGEST_NAME = 100
-"""Every name of a member is shorter."""
+"""Every member's name is shorter."""
 
 
 _ANSWERS: dict[Any, Any] = {}
@@ -35,13 +34,13 @@ def answered_as(answer: Any, *bodies: Any) -> None:
 
 
 def answer_of(body: Any) -> Any:
-    """The class as which objects written as ``body`` are answered; None without one."""
+    """Return the answer class of objects written as ``body``; None if there is none."""
     return _ANSWERS.get(body)
 
 
 @cache
 def read_only_types(shape: Any) -> dict[str, Any]:
-    """The members that only the answer for an object has, not the body of a write."""
+    """Return the members that an object's answer has and the body of a write doesn't."""
     answer = answer_of(shape)
     if answer is None:
         return {}
@@ -52,13 +51,13 @@ def read_only_types(shape: Any) -> dict[str, Any]:
 def convert_body(
     value: Any, shape: type[_T], given_back: dict[str, dict[str, Any]] | None = None
 ) -> _T:
-    """An instance of an attrs class from the value of a JSON body.
+    """Convert the value of a JSON body to an instance of an attrs class.
 
     Args:
         value: the body.
         shape: the class.
-        given_back: takes the members that only answers have, by the pointer of their object; they
-            are unknown members where it is not given.
+        given_back: collects read-only members, by the pointer of their object; without it they
+            count as unknown members.
 
     Raises:
         Problem: ``invalid-request``, with a JSON pointer for each finding.
@@ -75,7 +74,7 @@ def convert_body(
 
 
 def convert_parameters(values: dict[str, str], shape: type[_T]) -> _T:
-    """An instance of an attrs class from the texts of query parameters.
+    """Convert the texts of query parameters to an instance of an attrs class.
 
     Raises:
         Problem: ``invalid-request``, with the parameter of each finding.
@@ -95,7 +94,7 @@ def convert_parameters(values: dict[str, str], shape: type[_T]) -> _T:
 
 @cache
 def member_types(shape: Any) -> dict[str, Any]:
-    """The members of an attrs class and their types, in order."""
+    """Return the members of an attrs class and their types, in order."""
     hints = get_type_hints(shape, include_extras=True)
     return {each.name: hints[each.name] for each in attrs.fields(shape)}
 
@@ -109,7 +108,7 @@ class _Finding:
 
 
 class _EnoughError(Exception):
-    """There are as many findings as are shown."""
+    """The maximum number of findings is reached."""
 
 
 class _Walk:
@@ -121,14 +120,14 @@ class _Walk:
         self._given_back = given_back
 
     def whole(self, value: Any, shape: Any) -> Any:
-        """A body or parameters; the walk ends with as many findings as are shown."""
+        """Convert a body or parameters; stop at the maximum number of findings."""
         try:
             return self.value(value, shape, "")
         except _EnoughError:
             return None
 
     def value(self, value: Any, shape: Any, pointer: str) -> Any:
-        """A value of a type; None, with a finding, when it is not one."""
+        """Convert a value to a type; if it doesn't fit, add a finding and return None."""
         if value is None and _takes_null(shape):
             return None
         inner = _inner(shape)
@@ -174,7 +173,7 @@ class _Walk:
             try:
                 return msgspec.convert(value, shape)
             except msgspec.ValidationError:
-                pass  # look at each item, to say which ones
+                pass  # check each item, to report which ones
         bounds = _length_bounds(shape)
         if not bounds[0] <= len(value) <= bounds[1]:
             message = f"{len(value)} items, but from {bounds[0]} to {bounds[1]} may be given"
@@ -213,7 +212,7 @@ class _Walk:
 
 
 def _from_text(text: str, kind: Any) -> Any:
-    """The number or bool of a parameter; there is one way to write each, and no null."""
+    """Parse a parameter's number or bool; each is written in one way, and there is no null."""
     if kind is bool:
         return {"true": True, "false": False}.get(text, text)
     if kind is int and _WHOLE.fullmatch(text):
@@ -228,7 +227,7 @@ def _message(error: msgspec.ValidationError) -> str:
 
 @cache
 def _arms(shape: Any) -> tuple[Any, ...]:
-    """The members of a union, or the type alone."""
+    """Return the members of a union, or the type alone."""
     if get_origin(shape) is Annotated:
         return _arms(get_args(shape)[0])
     if get_origin(shape) in (Union, types.UnionType):
@@ -242,7 +241,7 @@ def _takes_null(shape: Any) -> bool:
 
 @cache
 def _inner(shape: Any) -> Any:
-    """The one type of a union that is neither null nor unset, without its bounds."""
+    """Return the one type of a union that is neither null nor unset, without its bounds."""
     arms = [each for each in _arms(shape) if each not in (type(None), UnsetType)]
     if len(arms) == 1 and get_origin(arms[0]) is Annotated:
         return _inner(get_args(arms[0])[0])
@@ -260,7 +259,7 @@ def _length_bounds(shape: Any) -> tuple[int, float]:
 
 
 def _hint(shape: Any) -> str | UnsetType:
-    """The mend that a type has in ``extra`` for values that don't fit."""
+    """Return a type's hint in ``extra`` for values that don't fit."""
     metas = get_args(shape)[1:] if get_origin(shape) is Annotated else ()
     hints = (each.extra["hint"] for each in metas if each.extra and "hint" in each.extra)
     return next(hints, UNSET)

@@ -1,7 +1,7 @@
-"""Pages of a list: the caller carries the place where the next one begins, under a MAC.
+"""Pages of a list: the caller passes the start of the next page back, protected by a MAC.
 
-A cursor is bound to the path and the query it came from. Its content is still data, and is passed
-to statements as parameters.
+A cursor is bound to its path and query. Its content still counts as data, and is passed to
+statements as parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_LIMIT = 500
 DEFAULT_LIMIT = 50
 _MAC_BYTES = 16
 _MAX_CURSOR = 2_048
-"""Room for the longest place: a name of the field catalog, or the name of a clause."""
+"""Long enough for the longest position: a field catalog name, or a clause's name."""
 
 Position: TypeAlias = "Sequence[str | int]"
 
@@ -39,21 +39,21 @@ class Paging:
 
 
 class Cursors:
-    """Makes and reads cursors under a key of 32 bytes."""
+    """Creates and reads cursors, with a key of 32 bytes."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     def seal(self, position: Position, scope: str) -> str:
-        """The cursor for a position in the list that ``scope`` names."""
+        """Return the cursor for a position in the list that ``scope`` names."""
         body = orjson.dumps(list(position))
         return base64.urlsafe_b64encode(self._mac(body, scope) + body).decode().rstrip("=")
 
     def open(self, cursor: str, scope: str) -> list[str | int]:
-        """The position in a cursor.
+        """Return the position in a cursor.
 
         Raises:
-            Problem: ``invalid-request``; it is none of ours, or of another list.
+            Problem: ``invalid-request``; it isn't ours, or is of another list.
         """
         data = _decode(cursor)
         mac, body = data[:_MAC_BYTES], data[_MAC_BYTES:]

@@ -19,10 +19,10 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 
 def declared_length(scope: Scope, most: int) -> int:
-    """The length of the body, as far as its head says: at most ``most`` bytes.
+    """Return the length of the body that the head declares, up to ``most`` bytes.
 
     Raises:
-        Problem: 413, when it says more.
+        Problem: 413, if it is longer.
     """
     for name, value in scope["headers"]:
         if name == b"content-length":
@@ -33,10 +33,10 @@ def declared_length(scope: Scope, most: int) -> int:
 
 
 async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) -> bytes:
-    """The whole body.
+    """Read the whole body.
 
     Raises:
-        Problem: 413 when it is longer than ``most`` bytes, 408 when it does not arrive in time.
+        Problem: 413 if it is longer than ``most`` bytes, 408 if it doesn't arrive in time.
     """
     declared_length(scope, most)
     message = await receive()
@@ -65,7 +65,7 @@ async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) 
 
 
 def headers_of(answer: Answer) -> list[Header]:
-    """All headers of an answer, but those that a server gives to every one."""
+    """Return all headers of an answer, except those that a server adds to every answer."""
     return [
         (b"content-type", answer.content_type),
         (b"content-length", b"%d" % len(answer.body)),

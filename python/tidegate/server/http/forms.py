@@ -1,4 +1,4 @@
-"""Bodies that a form of a page sends."""
+"""Bodies sent by HTML forms."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _MAX_MEMBERS = 32
 
 
 def read_form(body: bytes) -> dict[str, str]:
-    """The members of a form, as the members of a JSON object are.
+    """Return the members of a form, like those of a JSON object.
 
     Raises:
-        Problem: ``invalid-request``; it cannot be read, or a member is given twice.
+        Problem: ``invalid-request``; it can't be read, or a member is given twice.
     """
     try:
         pairs = parse_qsl(

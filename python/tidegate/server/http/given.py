@@ -1,4 +1,4 @@
-"""A request once its caller is admitted, and its answer as it goes over the wire."""
+"""A request once its caller is admitted, and its answer in serialised form."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Given:
     query: bytes
     is_encrypted: bool
     address: str
-    """The address of the client, as trusted proxies name it; empty for a Unix socket."""
+    """The client's address, as trusted proxies report it; empty for a Unix socket."""
     ids: Mapping[str, UUID]
     method: str = "GET"
     names: Mapping[str, str] = attrs.field(factory=dict)
     authorization: str | None = attrs.field(default=None, repr=False)
-    """The header, where the handler looks at it."""
+    """The header, if the handler reads it."""
     caller: Caller | None = None
     role: Role | None = None
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    """Headers that the route names and the request has."""
+    """The headers of the request that the route names."""
     problem_page: ProblemPage | None = None
     """The problem page of the route."""
     key_tenant_id: UUID | None = None
@@ -65,11 +65,11 @@ class Given:
 
     @property
     def wants_page(self) -> bool:
-        """Whether a browser asks, which shows pages."""
+        """Whether the caller is a browser, which gets pages."""
         return "text/html" in self.headers.get("accept", "")
 
     def refuse(self, error: Exception) -> Sent:
-        """The answer for an exception."""
+        """Return the answer for an exception."""
         problem = problem_of(error)
         if problem.code == "internal-error":
             log.error("request %s failed", self.request_id, exc_info=error)
@@ -82,22 +82,22 @@ class Given:
 
 @attrs.frozen
 class Sent:
-    """An answer as it goes over the wire."""
+    """An answer in serialised form."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes = attrs.field(repr=False)
     code: str | None = None
-    """The code of the problem, for a refusal."""
+    """The problem's code, for a refusal."""
 
     @classmethod
     def of(cls, response: Response, given: Given) -> Sent:
-        """The answer for a response to a request."""
+        """Serialise the response to a request."""
         headers = {**response.headers, "x-request-id": given.request_id}
         if given.is_encrypted:
             headers["strict-transport-security"] = STRICT_TRANSPORT
         return cls(response.status_code, headers, bytes(response.body))
 
     def response(self) -> Response:
-        """The answer as a response."""
+        """Return the answer as a response."""
         return Response(self.body, self.status, self.headers)

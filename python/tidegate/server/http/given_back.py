@@ -1,7 +1,7 @@
-"""Members that only answers have, sent back in a write: one rule for every object.
+"""Read-only members that are sent back in a write: one rule for every object.
 
-Who reads an object, changes it and writes all of it sends ids, times and the revision too. Such a
-member is accepted when it says what is true, and refused when it says something else.
+A client that reads an object, changes it and writes all of it sends ids, times and the revision
+too. Such a member is accepted if its value is true, and refused otherwise.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from tidegate.server.http.convert import member_types
 from tidegate.server.http.problems import ErrorDetail, Problem
 
 CODE = "read-only-member"
-"""The code of a finding about a member that was changed and cannot be."""
+"""The code of a finding about a changed read-only member."""
 UNSTABLE = {"unstable": True}
-"""``extra`` of the type of a member that changes while its object does not: it is not compared."""
+"""``extra`` of the type of a member that changes without its object, and so isn't compared."""
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]")
 _ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def require_object(given: Mapping[str, Any], present: Any) -> None:
-    """Refuse members given back that differ from those of the object as it is answered.
+    """Refuse read-only members that differ from those of the object as it is answered.
 
     Raises:
         Problem: ``invalid-request``, with pointers into the object.
@@ -39,12 +39,12 @@ def require_object(given: Mapping[str, Any], present: Any) -> None:
 
 
 def require(given: Mapping[str, Any], present: Mapping[str, Any], answer: Any) -> None:
-    """Refuse members given back that differ.
+    """Refuse read-only members that differ.
 
     Args:
         given: the members, by name.
-        present: as they are; what is absent here is not known to anybody yet.
-        answer: the class that has them.
+        present: their present values; absent ones are still unknown.
+        answer: the answer class with the members.
 
     Raises:
         Problem: ``invalid-request``, with a pointer for each.
@@ -71,11 +71,11 @@ def _detail(name: str, is_known: bool) -> str:
 
 
 def members(answered: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of an answer that are compared with those given back.
+    """Return the members of an answer to compare with those sent back.
 
     Args:
         answered: the object as it is answered.
-        wanted: the members that were given back; others are left out.
+        wanted: the members that were sent back; others are left out.
     """
     kind: Any = type(answered)
     names = {each.name for each in attrs.fields(kind)} & wanted.keys()
@@ -87,7 +87,7 @@ def members(answered: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _meant(value: Any) -> Any:
-    """A value whatever way it is written: times have several, ids two cases."""
+    """Normalise a value that can be written in several ways, such as times and ids."""
     if not isinstance(value, str):
         return value
     if _TIME.match(value):
@@ -98,7 +98,7 @@ def _meant(value: Any) -> Any:
 
 @cache
 def is_unstable(answer: Any, name: str) -> bool:
-    """Whether a member of an answer changes while its object does not."""
+    """Tell whether a member of an answer changes without its object."""
     kind = member_types(answer)[name]
     if get_origin(kind) is not Annotated:
         return False

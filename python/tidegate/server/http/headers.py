@@ -1,4 +1,4 @@
-"""Headers that every answer carries, by the kind of answer."""
+"""Headers that every answer has, by kind of answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DATA_HEADERS: Mapping[str, str] = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 }
-"""Headers of JSON: it is never cached and never rendered as a page."""
+"""Headers of JSON, which is never cached and never rendered as a page."""
 PAGE_HEADERS: Mapping[str, str] = {
     **_EVERY,
     "cache-control": "no-cache",
@@ -29,44 +29,44 @@ PAGE_HEADERS: Mapping[str, str] = {
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
 }
-"""Headers of our pages: they load own files only, in no frame."""
+"""Headers of our pages, which load only our own files, and allow no frames."""
 DOCS_HEADERS: Mapping[str, str] = {
     **PAGE_HEADERS,
     "content-security-policy": PAGE_HEADERS["content-security-policy"].replace(
         "img-src 'self'", "img-src 'self' data:"
     ),
 }
-"""Headers of the interface's page, whose style sheet holds its icons."""
+"""Headers of the API documentation, whose style sheet contains its icons."""
 CONSOLE_HEADERS: Mapping[str, str] = {
     **PAGE_HEADERS,
     "content-security-policy": PAGE_HEADERS["content-security-policy"]
     + "; font-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'",
 }
-"""Headers of the console: no text becomes markup or script in it."""
+"""Headers of the console, where no text becomes markup or script."""
 FILE_HEADERS: Mapping[str, str] = {
     **CONSOLE_HEADERS,
     "cache-control": "public, max-age=31536000, immutable",
 }
-"""Headers of files whose name holds a hash of their content."""
+"""Headers of files with a hash of the content in their names."""
 STRICT_TRANSPORT = "max-age=63072000; includeSubDomains"
-"""Sent over TLS alone: over plain HTTP it means nothing, and a proxy may speak for us."""
+"""Sent over TLS only: over plain HTTP it has no effect, and a proxy may set it for us."""
 ACTIVE_HEADER = "definitions-active"
-"""``false`` in the answer to a change that is saved while the definitions of before decide."""
+"""``false`` in the answer to a change that is saved while the previous definitions still decide."""
 REQUEST_ID_HEADER = b"x-request-id"
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 
 
 def status_path(tenant_id: UUID) -> str:
-    """The path of a tenant's status, which says by which definitions its events are decided."""
+    """Return the path of a tenant's status, which says which definitions decide its events."""
     return f"/api/v1/tenants/{tenant_id}/status"
 
 
 def activity(tenant_id: UUID, decides: object) -> dict[str, str]:
-    """Headers of the answer to a change of definitions.
+    """Return headers for the answer to a change of definitions.
 
     Args:
-        tenant_id: whose they are.
-        decides: False when those of before still decide.
+        tenant_id: the tenant.
+        decides: False if the previous ones still decide.
     """
     if decides is not False:
         return {}
@@ -74,7 +74,7 @@ def activity(tenant_id: UUID, decides: object) -> dict[str, str]:
 
 
 def given_request_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """The request id that the caller sent, when it is one that can be sent back."""
+    """Return the request id that the caller sent, if it is safe to send back."""
     for name, value in headers:
         if name == REQUEST_ID_HEADER and _REQUEST_ID.fullmatch(value):
             return value.decode()

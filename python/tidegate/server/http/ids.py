@@ -1,4 +1,4 @@
-"""Ids of new objects: UUIDs of version 7, which sort in the order in which they were made."""
+"""Ids of new objects: UUIDs of version 7, which sort by creation time."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def new_id() -> UUID:
-    """A new id."""
+    """Return a new id."""
     return uuid7()

@@ -1,4 +1,4 @@
-"""A body as plain data: strict JSON (RFC 8259), bounded, with the place of a fault."""
+"""Parse a body to plain data: strict JSON (RFC 8259), limited, with the position of errors."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 32
 MAX_BYTES = 64 * 1024
-"""The bound of a body, where the route names no other."""
+"""The size limit of a body, unless the route has its own."""
 
 
 def read_json_body(body: bytes) -> Any:
-    """The value of a body.
+    """Return the value of a body.
 
-    Refused are NaN and infinities, duplicate members, lone surrogates, a byte order mark,
-    invalid UTF-8, and whatever nests deeper than ``MAX_DEPTH``.
+    Refuses NaN and infinities, duplicate members, lone surrogates, a byte order mark, invalid
+    UTF-8, and nesting deeper than ``MAX_DEPTH``.
 
     Raises:
         Problem: ``invalid-json``, with line and column.
@@ -47,16 +47,16 @@ def read_json_body(body: bytes) -> Any:
 
 
 def _read_large(text: str) -> Any:
-    """The value of a text that may have a million values: no places are kept of them.
+    """Return the value of a text that may have a million values, without their positions.
 
     Raises:
-        Problem: as for a small one, but only faults of the syntax have a line.
+        Problem: as for a small one, but only syntax errors have a line.
     """
     try:
         value = _LARGE.decode(text)
     except JSONDecodeError as error:
         raise _refusal(Source(text), error.msg.lower(), error.pos) from None
-    except ValueError:  # the digits that Python reads at most
+    except ValueError:  # Python's limit on digits
         raise Problem("invalid-json", "a whole number has too many digits") from None
     except RecursionError:
         raise Problem("invalid-json", _TOO_DEEP) from None
@@ -92,7 +92,7 @@ _LARGE = JSONDecoder(
 
 
 def _check(value: Any, depth: int) -> None:
-    """Refuse what the decoder lets pass."""
+    """Refuse values that the decoder accepts but JSON doesn't."""
     if isinstance(value, str):
         if not value.isascii():
             try:
@@ -116,7 +116,7 @@ def _refusal(source: Source, message: str, offset: int | None, pointer: str = ""
 
 
 class _Plain:
-    """A tree to dicts, lists and scalars."""
+    """Converts a tree to dicts, lists and scalars."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -150,7 +150,7 @@ class _Plain:
                 value.encode()
             except UnicodeEncodeError:
                 message = "the text has half of a surrogate pair"
-                # The pointer could hold the very character that cannot be sent.
+                # The pointer could contain the very character that can't be sent.
                 raise self._refuse(message, node, "") from None
         return value
 

@@ -1,4 +1,4 @@
-"""How long the control plane takes, by route; the hot calls have a measure of their own."""
+"""Response times of the control plane, by route; hot calls are measured separately."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 OTHER = "other"
-"""The route and method of a request that no route takes: callers choose these freely."""
+"""The label for requests without a route: callers choose their paths and methods freely."""
 BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class ControlLatency:
-    """Counts the answers of the control plane; from any thread."""
+    """Counts the answers of the control plane; usable from any thread."""
 
     def __init__(self) -> None:
         self._histogram = Histogram(
@@ -33,20 +33,20 @@ class ControlLatency:
         """Count an answer.
 
         Args:
-            route: the path of the route, with names in braces.
+            route: the path the route's, with names in braces.
             method: of the route.
-            status: of the answer; its class is counted.
+            status: the answer's status; its class is counted.
             seconds: from the request to the answer.
         """
         self._histogram.labels(route, method, f"{status // 100}xx").observe(seconds)
 
     def collect(self) -> Iterator[Metric]:
-        """The answers as a metric family."""
+        """Yield the answers as a metric family."""
         for family in self._histogram.collect():
-            # The times at which the labels were first seen would be a family more.
+            # The times at which the labels were first seen would be another family.
             family.samples = [each for each in family.samples if not each.name.endswith("_created")]
             yield family
 
     def page(self) -> bytes:
-        """The text format of Prometheus."""
+        """Return the metrics in Prometheus' text format."""
         return generate_latest(self._registry)

@@ -14,18 +14,18 @@ MAX_LENGTH = 1_024
 
 
 def entity_tag(revision: int) -> str:
-    """The strong tag of a revision."""
+    """Return the strong tag of a revision."""
     return f'"{revision}"'
 
 
 @attrs.frozen
 class Precondition:
-    """The tags a request names; None stands for ``*``."""
+    """The tags in a request; None means ``*``."""
 
     tags: frozenset[str] | None
 
     def require(self, revision: int) -> None:
-        """Refuse a change that was made without knowledge of the present revision.
+        """Refuse a change made without knowledge of the present revision.
 
         Raises:
             Problem: ``stale-revision``.
@@ -36,10 +36,10 @@ class Precondition:
 
 
 def read_tags(header: str, text: str | None) -> Precondition | None:
-    """The tags of a header.
+    """Return the tags in a header.
 
     Raises:
-        Problem: ``malformed-request``, when it is no list of entity tags.
+        Problem: ``malformed-request``, if it isn't a list of entity tags.
     """
     if text is None:
         return None
@@ -53,10 +53,10 @@ def read_tags(header: str, text: str | None) -> Precondition | None:
 
 
 def is_unchanged(header: str | None, tag: str) -> bool:
-    """Whether ``If-None-Match`` names the tag; compared weakly, as RFC 9110 asks.
+    """Tell whether ``If-None-Match`` names the tag, by the weak comparison of RFC 9110.
 
     Raises:
-        Problem: ``malformed-request``, when it is no list of entity tags.
+        Problem: ``malformed-request``, if it isn't a list of entity tags.
     """
     known = read_tags("if-none-match", header)
     if known is None:

@@ -1,7 +1,7 @@
 """Refusals of the service: problem documents (RFC 9457), each with a stable code.
 
-Only here does an exception become a status and a body. An exception that is not listed becomes
-``internal-error`` with the id of the request, and its text is not sent.
+Exceptions become a status and a body only here. An unlisted exception becomes ``internal-error``
+with the id of the request, and its text isn't sent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _RETRY = {"retry-after": "1"}
 
 @attrs.frozen
 class Kind:
-    """The common part of all problems of one code."""
+    """The common parts of all problems with one code."""
 
     status: int
     title: str
@@ -82,7 +82,7 @@ KINDS: Mapping[str, Kind] = {
     "not-ready": Kind(503, "The service cannot decide now"),
     "overloaded": Kind(503, "The service has more work than it can take"),
 }
-"""Every code a problem document can carry.  Codes never change their meaning."""
+"""Every code that a problem document can have. Codes never change their meaning."""
 
 
 @attrs.frozen(kw_only=True)
@@ -129,14 +129,14 @@ class ProblemDocument:
 
 
 class Problem(Exception):  # noqa: N818 - RFC 9457's name for it
-    """A refusal on its way out.
+    """A refusal to be sent.
 
     Args:
         code: one of ``KINDS``.
-        detail: lower case, no final stop; the title of the code when left out.
-        errors: everything that is wrong, where more than one thing can be.
+        detail: lower case, no final stop; defaults to the code's title.
+        errors: all mistakes, if there can be several.
         referrers: for ``in-use``.
-        headers: sent with the answer.
+        headers: headers sent with the answer.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's name for it
 
 
 def problem_of(error: BaseException) -> Problem:
-    """The problem for an exception; ``internal-error`` when it is unknown."""
+    """Return the problem for an exception; ``internal-error`` if it is unknown."""
     match error:
         case Problem():
             return error
@@ -193,7 +193,10 @@ def problem_of(error: BaseException) -> Problem:
 
 
 def error_of_finding(finding: Finding, pointer: str | None = None) -> ErrorDetail:
-    """A finding about a definition; ``pointer`` where the body is not the whole document."""
+    """Return the error for a finding about a definition.
+
+    Pass ``pointer`` if the body isn't the whole document.
+    """
     return ErrorDetail(
         detail=finding.message,
         code=finding.code,
@@ -205,10 +208,10 @@ def error_of_finding(finding: Finding, pointer: str | None = None) -> ErrorDetai
 
 
 def problem_document(problem: Problem, instance: str, request_id: str) -> bytes:
-    """The body of a problem.
+    """Return the body of a problem.
 
     Args:
-        instance: the path that was asked for.
+        instance: the requested path.
         request_id: the id of the request in the logs.
     """
     return msgspec.json.encode(
@@ -227,7 +230,7 @@ def problem_document(problem: Problem, instance: str, request_id: str) -> bytes:
 
 
 def problem_response(problem: Problem, *, instance: str, request_id: str) -> Response:
-    """The answer for a problem; also an ASGI application."""
+    """Return the answer for a problem, which is also an ASGI application."""
     return Response(
         problem_document(problem, instance, request_id),
         status_code=problem.status,

@@ -1,9 +1,9 @@
-"""Requests of the control plane under an idempotency key, whose answers are given again.
+"""Requests of the control plane under an idempotency key, with answers that are repeated.
 
-Operator, path and key together name an answer. The name, and the key under which the answer is
-sealed, are derived from all three and from the key material of the data directory, by HKDF. Nobody
-who reads the database learns the idempotency key, and nobody opens an answer without it: an answer
-may hold the text of an API key.
+Operator, path and key together identify an answer. Its name, and the key that seals it, are derived
+from all three and from the key material of the data directory, by HKDF. So a reader of the database
+can't learn the idempotency key, and can't open an answer without it: an answer may contain the text
+of an API key.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _FORM = msgspec.json.Decoder(tuple[msgspec.Raw, int | None, str | None])
 
 @attrs.frozen
 class Repeatable:
-    """A request under a key.
+    """A request under an idempotency key.
 
     Attributes:
-        name: stands for operator, path and key; 32 bytes.
-        fingerprint: of what the body says; 32 bytes.
+        name: identifies operator, path and key; 32 bytes.
+        fingerprint: of the body's meaning; 32 bytes.
     """
 
     name: bytes
@@ -64,19 +64,19 @@ class Repeatable:
         body: bytes,
         now: int,
     ) -> Repeatable:
-        """The request under a key.
+        """Return the request under its key.
 
         Args:
             text: the value of the header.
-            secret: of the key material of the data directory.
-            operator_id: who asks.
-            tenant_id: of the path, if it has one.
-            path: as it was written.
-            body: as it came.
+            secret: the secret of the data directory's key material.
+            operator_id: the caller.
+            tenant_id: the tenant in the path, if it has one.
+            path: the path as it was written.
+            body: the body as received.
             now: nanoseconds since 1970.
 
         Raises:
-            Problem: ``malformed-request``; the value is no key.
+            Problem: ``malformed-request``; the value isn't a key.
         """
         if not re.fullmatch(KEY_FORM, text):
             detail = f"`{HEADER}` has 1 to {MAX_IDEMPOTENCY_KEY} visible ASCII characters"
@@ -85,17 +85,17 @@ class Repeatable:
         about = _PURPOSE + operator_id.bytes + f"{path}\0{text}".encode()
         made = HKDF(algorithm=SHA256(), length=2 * _HALF, salt=None, info=about).derive(secret)
         name, seal = made[:_HALF], made[_HALF:]
-        # Under the derived key, so that a guess of the body cannot be tried on what is kept.
+        # Under the derived key, so that guesses of the body can't be tested against stored data.
         said = hashlib.blake2b(_canonical(body), key=seal, digest_size=32, person=b"body")
         return cls(name, said.digest(), seal, operator_id, tenant_id, now)
 
     def sealed(self, content: bytes, revision: int | None, location: str | None) -> KeptAnswer:
-        """An answer as it is kept.
+        """Return an answer in the form that is stored.
 
         Args:
             content: the body of the answer, JSON.
-            revision: of its object, if it has one.
-            location: the path of its object, if it has one.
+            revision: its object's revision, if any.
+            location: its object's path, if any.
         """
         plain = msgspec.json.encode((msgspec.Raw(content), revision, location))
         nonce = secrets.token_bytes(_NONCE_BYTES)
@@ -111,10 +111,10 @@ class Repeatable:
         )
 
     def opened(self, kept: KeptAnswer) -> tuple[msgspec.Raw, int | None, str | None]:
-        """Body, revision and location of an answer that was kept under this name.
+        """Return body, revision and location of an answer that was stored under this name.
 
         Raises:
-            Problem: ``idempotency-key-reused``; it was given to another body.
+            Problem: ``idempotency-key-reused``; it answered another body.
         """
         if kept.fingerprint != self.fingerprint:
             raise Problem("idempotency-key-reused")
@@ -124,7 +124,7 @@ class Repeatable:
 
 
 def _canonical(body: bytes) -> bytes:
-    """A JSON text without space and escapes, its members in order; any other text as it is."""
+    """Return a JSON text without space and escapes, its members sorted; other texts unchanged."""
     try:
         return msgspec.json.encode(msgspec.json.decode(body), order="deterministic")
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""A request taken apart before any handler sees it: id, parameters, body."""
+"""Parse a request before any handler sees it: id, parameters, body."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 NAME_FORM = "[a-z0-9-]{1,40}"
-"""The form of a name in a path where it has no id."""
+"""The form of a name in a path that takes no id there."""
 _MAX_PARAMETERS = 32
 _MEDIA_TYPE = re.compile(rb'([!-:<-~]+)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?')
 
 
 def request_id_of(headers: Headers) -> str:
-    """The id a caller gave its request, or a new one."""
+    """Return the caller's request id, or a new one."""
     return given_request_id(headers.raw) or str(uuid7())
 
 
 def only_header(headers: Headers, name: str) -> str | None:
-    """The value of a header that may be given once.
+    """Return the value of a header that may occur once.
 
     Raises:
-        Problem: ``malformed-request``; two values can be read in two ways.
+        Problem: ``malformed-request``; two values are ambiguous.
     """
     values = headers.getlist(name)
     if len(values) > 1:
@@ -47,7 +47,7 @@ def only_header(headers: Headers, name: str) -> str | None:
 
 
 def path_ids(values: Mapping[str, str]) -> dict[str, UUID]:
-    """The ids in the path: what is called so.
+    """Return the ids in the path, by parameter name.
 
     Raises:
         Problem: ``not-found``; an id is malformed.
@@ -59,10 +59,10 @@ def path_ids(values: Mapping[str, str]) -> dict[str, UUID]:
 
 
 def path_names(values: Mapping[str, str]) -> dict[str, str]:
-    """Parts of the path that are not ids, by name.
+    """Return the parts of the path that are not ids, by name.
 
     Raises:
-        Problem: ``not-found``; nothing has such a name.
+        Problem: ``not-found``; the name has an invalid form.
     """
     found = {name: value for name, value in values.items() if not is_id(name)}
     if not all(re.fullmatch(NAME_FORM, value) for value in found.values()):
@@ -71,15 +71,15 @@ def path_names(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_id(name: str) -> bool:
-    """Whether a part of a path is an id, by what it is called."""
+    """Tell from its name whether a path parameter is an id."""
     return name.endswith("_id")
 
 
 def query_parameters(query: bytes) -> dict[str, str]:
-    """The parameters of a query.
+    """Return the parameters of a query.
 
     Raises:
-        Problem: ``invalid-request``; it cannot be read, or a parameter is given twice.
+        Problem: ``invalid-request``; it can't be read, or a parameter is given twice.
     """
     try:
         pairs = parse_qsl(
@@ -102,15 +102,15 @@ def query_parameters(query: bytes) -> dict[str, str]:
 
 
 def require_media_type(headers: Iterable[tuple[bytes, bytes]], allowed: Sequence[str]) -> str:
-    """The media type of a body that is what it must be: one of some, in UTF-8, uncompressed.
+    """Return the media type of a body, after checking it: one of some, in UTF-8, uncompressed.
 
     Args:
-        headers: of the request, names in lower case.
+        headers: the request's, names in lower case.
         allowed: media types in lower case.
 
     Raises:
-        Problem: ``unsupported-media-type``; ``malformed-request`` when there are two, which can
-            be read in two ways.
+        Problem: ``unsupported-media-type``; ``malformed-request`` if there are two, which is
+            ambiguous.
     """
     given: dict[bytes, bytes] = {}
     for name, value in headers:
@@ -133,13 +133,13 @@ def require_media_type(headers: Iterable[tuple[bytes, bytes]], allowed: Sequence
 
 
 def path_as_written(scope: Scope) -> str:
-    """The path of the request, not decoded: no other spelling leads to its route."""
+    """Return the path of the request, undecoded: no other spelling leads to its route."""
     raw: bytes = scope["raw_path"]
     return raw.decode("ascii")
 
 
 async def read_body(headers: Headers, receive: Receive, most: int) -> bytes:
-    """The whole body.
+    """Read the whole body.
 
     Raises:
         Problem: ``body-too-large``, ``request-timeout``.
