@@ -1,4 +1,4 @@
-"""API keys of a tenant: made, changed, rotated, revoked.  Their text is shown once."""
+"""A tenant's API keys: create, change, rotate, revoke. Their text is shown once."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.api_keys import ApiKey
 
 _LAST = 2**63
-"""Nanoseconds since 1970 that the store can hold end here, in the year 2262."""
+"""The end of the times that the store can hold, in nanoseconds since 1970: in the year 2262."""
 
 
 def list_(call: Call) -> Answer:
-    """All keys, also revoked and expired ones."""
+    """List all keys, including revoked and expired ones."""
     return page_by_id(
         call,
         lambda connection, limit, after: api_keys.page(connection, call.tenant_id, limit, after),
@@ -38,7 +38,7 @@ def list_(call: Call) -> Answer:
 
 
 def create(call: Call) -> Answer:
-    """A new key, with its text."""
+    """Create a key, and return its text."""
     body: wire.ApiKeyCreate = call.body
     made = make_key(secrets.token_bytes(PREFIX_BYTES + SECRET_BYTES), call.app.keys.pepper)
     key = api_keys.ApiKey(
@@ -73,7 +73,7 @@ def create(call: Call) -> Answer:
 
 
 def read(call: Call) -> Answer:
-    """One key, without its text."""
+    """Return one key, without its text."""
     with call.app.store.read() as connection:
         return _answer(api_keys.find(connection, call.tenant_id, call.ids["api_key_id"]))
 
@@ -85,7 +85,7 @@ def change(call: Call) -> Answer:
         given["expires_at_ns"] = _nanoseconds(given.pop("expires_at"))
 
     def work(connection: Connection, key: ApiKey) -> None:
-        # What stays as it is may be past bounds that a new value has to keep.
+        # Unchanged values may exceed limits that a new value has to keep.
         values = {name: value for name, value in given.items() if getattr(key, name) != value}
         if "expires_at_ns" in values:
             _require_expiry(call, values["expires_at_ns"])
@@ -99,7 +99,7 @@ def change(call: Call) -> Answer:
 
 
 def rotate(call: Call) -> Answer:
-    """Give a key a second secret, and answer with its text; the first counts for a while longer."""
+    """Give a key a second secret, and return its text; the first stays valid for a while."""
     body: wire.ApiKeyRotation = call.body
     texts: list[str] = []
 
@@ -121,7 +121,7 @@ def rotate(call: Call) -> Answer:
 
 
 def revoke(call: Call) -> Answer:
-    """End a key for good; decisions still name it."""
+    """Revoke a key for good; decisions still name it."""
 
     def work(connection: Connection, key: ApiKey) -> None:
         api_keys.revoke(connection, call.tenant_id, key.api_key_id, call.now)
@@ -139,7 +139,7 @@ def _write(
     work: Callable[[Connection, ApiKey], None],
     answer: Callable[[ApiKey], Answer],
 ) -> Answer:
-    """Change the key of the path, audit the change, and notify the hot path; its answer."""
+    """Change the key in the path, audit it, and notify the hot path; return the answer."""
     api_key_id = call.ids["api_key_id"]
 
     def write(connection: Connection) -> Answer:
@@ -213,5 +213,5 @@ def _members(key: ApiKey) -> dict[str, Any]:
 
 
 def _audited(key: ApiKey) -> dict[str, Any]:
-    """A key in the audit trail: as it is answered, so without anything of its secret."""
+    """Return a key for the audit trail: as it is answered, so without its secret."""
     return wire.audited(wire.ApiKey(**_members(key)))

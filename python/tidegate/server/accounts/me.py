@@ -1,4 +1,4 @@
-"""The caller: who it is, and where it is a member."""
+"""The caller and its memberships."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tidegate.stores.objects import memberships, tenants
 
 
 def read(call: Call) -> Answer:
-    """The operator behind the token."""
+    """Return the operator behind the token."""
     caller = call.operator
     with call.app.store.read() as connection:
         found = [

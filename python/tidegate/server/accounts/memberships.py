@@ -1,4 +1,4 @@
-"""Memberships: which operator has which role in a tenant."""
+"""Memberships: the operators' roles in a tenant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def list_(call: Call) -> Answer:
-    """Everybody in the tenant."""
+    """List all members of the tenant."""
 
     def read(connection: Connection, limit: int, after: UUID | None) -> list[wire.Membership]:
         members = memberships.page(connection, call.tenant_id, limit, after)
@@ -32,10 +32,10 @@ def list_(call: Call) -> Answer:
 
 
 def put(call: Call) -> Answer:
-    """Give an operator or an address a role, in place of the present one.
+    """Give an operator or an address a role, replacing the present one.
 
     Name and address of an operator are shown once the operator has used the tenant. The answer
-    never says whether an address is an operator's.
+    never reveals whether an address is an operator's.
     """
     body: wire.MembershipWrite = call.body
 
@@ -67,7 +67,7 @@ def put(call: Call) -> Answer:
 
 
 def present(call: Call) -> Answer:
-    """The membership that a body names, if there is one."""
+    """Return the membership that a body names, if it exists."""
     with call.app.store.read() as connection:
         found = _named(connection, call)
         if found is None:
@@ -76,7 +76,7 @@ def present(call: Call) -> Answer:
 
 
 def delete(call: Call) -> Answer:
-    """Take an operator's role away."""
+    """Remove an operator's role."""
     user_id = call.ids["user_id"]
 
     def work(connection: Connection) -> None:
@@ -97,15 +97,17 @@ def delete(call: Call) -> Answer:
 def _require_allowed(
     connection: Connection, call: Call, before: Membership | None, after: Role | None
 ) -> None:
-    """Refuse a change that the caller's role, read in this transaction, does not allow."""
+    """Refuse a change that the caller's role, read in this transaction, doesn't allow."""
     own = memberships.find(connection, call.tenant_id, call.operator.operator_id)
     if not may_change_membership(Role(own.role), Role(before.role) if before else None, after):
         raise Problem("forbidden", f"the role `{own.role}` may not change memberships of Owners")
 
 
 def _require_revision(call: Call, before: Membership | None) -> None:
-    """Check the caller's ``If-Match``, which never matches a missing object (RFC 9110, section
-    13.1.1)."""
+    """Check the caller's ``If-Match``.
+
+    It never matches a missing object (RFC 9110, section 13.1.1).
+    """
     if before is not None:
         call.require_revision(before.revision)
     elif call.precondition is not None:
@@ -113,7 +115,7 @@ def _require_revision(call: Call, before: Membership | None) -> None:
 
 
 def _require_operator(connection: Connection, user_id: UUID) -> None:
-    """Refuse an id that nobody has: nobody could ever use the membership."""
+    """Refuse an unknown id: nobody could ever use the membership."""
     try:
         operators.find(connection, user_id)
     except NotFoundError:
@@ -123,10 +125,10 @@ def _require_operator(connection: Connection, user_id: UUID) -> None:
 
 
 def _named(connection: Connection, call: Call) -> Membership | None:
-    """The membership that a body names by id or address, if there is one.
+    """Return the membership that a body names by id or address, if it exists.
 
     Raises:
-        Problem: ``invalid-request``; it names none, or by an id and the address of another.
+        Problem: ``invalid-request``; it names no operator, or an id and another operator's address.
     """
     body: wire.MembershipWrite = call.body
     found = None
@@ -149,7 +151,7 @@ def _named(connection: Connection, call: Call) -> Membership | None:
 
 
 def _answer(connection: Connection, membership: Membership) -> wire.Membership:
-    """A membership; with name and address once its operator has used it."""
+    """Return a membership, with name and address once its operator has used it."""
     is_used = membership.accepted_at_ns is not None
     operator = operators.find(connection, membership.user_id) if is_used else None
     return wire.membership_answer(membership, operator)

@@ -1,4 +1,4 @@
-"""The ``local`` provider: email and password in, a token out."""
+"""The ``local`` provider, which exchanges email and password for a token."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _form = asset("password.html", "text/html")
 
 
 def password_form(call: Call) -> Response:
-    """The form for email and password."""
+    """Return the form for email and password."""
     call.app.logins.need_local()
     return _form(call)
 
 
 async def local_token(call: Call) -> Answer:
-    """A token for whoever knows the password of an operator."""
+    """Return a token to a caller who knows an operator's password."""
     call.app.logins.need_local()
     body: wire.Login = call.body
     name, attempts = operators.address_key(body.email), call.app.login_attempts
@@ -70,7 +70,7 @@ def _operator(call: Call, name: str) -> operators.Operator | None:
 
 
 def _claim(call: Call, operator: operators.Operator) -> None:
-    """Give the operator the roles that waited for their address: mostly none, and no write."""
+    """Give the operator the roles that waited for their address; usually there are none."""
     with call.app.store.read() as connection:
         if not memberships.is_invited(connection, operator.email):
             return

@@ -1,4 +1,4 @@
-"""Login at an identity provider: there, and back with a token."""
+"""Login at an identity provider: send the browser there, and receive it with a token."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.operators import Operator
 
 ARRIVAL = "/login/callback"
-"""The page that takes the token."""
+"""The page that receives the token."""
 
 
 def list_providers(call: Call) -> Answer:
-    """The ways to log in, the own one last."""
+    """List the login methods, our own last."""
     logins = call.app.logins
     named = [(each.name, each.display_name) for each in logins.providers]
     if logins.local:
@@ -56,7 +56,7 @@ async def begin(call: Call) -> Answer:
 
 
 async def finish(call: Call) -> Answer:
-    """Send the browser to the page that takes the token, or says why there is none."""
+    """Send the browser to the page that receives the token, or shows why the login failed."""
     live = call.app.logins.find(call.names["provider"])
     base_url = call.app.base_url()
     try:
@@ -73,10 +73,10 @@ async def finish(call: Call) -> Answer:
 
 
 async def _operator(call: Call, live: LiveProvider, base_url: str) -> tuple[Started, Operator]:
-    """The operator who logged in.
+    """Return the operator who logged in.
 
     Raises:
-        LoginRefusedError: nobody did.
+        LoginRefusedError: the login failed.
     """
     response: wire.LoginResponse = call.query
     now = call.now // SECOND
@@ -110,7 +110,7 @@ def _redirect_uri(base_url: str, live: LiveProvider) -> str:
 
 
 def _refused(call: Call, live: LiveProvider, error: LoginRefusedError) -> Answer:
-    """The way to the page that says so; only the log has the reason."""
+    """Redirect to the page that reports the failure; only the log has the reason."""
     call.app.access.login_refused(live.provider.name, str(error), call.request_id)
     location = f"{ARRIVAL}#{urlencode({'error': error.fault})}"
     return Answer(location=location, headers={"set-cookie": ended(call.app.base_url())})

@@ -1,4 +1,4 @@
-"""Tenants: made by any operator, who becomes Owner."""
+"""Tenants: any operator can create one, and becomes its Owner."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TEMPLATE = TEMPLATE.rpartition("/")[2]
 
 
 def list_(call: Call) -> Answer:
-    """The tenants the caller is a member of."""
+    """List the caller's tenants."""
     operator_id = call.operator.operator_id
     return page_by_id(
         call,
@@ -48,7 +48,7 @@ def list_(call: Call) -> Answer:
 
 
 def create(call: Call) -> Answer:
-    """A new tenant with its first definitions and its first Owner."""
+    """Create a tenant with its first definitions and its first Owner."""
     body: wire.TenantCreate = call.body
     tenant_id = new_id()
     changes: dict[str, Any] = wire.given(body.settings) if body.settings else {}
@@ -105,14 +105,14 @@ def create(call: Call) -> Answer:
 
 
 def read(call: Call) -> Answer:
-    """One tenant."""
+    """Return one tenant."""
     with call.app.store.read() as connection:
         found = tenants.find(connection, call.tenant_id)
     return Answer(body=wire.tenant_answer(found), revision=found.revision)
 
 
 def change(call: Call) -> Answer:
-    """Change the name or settings; settings that are left out stay as they are."""
+    """Change the name or settings; omitted settings stay as they are."""
     body: wire.TenantChange = call.body
     given = wire.given(body)
     with call.app.store.read() as connection:
@@ -125,7 +125,7 @@ def change(call: Call) -> Answer:
         return Answer(body=wire.tenant_answer(seen), revision=seen.revision)
 
     def work(connection: Connection) -> tenants.Tenant:
-        # Here and not before: a mitigation may be saved meanwhile.
+        # Checked here and not before, as a mitigation may be saved meanwhile.
         _need_own_templates(connection, call.tenant_id, settings)
         tenants.change(
             connection,
@@ -136,7 +136,7 @@ def change(call: Call) -> Answer:
             settings=settings,
         )
         if settings != dict(seen.settings):
-            # A revision names everything that a decision was made from.
+            # A revision names everything that a decision was based on.
             tenants.count_definition_change(connection, call.tenant_id)
         made = tenants.find(connection, call.tenant_id)
         call.audit(
@@ -181,7 +181,7 @@ def delete(call: Call) -> Answer:
 def _need_own_templates(
     connection: Connection, tenant_id: UUID, settings: Mapping[str, Any]
 ) -> None:
-    """Refuse a list of origins without those of the mitigations' templates.
+    """Refuse a list of origins that lacks those of the mitigations' templates.
 
     Raises:
         Problem: ``invalid-request``.
@@ -201,7 +201,7 @@ def _need_own_templates(
 
 
 def _checked(tenant_id: UUID, name: str, slug: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as a document has them.
+    """Return settings as a document has them.
 
     Raises:
         Problem: ``invalid-request``.

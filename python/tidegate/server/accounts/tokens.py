@@ -1,4 +1,4 @@
-"""Operators' tokens: how they are given, whichever provider knew the operator, and how they end."""
+"""Operators' tokens: how they are issued, for any provider, and how they end."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def access_token(call: Call, operator: operators.Operator) -> wire.AccessToken:
-    """A new token for an operator who has just logged in."""
-    # After a revocation of all tokens the next one counts from the end of that second.
+    """Create a token for an operator who has just logged in."""
+    # After all tokens were revoked, the next is valid from the end of that second.
     now = max(call.now, operator.tokens_valid_from_ns) // SECOND
     lifetime = call.app.token_lifetime_seconds
     return wire.AccessToken(
@@ -27,13 +27,13 @@ def access_token(call: Call, operator: operators.Operator) -> wire.AccessToken:
 
 
 def revoke(call: Call) -> Answer:
-    """End the token that came with the request, or every token of its operator."""
+    """Revoke the token of the request, or every token of its operator."""
     query: wire.Revocation = call.query
     caller = call.operator
 
     def work(connection: Connection) -> None:
         if query.all:
-            # Tokens know whole seconds: those of the running one end as well.
+            # Tokens have whole seconds, so those of the present second end as well.
             valid_from = (call.now // SECOND + 1) * SECOND
             operators.change(
                 connection, caller.operator_id, call.now, tokens_valid_from_ns=valid_from
