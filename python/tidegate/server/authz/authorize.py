@@ -1,7 +1,7 @@
-"""``/authz``: a proxy asks about a request before it lets it through.
+"""``/authz``: proxies ask whether to let a request through.
 
-The question is decided on as a call of ``runtime/mitigation`` is, with the same log and limits.
-``edge/forward_auth.py`` says what proxies ask and understand.
+The question is decided like a call of ``runtime/mitigation``, with the same log and limits.
+``edge/forward_auth.py`` defines the requests that proxies send and the answers they understand.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 AUTHZ = Endpoint("authz", PATH, needs_content=True)
 _CLOSED = Boundary(fail_open=False)
-"""The proxy itself says what becomes of a request when there is no answer."""
+"""The proxy decides how to handle a request without an answer."""
 _OF_THE_REQUEST = frozenset(
     {"invalid-event", "invalid-json", "empty-payload", "body-too-large", "malformed-request"}
 )
@@ -42,16 +42,16 @@ _OF_THE_REQUEST = frozenset(
 
 
 def is_for_proxies(path: str) -> bool:
-    """Whether a path is a proxy's question: Envoy puts the visitor's path behind the prefix."""
+    """Tell whether a path is a proxy's question: Envoy appends the visitor's path to the prefix."""
     return path == PATH or path.startswith(PATH + "/")
 
 
 async def authorize(hot: HotPath, scope: Mapping[str, Any], path: str) -> Answer:
-    """The answer to a proxy.
+    """Return the answer to a proxy.
 
     Args:
-        scope: of the proxy's request, with names of headers in lower case.
-        path: as it was written.
+        scope: the proxy's request, with header names in lower case.
+        path: the path as it was written.
     """
     request_id = given_request_id(scope["headers"]) or str(uuid7())
     try:
@@ -104,7 +104,7 @@ def _decided(inquiry: Inquiry, answer: Answer) -> Reply:
 
 
 def _sent(reply: Reply, request_id: str) -> Answer:
-    """A reply as the server sends it."""
+    """Return a reply in the form that the server sends."""
     kind = reply.header("content-type")
     headers = tuple(
         (name.encode(), value.encode()) for name, value in reply.headers if name != "content-type"
