@@ -1,6 +1,7 @@
-"""The mark of a browser that keeps cookies: whoever gets through does not count for its neighbours.
+"""A browser's mark, which lets its rounds be counted apart from those of its neighbours.
 
-The mark opens nothing and names nobody; it lives as long as rounds are counted.
+Only browsers that keep cookies have one. The mark grants nothing and identifies nobody; it lives as
+long as rounds are counted.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ _MAX_HEADER = 16 * 1024
 
 
 def mark_of(cookies: str | None) -> str | None:
-    """The mark that a browser shows; None when it keeps none.
+    """Return the browser's mark; None if it keeps no cookies.
 
     Args:
-        cookies: the header.
+        cookies: the cookie header.
     """
     if cookies is None or len(cookies) > _MAX_HEADER:
         return None
@@ -29,13 +30,13 @@ def mark_of(cookies: str | None) -> str | None:
 
 
 def set_cookie(mark: str | None, seconds: int, *, is_secure: bool) -> str:
-    """The header that has a browser keep its mark, or a new one.
+    """Return the header that sets the browser's mark, or a new one.
 
-    It names no path, so the browser sends it to challenges alone (RFC 6265, section 5.1.4).
+    It names no path, so the browser sends it only to challenges (RFC 6265, section 5.1.4).
 
     Args:
-        seconds: how long.
-        is_secure: whether the page has TLS.
+        seconds: its lifetime.
+        is_secure: whether the page uses TLS.
     """
     secure = "; Secure" if is_secure else ""
     value = mark or secrets.token_urlsafe(16)
@@ -43,7 +44,7 @@ def set_cookie(mark: str | None, seconds: int, *, is_secure: bool) -> str:
 
 
 def actor_of(tenant_id: UUID, mark: str) -> bytes:
-    """Stands for a browser where rounds are counted, 16 bytes."""
+    """Return the browser's id for counting rounds, 16 bytes."""
     return hashlib.blake2b(
         tenant_id.bytes + mark.encode(), digest_size=16, person=b"browser"
     ).digest()

@@ -1,8 +1,8 @@
-"""Opens the session of a challenge from the recorded decision, when its page is first asked for.
+"""Open the session of a challenge from the recorded decision, on the first request for its page.
 
 The decision writes nothing but its own record, so a challenge that nobody looks at costs nothing.
-A decision that relaxed durability lost is as one that never was: the visitor goes back and is
-challenged anew.
+If relaxed durability lost the decision, treat it as never made: the visitor goes back and is
+challenged again.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ OPEN_NS = 30 * MINUTE_NS
 SOLVE_NS = 15 * MINUTE_NS
 """How long after that it can be solved."""
 ROUNDS = 5
-"""Challenges that got one actor nowhere, after which the other way is offered."""
+"""How many challenges an actor may fail before the alternative is offered."""
 MOST_ROUNDS = 10
-"""The same, after which nothing starts by itself any more."""
+"""How many before nothing starts automatically."""
 ROUNDS_NS = 10 * MINUTE_NS
 """How long a challenge counts."""
 PATIENCE_NS = MINUTE_NS // 2
-"""How long a challenge may be open until it counts as one that is not solved."""
+"""How long a challenge may be open before it counts as unsolved."""
 
 
 def session_of(call: Call) -> ChallengeSession:
-    """The session of the challenge in the path, which is opened if it was not.
+    """Return the session of the challenge in the path, opening it if necessary.
 
     Raises:
-        NotFoundError: no decision of this id challenged anybody.
-        Problem: ``challenge-expired``; the decision is too long ago.
+        NotFoundError: no decision with this id was a challenge.
+        Problem: ``challenge-expired``; the decision is too old.
     """
     made, is_returned = _looked_up(call)
     if is_returned is None:
@@ -77,17 +77,19 @@ def session_of(call: Call) -> ChallengeSession:
 
 
 def require_challenge(call: Call) -> None:
-    """Refuse a path that :func:`session_of` refuses, and open nothing.
+    """Refuse a path that :func:`session_of` refuses, without opening a session.
 
     Raises:
-        NotFoundError, Problem: as of that.
+        NotFoundError, Problem: as for that.
     """
     _looked_up(call)
 
 
 def _looked_up(call: Call) -> tuple[ChallengeSession, bool | None]:
-    """The session of the challenge in the path; where it is new, also whether a visitor who passes
-    is sent back."""
+    """Return the session of the challenge in the path.
+
+    For a new session, also return whether a visitor who passes is sent back.
+    """
     challenge_id = call.ids["challenge_id"]
     with call.app.store.read() as connection:
         try:
@@ -100,7 +102,7 @@ def _looked_up(call: Call) -> tuple[ChallengeSession, bool | None]:
 
 
 def settings_of(connection: Connection, tenant_id: UUID) -> dict[str, Any]:
-    """The settings of a tenant.
+    """Return a tenant's settings.
 
     Raises:
         NotFoundError: it was deleted.
@@ -109,19 +111,19 @@ def settings_of(connection: Connection, tenant_id: UUID) -> dict[str, Any]:
 
 
 def context_of(call: Call, session: ChallengeSession) -> ChallengeContext | None:
-    """The sealed context of the challenge; None when the keys cannot read it."""
+    """Return the challenge's sealed context; None if the keys can't read it."""
     return call.app.proof_keys(session.tenant_id).open(session.challenge_id, session.sealed)
 
 
 def returns(
     call: Call, connection: Connection, tenant_id: UUID, logged: LoggedDecision
 ) -> bool | None:
-    """Whether a visitor who passes the challenge of a decision is sent back.
+    """Tell whether a visitor who passes the challenge of a decision is sent back.
 
-    The tenant's settings and the mitigation are those of now, as they are for a visitor.
+    Uses the present settings and mitigation of the tenant, as for visitors.
 
     Returns:
-        None where the decision challenged nobody.
+        None if the decision wasn't a challenge.
     """
     record = orjson.loads(logged.record)
     if record["action"].get("challenge") is None:
@@ -139,11 +141,10 @@ def returns(
 def _decision(
     call: Call, connection: Connection, challenge_id: UUID
 ) -> tuple[UUID, LoggedDecision]:
-    """The tenant of the decision that challenged, and the decision: recorded, or from the ticket in
-    the address.
+    """Return the challenge's tenant and decision: recorded, or from the ticket in the URL.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is no such decision.
     """
     try:
         found = decisions.find_of_any(connection, challenge_id)
@@ -159,7 +160,7 @@ def _decision(
 
 
 def _require_recent(decision_id: UUID, now: int) -> None:
-    """Look at the time in the id, before anything is looked up."""
+    """Check the time in the id, before any lookup."""
     if decision_id.version != 7:
         raise NotFoundError("challenge")
     made_at = (decision_id.int >> 80) * 1_000_000
@@ -172,10 +173,10 @@ def _require_recent(decision_id: UUID, now: int) -> None:
 def _session(
     call: Call, connection: Connection, tenant_id: UUID, logged: LoggedDecision
 ) -> ChallengeSession:
-    """A new session of a recorded decision.
+    """Create a session for a recorded decision.
 
     Raises:
-        NotFoundError: the decision challenged nobody.
+        NotFoundError: the decision wasn't a challenge.
     """
     record = orjson.loads(logged.record)
     asked = record["action"].get("challenge")
@@ -207,7 +208,7 @@ def _session(
 
 
 def _template(connection: Connection, tenant_id: UUID, mitigation: str | None) -> str | None:
-    """The URL to which a mitigation, as it is now, sends visitors without a return URL."""
+    """Return the URL that a mitigation now sends visitors without a return URL to."""
     if mitigation is None:
         return None
     try:
@@ -218,8 +219,10 @@ def _template(connection: Connection, tenant_id: UUID, mitigation: str | None) -
 
 
 def _actor(call: Call, tenant_id: UUID, record: Mapping[str, Any], logged: LoggedDecision) -> bytes:
-    """Stands for who is challenged: the browser, where it keeps cookies; else the client and the
-    first entity of the event."""
+    """Return the id of the challenged actor.
+
+    That is the browser if it keeps cookies, or else the client and the first entity of the event.
+    """
     mark = browsers.mark_of(call.headers.get("cookie"))
     if mark is not None:
         return browsers.actor_of(tenant_id, mark)
@@ -238,7 +241,7 @@ def _stage(rounds: int, *, can_wait: bool) -> Stage:
 
 
 def _sealed(call: Call, tenant_id: UUID, logged: LoggedDecision) -> bytes:
-    """The decision's sealed context; an earlier version had none, and its event gives one."""
+    """Return the decision's sealed context, or build it from the event for an earlier version's."""
     if logged.sealed is not None:
         return logged.sealed
     keys, request = call.app.proof_keys(tenant_id), _request(logged)

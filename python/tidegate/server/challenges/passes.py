@@ -1,4 +1,4 @@
-"""Proofs verified, and the passes behind them listed and revoked."""
+"""Verify proofs; list and revoke the passes behind them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def verify(call: Call) -> Answer:
-    """Whether a proof is good, for whoever shows it.
+    """Tell any caller whether a proof is valid.
 
     Raises:
-        Problem: ``not-ready``; passes that were revoked are not known now.
+        Problem: ``not-ready``; the revoked passes are unknown now.
     """
     body: wire.ProofCheck = call.body
     reason = call.app.runtime.why_not_ready()
@@ -40,7 +40,7 @@ def _is_valid(call: Call, token: str) -> bool:
 
 
 def list_(call: Call) -> Answer:
-    """The passes of a tenant, the newest first."""
+    """List the passes of a tenant, newest first."""
     query: wire.PassesQuery = call.query
     after = page_after(call)
     before = UUID(str(after[0])) if after else None
@@ -56,7 +56,7 @@ def list_(call: Call) -> Answer:
 
 
 def revoke(call: Call) -> Answer:
-    """End a pass: its proof is good no more."""
+    """Revoke a pass: its proof is no longer valid."""
     with call.app.store.read() as connection:
         found = passes.find(connection, call.tenant_id, call.ids["pass_id"])
     call.app.runtime.revoke_pass(

@@ -1,4 +1,4 @@
-"""Whether visitors can be sent to the challenges of this service."""
+"""Check whether visitors can reach the challenges of this service."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def warn_of_unreachable(store: Store, base_url: str) -> None:
-    """Log when there are challenges, and no address that visitors could be sent to.
+    """Log a warning if there are challenges, but no address to send visitors to.
 
     Args:
-        store: of the definitions.
+        store: the store of the definitions.
         base_url: the address that browsers reach the service by.
     """
     reason = unreachable(base_url)

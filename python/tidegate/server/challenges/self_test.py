@@ -1,4 +1,4 @@
-"""Checks whether challenged visitors can get through, with reasons and outcomes."""
+"""Check whether challenged visitors can get through, with reasons and outcomes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PAGE = 500
 
 
 def self_test(call: Call) -> Answer:
-    """Green when every enabled challenge of the tenant works, red with reasons otherwise."""
+    """Return green if every enabled challenge of the tenant works, otherwise red with reasons."""
     with call.app.store.read() as connection:
         settings = settings_of(connection, call.tenant_id)
         found = definitions.of_kind(connection, call.tenant_id, "mitigation")
@@ -51,7 +51,7 @@ def self_test(call: Call) -> Answer:
 
 
 def results(call: Call) -> Answer:
-    """Outcomes of the challenges of a tenant."""
+    """Return outcomes of the challenges of a tenant."""
     query: wire.Span = call.query
     with call.app.store.read() as connection:
         counted = challenges.counts(connection, call.tenant_id, query.from_ns, query.to_ns)

@@ -1,6 +1,6 @@
-"""Tickets: a daemon puts one into the address of a challenge that it decided on.
+"""Tickets, which a daemon puts into the URL of a challenge that it decided on.
 
-The service opens the challenge of a ticket before it knows the decision.  A ticket is sealed with a
+The service opens the challenge of a ticket before it has the decision. A ticket is sealed with a
 key of the tenant, for one decision.
 """
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.lines import LoggedDecision
 
 MAX_LENGTH = 6_000
-"""Characters; without a longer one the challenge opens once the decision was forwarded."""
+"""The most characters; a challenge with a longer ticket opens once its decision is forwarded."""
 
 
 def ticket_of(keys: ProofKeys, line: bytes) -> tuple[UUID, str] | None:
-    """The ticket of a decision, by its line of the log.
+    """Return the ticket of a decision, given its line of the log.
 
     Returns:
-        The id of the decision, and its ticket; None where nobody is challenged, or it is too long.
+        The id of the decision, and its ticket; None if it isn't a challenge, or the ticket is too
+        long.
     """
     read = orjson.loads(line)
     record = read["record"]
@@ -51,13 +52,13 @@ def ticket_of(keys: ProofKeys, line: bytes) -> tuple[UUID, str] | None:
 
 
 def decision_of(keys: ProofKeys, decision_id: UUID, ticket: str) -> LoggedDecision | None:
-    """The decision of a ticket, as far as a challenge needs it; None when it is of another."""
+    """Return the decision in a ticket, as needed for a challenge; None if it is another one."""
     line = keys.open_ticket(decision_id, ticket)
     return None if line is None else read_line(line)
 
 
 def host_of(request: Mapping[str, Any]) -> str | None:
-    """The host that the visitor's request named, with its port."""
+    """Return the host in the visitor's request, with its port."""
     if isinstance(request.get("host"), str):
         return str(request["host"])
     headers = request.get("headers") or {}

@@ -1,4 +1,4 @@
-"""The pages that visitors see, by what became of their challenge."""
+"""The pages that visitors see, by the outcome of their challenge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TURNSTILE = "https://challenges.cloudflare.com"
 SOLVING_MS = 600_000
-"""How long a browser tries: a slow one takes minutes for the highest difficulty."""
+"""How long a browser tries: a slow one takes minutes at the highest difficulty."""
 _POLICIES: Mapping[str, Mapping[str, Sequence[str]]] = {
     "pow": {"script-src": ["'wasm-unsafe-eval'"], "worker-src": ["'self'"]},
     "turnstile": {"script-src": [TURNSTILE], "frame-src": [TURNSTILE]},
@@ -37,7 +37,7 @@ _MESSAGES = {
     "store-unavailable": "busy",
     "challenge-provider-unavailable": "busy",
 }
-"""The texts of problems; all others have the text of ``error``."""
+"""The texts of problems; all others use the text of ``error``."""
 
 
 def challenge(
@@ -51,13 +51,13 @@ def challenge(
     alert_seconds: int = 0,
     status: int = 200,
 ) -> Response:
-    """The page of a challenge that is to be solved.
+    """Return the page of a challenge to solve.
 
     Args:
-        target: where the visitor is sent afterwards, if anywhere.
-        wait_seconds: of the way without JavaScript; 0 when there is none.
+        target: the visitor's destination afterwards, if any.
+        wait_seconds: of the method without JavaScript; 0 if there is none.
         is_manual: whether the visitor starts it.
-        alert: the text that says what went wrong before.
+        alert: the text about the previous failure.
         alert_seconds: for that text.
         status: of the answer.
     """
@@ -66,9 +66,9 @@ def challenge(
     root = _root(call.path)
     policy = {name: list(sources) for name, sources in _POLICIES[session.provider].items()}
     if target is not None:
-        # Browsers look at where the answer to a form sends them too.
+        # Browsers also check the redirect target of a form against the policy.
         policy["form-action"] = [origin_of(target)]
-    # Who waits, because it is offered or by choice, need not see the check again.
+    # A visitor who uses the waiting method, as offered or by choice, need not see the check again.
     shows_check = session.stage != "other" and alert != "too_early"
     return page(
         "challenge.html",
@@ -121,19 +121,19 @@ def _of_provider(session: ChallengeSession, texts: Mapping[str, str]) -> dict[st
 
 
 def stopped(call: Call, session: ChallengeSession) -> Response:
-    """Nothing starts by itself any more; the visitor can try once more by hand."""
+    """Return the page after too many rounds; the visitor can try once more by hand."""
     texts = _language(call).texts
     again = (f"{_root(call.path)}{session.challenge_id}?again=true", texts["retry"])
     return _message(call.path, _language(call), "stopped", 200, str(session.challenge_id), again)
 
 
 def passed(call: Call, session: ChallengeSession) -> Response:
-    """The challenge is solved, and there is nowhere to send the visitor."""
+    """Return the page for a solved challenge without a destination."""
     return _message(call.path, _language(call), "back", 200, str(session.challenge_id))
 
 
 def over(call: Call, session: ChallengeSession, problem: Problem, target: str | None) -> Response:
-    """The challenge can be solved no more; the visitor goes to the site to get another."""
+    """Return the page for a challenge that has ended; the visitor gets another at the site."""
     language = _language(call)
     link = None if target is None else (target, language.texts["leave"])
     name = _MESSAGES[problem.code]
@@ -141,7 +141,7 @@ def over(call: Call, session: ChallengeSession, problem: Problem, target: str | 
 
 
 def problem_page(problem: Problem, given: Given) -> Response:
-    """A refusal, for whoever is looking at pages."""
+    """Return a refusal as a page."""
     language = language_for(given.headers.get("accept-language", ""))
     name = _MESSAGES.get(problem.code, "error")
     reference = str(given.ids.get("challenge_id", given.request_id))
@@ -151,7 +151,7 @@ def problem_page(problem: Problem, given: Given) -> Response:
 
 
 def seconds_left(until_ns: int, now_ns: int) -> int:
-    """Whole seconds until a time."""
+    """Return the whole seconds until a time."""
     return math.ceil((until_ns - now_ns) / 1e9)
 
 
@@ -182,5 +182,5 @@ def _language(call: Call) -> Language:
 
 
 def _root(path: str) -> str:
-    """The way from a page to the folder of challenges."""
+    """Return the relative path from a page to the folder of challenges."""
     return "../" * path.partition("/challenge/")[2].count("/")

@@ -1,7 +1,7 @@
-"""A visitor at a challenge: the page, and the solution that comes from it.
+"""A visitor at a challenge: the page, and the solution submitted from it.
 
-A solution is checked against what was issued and nothing else, and is spent by one statement, so
-however often it comes, one pass is made.
+A solution is checked only against what was issued, and spent by one statement, so however often it
+is submitted, it yields one pass.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from tidegate.stores.objects.passes import Pass
 
 SECOND_NS = 1_000_000_000
 MAX_FAILURES = 20
-"""Wrong solutions of one challenge; further ones are not looked at."""
+"""How many wrong solutions of one challenge are checked; further ones are ignored."""
 _ALERTS = {
     "challenge-failed": "failed",
     "challenge-too-early": "too_early",
     "challenge-provider-unavailable": "busy_text",
 }
-"""The texts of refusals after which the visitor can try again on the same page."""
+"""The texts of refusals after which the visitor can retry on the same page."""
 
 
 @attrs.frozen
@@ -57,7 +57,7 @@ class Visit:
 
     @classmethod
     def of(cls, call: Call, session: ChallengeSession) -> Visit:
-        """The visit of a call.
+        """Return the visit of a call.
 
         Raises:
             NotFoundError: the tenant was deleted.
@@ -78,7 +78,7 @@ class Visit:
         )
 
     def why_over(self, now: int) -> Problem | None:
-        """Why nothing can be solved here any more; None when it can."""
+        """Return why nothing can be solved here now; None if it can."""
         if self.session.solved_at_ns is not None:
             return Problem("challenge-solved")
         if self.session.expires_at_ns <= now:
@@ -87,10 +87,10 @@ class Visit:
 
 
 def show(call: Call) -> Response:
-    """The page of a challenge.
+    """Return the page of a challenge.
 
-    Nobody looks at a page that is fetched ahead, or at the answer to HEAD: these open no session,
-    which would count as a challenge that was not solved.
+    Nobody looks at a prefetched page, or at the answer to HEAD: these open no session, which would
+    count as an unsolved challenge.
     """
     query: wire.ChallengeQuery = call.query
     if is_fetched_ahead(lambda name: call.headers.get(name, "")):
@@ -115,7 +115,7 @@ def show(call: Call) -> Response:
 
 
 def solve(call: Call) -> Response:
-    """Spend a solution for a pass, and send the visitor back with its proof."""
+    """Exchange a solution for a pass, and send the visitor back with its proof."""
     body: wire.ChallengeSolution = call.body
     with call.app.store.read() as connection:
         session = challenges.find(connection, call.ids["challenge_id"])
@@ -141,7 +141,7 @@ def solve(call: Call) -> Response:
 
 
 def _why_wrong(call: Call, visit: Visit, body: wire.ChallengeSolution) -> Problem | None:
-    """Why a solution counts for nothing; None when it is right."""
+    """Return why a solution is invalid; None if it is right."""
     session = visit.session
     if visit.context is None:
         return Problem("challenge-expired", "the keys have changed since the decision")
@@ -171,7 +171,7 @@ def _why_wrong(call: Call, visit: Visit, body: wire.ChallengeSolution) -> Proble
 
 
 def _refused(call: Call, visit: Visit, problem: Problem) -> Response:
-    """The answer to a solution that bought nothing; a visitor can try again."""
+    """Return the answer to a refused solution; a visitor can try again."""
     alert = _ALERTS.get(problem.code)
     if not call.wants_page or alert is None:
         return _over(call, visit, problem)
