@@ -1,1 +1,1 @@
-"""Hands out the console: files that were built before, in front of the control plane."""
+"""Serve the console: prebuilt files, in front of the control plane."""

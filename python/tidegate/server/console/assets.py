@@ -1,4 +1,4 @@
-"""The files of the console, as its build wrote them, with their compressed forms."""
+"""The console's files, as its build wrote them, with their compressed forms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
 }
 CODINGS = {"br": ".br", "gzip": ".gz"}
-"""The compressed forms, the preferred one first, with what the build adds to the file's name."""
+"""The compressed forms, the preferred one first, with the file suffix that the build adds."""
 
 
 @attrs.frozen
@@ -26,7 +26,7 @@ class Asset:
     Attributes:
         media_type: as in ``text/css``.
         tag: its strong entity tag.
-        forms: its bytes by content coding; the empty name stands for the file as it is.
+        forms: its bytes by content coding; the empty name is the uncompressed file.
     """
 
     media_type: str
@@ -35,10 +35,10 @@ class Asset:
 
     @classmethod
     def read(cls, path: Path) -> Asset:
-        """A file and the compressed forms beside it.
+        """Read a file and the compressed forms next to it.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: it can't be read.
         """
         content = path.read_bytes()
         forms = {"": content}
@@ -56,7 +56,7 @@ class Assets:
 
     Attributes:
         index: the page.
-        named: every other file by its name, which holds a hash of the content.
+        named: every other file, by its name with a hash of the content.
     """
 
     index: Asset
@@ -64,18 +64,18 @@ class Assets:
 
 
 def built() -> Path:
-    """The folder that the build writes."""
+    """Return the folder that the build writes."""
     return Path(str(files("tidegate.console"))) / "assets"
 
 
 def load(folder: Path) -> Assets | None:
-    """The files of a build; None when nothing was built.
+    """Load the files of a build; return None if nothing was built.
 
     Args:
-        folder: as :func:`built` gives it.
+        folder: from :func:`built`.
 
     Raises:
-        OSError: a file cannot be read.
+        OSError: a file can't be read.
     """
     index = folder / "index.html"
     if not index.exists():

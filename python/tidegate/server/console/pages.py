@@ -1,7 +1,7 @@
-"""``/console/`` and everything below: one page, which shows what its address names.
+"""``/console/`` and everything below: one page, which shows the view that its URL names.
 
-The page is a stranger to the control plane: it gets no data here and calls the public API like
-everybody else.  So it stands in front of the table of routes and not in it.
+The page has no privileged access to the control plane: it gets no data here and calls the public
+API like everybody else. So it comes before the table of routes, and isn't in it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Console:
     """The console in front of another application.
 
     Args:
-        assets: of the build; None when there is none.
+        assets: of the build; None without a build.
         behind: answers every other path.
     """
 
@@ -66,7 +66,7 @@ class Console:
 
 
 def _file(asset: Asset, given: Mapping[bytes, bytes], headers: Mapping[str, str]) -> Response:
-    """A file in the first form that the caller takes."""
+    """Return a file in the first form that the caller accepts."""
     sent = {**headers, "etag": asset.tag, "vary": "accept-encoding"}
     if asset.tag in given.get(b"if-none-match", b"").decode("latin-1"):
         return Response(status_code=304, headers=sent)
@@ -78,7 +78,7 @@ def _file(asset: Asset, given: Mapping[bytes, bytes], headers: Mapping[str, str]
 
 
 def _codings(accepted: str) -> frozenset[str]:
-    """The content codings that a caller takes (RFC 9110, section 12.5.3)."""
+    """Return the content codings that a caller accepts (RFC 9110, section 12.5.3)."""
     found = set()
     for part in accepted.lower().split(","):
         name, _, weight = part.partition(";")
