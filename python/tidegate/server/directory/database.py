@@ -1,4 +1,4 @@
-"""The database that belongs to a data directory: a file in it, or one of PostgreSQL elsewhere."""
+"""The database of a data directory: a file in it, or a PostgreSQL database elsewhere."""
 
 from __future__ import annotations
 
@@ -35,48 +35,48 @@ DATABASE = "tidegate.db"
 
 
 class Database(Protocol):
-    """What a directory needs to know of its database."""
+    """The parts of a database that its directory uses."""
 
     @property
     def url(self) -> str:
-        """Where it is; it may hold a password."""
+        """Its location, which may contain a password."""
 
     @property
     def name(self) -> str:
-        """Where it is, for messages."""
+        """Its location, for messages."""
 
     def absence(self) -> str | None:
-        """What is wrong where there is no database; None when there is one."""
+        """Return what is wrong if the database is missing; None if it exists."""
 
     def left(self) -> dict[str, Path]:
-        """Files that stand beside a database of this kind."""
+        """Return the files next to a database of this kind."""
 
     def own(self, waits: Callable[[Holder], None] | None = None) -> Lock | Claim:
         """Become its owner; see :func:`~tidegate.stores.directory.lock.claim`."""
 
     def nodes(self) -> list[str]:
-        """The names of the nodes that are connected."""
+        """Return the names of the connected nodes."""
 
     def connection(self, *, writes: bool = False) -> AbstractContextManager[Connection]:
-        """A connection, to a database that nothing is known of yet."""
+        """Return a connection to a database that may not be valid yet."""
 
     def note_end(self, connection: Connection) -> None:
-        """Note how far its log goes, where a part of it could be lost without a trace."""
+        """Store the end of its log, if a part could be lost without a trace."""
 
 
 def database_of(directory: Path, url: str) -> Database:
-    """The database of a directory.
+    """Return the database of a directory.
 
     Args:
-        directory: of the data.
-        url: of a database of PostgreSQL; empty: the file in the directory.
+        directory: the data directory.
+        url: of a PostgreSQL database; empty for the file in the directory.
     """
     return ElsewhereDatabase(url) if url else FileDatabase(directory / DATABASE)
 
 
 @attrs.frozen
 class FileDatabase:
-    """The file of SQLite in the directory."""
+    """The SQLite file in the directory."""
 
     path: Path
 
@@ -108,7 +108,7 @@ class FileDatabase:
         return claim(self.path, waits)
 
     def nodes(self) -> list[str]:
-        """See :meth:`Database.nodes`: a file has none."""
+        """See :meth:`Database.nodes`; a file has none."""
         return []
 
     def connection(self, *, writes: bool = False) -> AbstractContextManager[Connection]:
@@ -116,7 +116,7 @@ class FileDatabase:
         return _connected(self, writes)
 
     def note_end(self, connection: Connection) -> None:
-        """See :meth:`Database.note_end`: a write-ahead log that was cut looks whole."""
+        """See :meth:`Database.note_end`; a truncated write-ahead log looks complete."""
         noted = Noted(
             last_seq(connection), counter(connection, CHANGES), counter(connection, LOG_ID)
         )
@@ -127,7 +127,7 @@ class FileDatabase:
 
 @attrs.frozen
 class ElsewhereDatabase:
-    """A database of PostgreSQL."""
+    """A PostgreSQL database."""
 
     url: str = attrs.field(repr=False)
 
@@ -142,7 +142,7 @@ class ElsewhereDatabase:
             return "is empty" if current(connection) is None else None
 
     def left(self) -> dict[str, Path]:
-        """See :meth:`Database.left`: it has no files here."""
+        """See :meth:`Database.left`; it has no files here."""
         return {}
 
     def own(self, waits: Callable[[Holder], None] | None = None) -> Claim:
@@ -158,7 +158,7 @@ class ElsewhereDatabase:
         return _connected(self, writes)
 
     def note_end(self, connection: Connection) -> None:
-        """See :meth:`Database.note_end`: the database keeps its own."""
+        """See :meth:`Database.note_end`; the database tracks it itself."""
 
 
 @contextmanager

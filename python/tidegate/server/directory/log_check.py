@@ -1,8 +1,7 @@
-"""Losses of the decision log, looked for at the start and reported in log, audit and metrics.
+"""Find losses in the decision log at the start, and report them in log, audit and metrics.
 
-The start looks at what it needs: the end of the log, by what other files know of it, and the rows
-after the oldest snapshot that counts or that are not derived yet.  ``tidegate verify`` looks at
-all of it.
+The start checks only the parts it needs: the end of the log, against other files, and the rows
+after the oldest valid snapshot or not yet derived. ``tidegate verify`` checks all of it.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ if TYPE_CHECKING:
     from tidegate.stores.port import Store
 
 _PAGE = 200
-"""Audit entries in one write."""
+"""Audit entries per write."""
 
 
 def check_log(store: Store) -> int:
     """Find losses, report new ones, and remember them, so that they are skipped.
 
     Args:
-        store: of the owner, before anything is appended.
+        store: the owner's, before anything is appended.
 
     Returns:
-        How many entries of the log are lost, all together.
+        How many entries of the log are lost in total.
 
     Raises:
-        StoreUnavailableError: the database cannot be read or written.
+        StoreUnavailableError: the database can't be read or written.
     """
     if store.lost is not None:
         _report(store, store.lost)
@@ -61,17 +60,17 @@ def check_log(store: Store) -> int:
 
 
 def lost_in(store: Store) -> int:
-    """How many entries of the log are known to be lost, all together.
+    """Return how many entries of the log are known to be lost in total.
 
     Raises:
-        StoreUnavailableError: the database cannot be read.
+        StoreUnavailableError: the database can't be read.
     """
     with store.read() as connection:
         return gaps.total(connection)
 
 
 def _unknown(connection: Connection, partition: int) -> Iterator[LogGap]:
-    """New losses among the entries that the start needs."""
+    """Yield new losses among the entries that the start needs."""
     known = gaps.known(connection)
     oldest = snapshots.oldest_newest_seq(connection, partition)
     after = min(oldest, derived.indexed_seq(connection))
@@ -88,7 +87,7 @@ def _unknown(connection: Connection, partition: int) -> Iterator[LogGap]:
 
 
 def _report(store: Store, gap: LogGap) -> None:
-    """An error line, and an entry in the audit of those whose decisions they were or may be."""
+    """Write an error line, and audit entries for tenants that lost decisions, or may have."""
     log.error(
         "recorded decisions are lost; restore the database from a backup to have them back",
         first=gap.first_seq,

@@ -1,7 +1,7 @@
-"""A data directory, opened: its file, the database and the keys belong together, or it is refused.
+"""Open a data directory: file, database and keys must belong together, or it is refused.
 
-Only an empty directory gets new parts.  A part that is missing beside others was lost, and nothing
-is made in its place: new keys would end every token and API key, a new database would end
+Only an empty directory gets new parts. If a part is missing next to others it was lost, and isn't
+replaced: new keys would invalidate every token and API key, and a new database would lose
 everything else.
 """
 
@@ -42,14 +42,16 @@ if TYPE_CHECKING:
     from tidegate.stores.directory.lock import Holder, Lock
 
 log = logging.getLogger("tidegate")
-"""Uses the standard library's logging: commands without a log of their own write to standard
-error."""
+"""Uses the standard library's logging.
+
+Commands without their own log write to standard error.
+"""
 
 KEYS = "keys"
 
 
 class StrayPartError(TidegateError):
-    """Parts of a data directory are missing, or do not belong together."""
+    """Parts of a data directory are missing, or don't belong together."""
 
     code = "stray-part"
 
@@ -61,16 +63,17 @@ class _UnsettledError(Exception):
 def own_directory(
     directory: Path, waits: Callable[[Holder], None] | None = None, url: str = ""
 ) -> Lock | Claim:
-    """Become the owner of a directory's database, before anything of it is read.
+    """Become the owner of a directory's database, before reading any of it.
 
     Args:
-        directory: it is made when it is missing.
-        waits: as of :func:`~tidegate.stores.directory.lock.claim`.
+        directory: created if it is missing.
+        waits: as for :func:`~tidegate.stores.directory.lock.claim`.
         url: of the database; see :func:`~tidegate.server.directory.database.database_of`.
 
     Raises:
         HeldError: another process is.
-        StoreUnavailableError: the directory cannot be made or written, or the database not reached.
+        StoreUnavailableError: the directory can't be created or written, or the database can't be
+            reached.
     """
     _make(directory)
     return database_of(directory, url).own(waits)
@@ -79,19 +82,19 @@ def own_directory(
 def open_directory(
     directory: Path, lock: Lock | Claim | None = None, url: str = "", *, is_read_only: bool = False
 ) -> Keys:
-    """The keys of a directory whose parts belong together; an empty one gets all its parts.
+    """Return a directory's keys if its parts belong together; create all parts of an empty one.
 
     Args:
-        directory: it is made when it is missing.
-        lock: of the owner; without it the directory is claimed while something is written.
-        url: as of :func:`own_directory`.
-        is_read_only: write nothing; refuse where something is to be written.
+        directory: created if it is missing.
+        lock: the owner's; without it the directory is claimed for writes.
+        url: as for :func:`own_directory`.
+        is_read_only: write nothing; refuse if a write is needed.
 
     Raises:
-        HeldError: something is to be written, and another process owns the directory.
-        KeyFileError: a key file cannot be trusted.
+        HeldError: a write is needed, and another process owns the directory.
+        KeyFileError: a key file can't be trusted.
         SchemaError: the database is of another version.
-        StoreUnavailableError: something cannot be read or written.
+        StoreUnavailableError: something can't be read or written.
         StrayPartError: a part is missing or of another directory.
     """
     if not is_read_only:
@@ -109,17 +112,17 @@ def open_directory(
 
 
 def migrate_directory(directory: Path, url: str = "", *, accepts_keys: bool = False) -> None:
-    """Bring a directory to this version, or make one.
+    """Bring a directory to this version, or create one.
 
-    Processes that work on the database go on meanwhile, where what they know of its tables stays.
+    Processes that use the database continue meanwhile, if the tables they know stay unchanged.
 
     Args:
-        directory: it is made when it is missing.
-        url: as of :func:`own_directory`.
-        accepts_keys: take the keys that are there, or new ones, for those of the directory.
+        directory: created if it is missing.
+        url: as for :func:`own_directory`.
+        accepts_keys: accept the present keys, or new ones, as the directory's.
 
     Raises:
-        HeldError: there is something to do that no other process may go on beside.
+        HeldError: a step requires that no other process runs.
         others: as :func:`open_directory`.
     """
     _make(directory)
@@ -143,7 +146,7 @@ def migrate_directory(directory: Path, url: str = "", *, accepts_keys: bool = Fa
 
 
 def _is_whole(directory: Path, database: Database) -> bool:
-    """Whether there is nothing to do."""
+    """Tell whether there is nothing to do."""
     with suppress(_UnsettledError, TidegateError):
         _Parts(directory, database).checked()
         return True
@@ -151,7 +154,7 @@ def _is_whole(directory: Path, database: Database) -> bool:
 
 
 def _is_older(database: Database) -> bool:
-    """Whether there are migrations to run."""
+    """Tell whether there are migrations to run."""
     with database.connection() as connection:
         found = migrations.current(connection)
     return found is not None and found < migrations.HEAD
@@ -183,7 +186,7 @@ def _held(database: Database, lock: Lock | Claim | None) -> Iterator[None]:
 
 @contextmanager
 def _held_alone(database: Database) -> Iterator[None]:
-    """Own a database that no other process works on: its tables are to change."""
+    """Own a database that no other process uses, to change its tables."""
     try:
         if nodes := database.nodes():
             raise HeldError(f"connected are the nodes {', '.join(nodes)}")
@@ -204,9 +207,9 @@ class _Parts:
     """The parts of a directory.
 
     Args:
-        directory: there is one.
-        database: of the directory.
-        is_owner: whether something may be written.
+        directory: the directory, which exists.
+        database: the directory's database.
+        is_owner: whether writes are allowed.
     """
 
     directory: Path
@@ -218,7 +221,7 @@ class _Parts:
         return self.directory / KEYS
 
     def checked(self) -> Keys:
-        """The keys, once all parts belong together."""
+        """Return the keys, after checking that all parts belong together."""
         file = identity.read_file(self.directory)
         left = self._left()
         absence = self.database.absence()
@@ -246,12 +249,12 @@ class _Parts:
             identity.store(connection, StoredIdentity(found.identity, None))
 
     def add_keys(self) -> None:
-        """Make the keys that the version did not have that left the directory."""
+        """Create the keys that the directory's last version didn't have."""
         if self.keys.exists():
             add_keys(self.keys)
 
     def _left(self) -> list[str]:
-        """The parts that stand beside a database."""
+        """Return the parts found next to a database."""
         names = {
             identity.FILE: self.directory / identity.FILE,
             "the keys": self.keys,
@@ -264,7 +267,7 @@ class _Parts:
             raise _UnsettledError
 
     def _made(self, file: DirectoryFile) -> Keys:
-        """Make the missing parts of a directory that is being made."""
+        """Create the missing parts of a directory that is being created."""
         self._need_owner()
         keys = load_keys(self.keys)
         migrate(self.database.url)
@@ -279,7 +282,7 @@ class _Parts:
         mark_keys(self.keys, to.identity, keys)
 
     def _agreed(self, file: DirectoryFile | None) -> Keys:
-        """The keys of a directory that has a database, once they and its file agree with it."""
+        """Return the keys of a directory with a database, once they and its file agree with it."""
         with self.database.connection() as connection:
             migrations.check(connection)
             stored = identity.stored(connection)
@@ -326,7 +329,7 @@ class _Parts:
 
 
 def _is_unused(connection: Connection) -> bool:
-    """Whether a database holds nothing that keys were needed for."""
+    """Tell whether a database contains nothing that needed keys."""
     parts = (tables.operators, tables.tenants, tables.api_keys, tables.decision_log)
     found = connection.execute(select(*(exists(select(each)) for each in parts))).one()
     return not any(found)

@@ -1,4 +1,4 @@
-"""The partitions of a data directory, made and checked before they are served."""
+"""The partitions of a data directory, created and checked before they are served."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ log = logging.getLogger("tidegate")
 
 
 def need_partitions(directory: Path, wanted: int) -> int:
-    """Have as many partitions as are wanted, or more when tenants live in more.
+    """Ensure that the wanted partitions exist, or more if tenants live in more.
 
     Args:
-        directory: of the data; this process owns it, and its parts belong together.
-        wanted: how many.
+        directory: the data directory, owned by this process, with parts that belong together.
+        wanted: the number.
 
     Returns:
-        How many there are.
+        The number of partitions.
 
     Raises:
         SchemaError: a file is of another version.
-        StoreUnavailableError: a file cannot be read or made.
+        StoreUnavailableError: a file can't be read or created.
         StrayPartError: a file is missing, or of another directory.
     """
     database = directory / DATABASE
@@ -67,18 +67,18 @@ def need_partitions(directory: Path, wanted: int) -> int:
 def claim_partition(
     directory: Path, number: int, waits: Callable[[Holder], None] | None = None
 ) -> Lock:
-    """Become the one process that appends to a partition.
+    """Become the only process that appends to a partition.
 
     Parent and workers share the lock of the directory; this lock keeps the workers apart.
 
     Args:
-        directory: of the data.
-        number: of the partition.
-        waits: as of :func:`~tidegate.stores.directory.lock.claim`.
+        directory: the data directory.
+        number: the partition's number.
+        waits: as for :func:`~tidegate.stores.directory.lock.claim`.
 
     Raises:
         HeldError: another process is.
-        StoreUnavailableError: the lock cannot be opened.
+        StoreUnavailableError: the lock can't be opened.
     """
     database = directory / DATABASE
     path = database.with_stem(f"{database.stem}-0") if number == 0 else None

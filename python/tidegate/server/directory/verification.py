@@ -1,6 +1,6 @@
-"""Compares a data directory with all that is known of it: checksums, numbers, identity.
+"""Check a data directory against all recorded facts about it: checksums, numbers, identity.
 
-It only reads, in short transactions, so it may run beside a server; later appends are not checked.
+It only reads, in short transactions, so it may run next to a server; later appends are not checked.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     from tidegate.server.directory.database import Database
 
 CHUNK = 50_000
-"""Entries of the log that one reading transaction goes over."""
+"""Log entries that one reading transaction covers."""
 
 
 @attrs.frozen
 class VerifyFinding:
-    """Something that is lost or damaged.
+    """Lost or damaged data.
 
     Attributes:
         part: the file, or the table.
-        what: is wrong.
-        first_seq: of the entries of the log that it is about.
-        tenant_id: whose they are, as text, where that is known.
+        what: the fault.
+        first_seq: number of the first affected log entry.
+        tenant_id: the tenant of the entries, as text, if known.
     """
 
     part: str
@@ -67,16 +67,16 @@ class VerifyFinding:
 
 @attrs.define
 class Verification:
-    """One reading of a directory.
+    """One check of a directory.
 
     Args:
-        directory: of the data.
-        progress: called from time to time with what is being checked.
-        url: of its database of PostgreSQL; empty: the file in the directory.
+        directory: the data directory.
+        progress: called now and then with the part being checked.
+        url: of its PostgreSQL database; empty for the file in the directory.
 
     Attributes:
-        decisions: entries of the log that were looked at.
-        known: gaps that were reported before, as text: they are no findings.
+        decisions: the number of log entries checked.
+        known: gaps that were reported before, as text; they aren't findings.
     """
 
     directory: Path
@@ -85,16 +85,16 @@ class Verification:
     decisions: int = 0
     known: list[str] = attrs.field(factory=list)
     _path: Path = attrs.field(init=False)
-    """The file whose log is looked at."""
+    """The file with the log being checked."""
     _before: int = attrs.field(default=0, init=False)
-    """Entries of partitions that were looked at before."""
+    """Entries of partitions that were already checked."""
 
     @_path.default
     def _database(self) -> Path:
         return self.directory / DATABASE
 
     def findings(self) -> Iterator[VerifyFinding]:
-        """Every fault, as it is found."""
+        """Yield every fault as it is found."""
         database = database_of(self.directory, self.url)
         try:
             open_directory(self.directory, url=self.url, is_read_only=True)
@@ -123,7 +123,7 @@ class Verification:
             parts[:0] = [self._derived, self._end]
         yield from self._of_parts(parts, database, 0)
         if self.url:
-            # The libraries are those of PostgreSQL.
+            # The libraries are PostgreSQL's.
             from tidegate.stores.directory import schemas
 
             with database.connection() as connection:
@@ -143,7 +143,7 @@ class Verification:
                 yield from self._partition(number, database)
 
     def _partition(self, number: int, database: Database) -> Iterator[VerifyFinding]:
-        """Faults in the file of a further partition, and in what is derived from it."""
+        """Yield faults in the file of a further partition, and in data derived from it."""
         whole = self.directory / DATABASE
         self._path = partition_path(whole, number)
         self._before = self.decisions
@@ -190,7 +190,7 @@ class Verification:
     def _pages(
         self, connection: Connection, part: str, schema: str = "main"
     ) -> Iterator[VerifyFinding]:
-        """Faults that SQLite finds in the pages of a file."""
+        """Yield faults that SQLite finds in the pages of a file."""
         self.progress(f"pages of {part}")
         for (line,) in connection.execute(text(f"PRAGMA {schema}.integrity_check(20)")):
             if line != "ok":
@@ -208,8 +208,8 @@ class Verification:
                 yield VerifyFinding(name, "is of another log; the next start makes it again")
 
     def _end(self, engine: Engine) -> Iterator[VerifyFinding]:
-        """Whether the log ends where other files know it to."""
-        # First what may only grow: a server may be running.
+        """Check that the log ends where other files say."""
+        # First the values that can only grow: a server may be running.
         noted = read_mark(self._path)
         found = derived.inspect(self._path)
         with _reading(engine) as connection:
@@ -234,7 +234,7 @@ class Verification:
             yield VerifyFinding("decision_log", what, last + 1, end)
 
     def _end_elsewhere(self, engine: Engine) -> Iterator[VerifyFinding]:
-        """Whether the log ends where other tables know it to."""
+        """Check that the log ends where other tables say."""
         with _reading(engine) as connection:
             last = log.last_seq(connection)
             ends = {
