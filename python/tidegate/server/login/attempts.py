@@ -1,9 +1,9 @@
-"""Counts logins before they are checked, so that nobody can try passwords one by one.
+"""Count logins before they are checked, to prevent guessing passwords.
 
-A client may try a name a few times in a while. A name that failed from many clients gets a slow
-lane: one attempt a second, first from the clients that failed least. So guessing from many clients
-is slow, and an operator who knows the password can still log in. A device that the operator has
-logged in from before (``devices.py``) is a client of its own, which passes the lane by.
+A client may try a name a few times within a period. A name that failed from many clients gets a
+slow lane: one attempt a second, first from the clients that failed least. So guessing from many
+clients is slow, and an operator who knows the password can still log in. A device that the operator
+has logged in from before (``devices.py``) is a client of its own, and bypasses the lane.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 MAX_ATTEMPTS = 10
-"""Attempts of one name from one client."""
+"""The most attempts at one name from one client."""
 SLOW_AFTER = 30
-"""Attempts of one name from all clients, after which it has a slow lane."""
+"""After this many attempts from all clients, a name gets a slow lane."""
 WINDOW_SECONDS = 900.0
 SLOW_SECONDS = 1.0
 """Seconds between two attempts in a slow lane."""
 LANE_PLACES = 16
-"""Attempts that wait in one lane; the wait of a client that never failed is bounded by it."""
+"""How many attempts wait in one lane; this limits the wait of a client that never failed."""
 MAX_REMEMBERED = 10_000
-"""Names, and pairs of name and client; beyond it the least recently used is forgotten."""
+"""Names, and pairs of name and client; beyond this the least recently used is forgotten."""
 
 
 class LoginAttempts:
-    """Recent logins, of known and unknown names alike; used on the event loop only.
+    """Recent logins, of known and unknown names alike; use it only on the event loop.
 
     Args:
-        monotonic: seconds of a clock that does not go back.
+        monotonic: seconds of a monotonic clock.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -53,11 +53,11 @@ class LoginAttempts:
 
         Args:
             client: an address, an IPv6 network, or a device.
-            name: that is to log in.
-            is_device: whether the client is a device that the name logged in from.
+            name: the name to log in with.
+            is_device: whether the client is a device that the name has logged in from.
 
         Raises:
-            Problem: ``rate-limited``; this attempt is not checked.
+            Problem: ``rate-limited``; this attempt isn't checked.
         """
         now = self._monotonic()
         mine, everybodys = self._by_client[client, name], self._by_name[name]
@@ -87,7 +87,7 @@ class SlowLane:
         """Wait for a turn.
 
         Args:
-            failures: of the client; those with fewer go first.
+            failures: the client's failures; clients with fewer go first.
 
         Raises:
             Problem: ``rate-limited``; the lane is full of clients that failed no more often.
@@ -105,7 +105,7 @@ class SlowLane:
         await turn.come
 
     def _move(self) -> None:
-        """Let the first one go, and the next in a while."""
+        """Release the first attempt, and schedule the next."""
         self._is_moving = bool(self._waiting)
         if not self._waiting:
             return
@@ -123,7 +123,7 @@ class _Turn:
 
 
 class _Recent(Generic[K, V]):
-    """Values that are made on demand; the least recently used are forgotten."""
+    """Values that are created on demand; the least recently used are forgotten."""
 
     def __init__(self, make: Callable[[], V]) -> None:
         self._make = make

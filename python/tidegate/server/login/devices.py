@@ -1,8 +1,8 @@
 """Devices that operators have logged in from with their password.
 
-A login leaves a sealed cookie on its device. Wrong passwords of others do not count against a login
-that shows it: neither those from the same address nor those that slow down the name everywhere.
-Wrong passwords from the device itself count, for the device alone. The server keeps nothing.
+A login leaves a sealed cookie on its device. A login with the cookie isn't affected by other
+people's wrong passwords, neither from its address nor those that slow the name down everywhere.
+Wrong passwords from the device itself count against the device only. The server stores nothing.
 
 The idea is OWASP's (Slow Down Online Guessing Attacks with Device Cookies).
 """
@@ -18,7 +18,7 @@ from tidegate.server.login.sealed_cookies import InvalidCookieError, SealedCooki
 LIFETIME_SECONDS = 90 * 86_400
 """Counted from the last login."""
 MOST_NAMES = 8
-"""Operators who share a device; the one who logged in longest ago is forgotten."""
+"""Operators who share a device; the one with the oldest login is forgotten."""
 _PURPOSE = b"tidegate-device-v1"
 _NAME = "tidegate_device"
 
@@ -28,8 +28,9 @@ class Device:
     """A device.
 
     Attributes:
-        device_id: random; tells it from others.
-        names: that logged in from it, the last one first, as logins are counted by.
+        device_id: random; identifies it.
+        names: the names that logged in from it, latest first, in the form that logins are counted
+            by.
         until: seconds since 1970.
     """
 
@@ -39,31 +40,33 @@ class Device:
 
     @property
     def client(self) -> str:
-        """The caller that limits count: all devices of the operator who logged in last are one, so
-        logging in from many gives nobody a larger share."""
+        """The caller that limits count: one for all devices of the operator who logged in last.
+
+        So logging in from many devices gives nobody a larger share.
+        """
         return f"device of {self.names[0]}"
 
     def attempts_of(self, name: str) -> str | None:
-        """The party whose wrong passwords for a name count; None where the name is a stranger."""
+        """Return the party that a name's wrong passwords count against; None for unknown names."""
         return f"device {self.device_id}" if name in self.names else None
 
 
 class DeviceCookie:
-    """Makes and reads the cookie of a device.
+    """Creates and reads the cookie of a device.
 
     Args:
-        secret: of the key material of the data directory.
+        secret: the secret of the data directory's key material.
     """
 
     def __init__(self, secret: bytes) -> None:
         self._cookie = SealedCookie(secret, _PURPOSE, _NAME, Device)
 
     def open(self, header: str | None, base_url: str, now: int) -> Device | None:
-        """The device of a browser; None where it isn't known, or not for long enough.
+        """Return the device of a browser; None if it is unknown, or no longer known.
 
         Args:
-            header: the cookies of the browser.
-            base_url: of the server.
+            header: the browser's cookies.
+            base_url: the server's.
             now: seconds since 1970.
         """
         try:
@@ -73,12 +76,12 @@ class DeviceCookie:
         return found if found.names and found.until > now else None
 
     def set(self, device: Device | None, name: str, base_url: str, now: int) -> str:
-        """The header that has a browser keep its device, or a new one, after a login.
+        """Return the header that stores the device in the browser after a login.
 
         Args:
-            device: that the browser showed.
-            name: that logged in.
-            base_url: of the server.
+            device: the device that the browser sent, or None for a new one.
+            name: the name that logged in.
+            base_url: the server's.
             now: seconds since 1970.
         """
         before = () if device is None else device.names

@@ -1,4 +1,4 @@
-"""Login at GitHub, which knows OAuth 2.0 and no ID tokens: its interface says who logged in."""
+"""Login at GitHub, which has OAuth 2.0 but no ID tokens: its API tells who logged in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class GitHub:
     """GitHub, or an installation of it.
 
     Args:
-        provider: as the settings have it.
+        provider: from the settings.
     """
 
     def __init__(self, provider: Provider) -> None:
@@ -23,7 +23,7 @@ class GitHub:
         self._outbound = Outbound(provider)
 
     async def begin(self, started: Started, redirect_uri: str) -> str:
-        """The address that the browser is sent to."""
+        """Return the address to send the browser to."""
         return self._outbound.begin(
             self._page("authorize"),
             redirect_uri=redirect_uri,
@@ -34,16 +34,16 @@ class GitHub:
     async def finish(
         self, started: Started, response: Mapping[str, str], redirect_uri: str, now: int
     ) -> Profile:
-        """The person who logged in.
+        """Return the person who logged in.
 
         Args:
-            started: the login, as it was begun.
+            started: the started login.
             response: the parameters that the browser came back with.
-            redirect_uri: as the login was begun with.
-            now: not needed: GitHub's tokens are no documents.
+            redirect_uri: the same as at the start.
+            now: not needed, as GitHub's tokens aren't documents.
 
         Raises:
-            LoginRefusedError: nobody did.
+            LoginRefusedError: the login failed.
         """
         del now
         tokens = await self._outbound.exchange(
@@ -59,7 +59,7 @@ class GitHub:
         user = await self._outbound.read(self._call("user"), headers)
         emails = await self._outbound.read(self._call("user/emails"), headers)
         number = user.get("id") if isinstance(user, dict) else None
-        # A login can be given to somebody else; the number stays.
+        # A login name can pass to somebody else; the number stays.
         if type(number) is not int or number <= 0:
             raise LoginRefusedError("the provider names no user")
         name = user.get("name")
@@ -78,7 +78,7 @@ class GitHub:
 
 
 def _verified_email(emails: Any) -> str | None:
-    """The primary address, if it is verified."""
+    """Return the primary address, if it is verified."""
     for each in emails if isinstance(emails, list) else ():
         if isinstance(each, dict) and each.get("primary") is True:
             email = each.get("email")

@@ -1,4 +1,4 @@
-"""The ways to log in that a service offers."""
+"""The login methods that a service offers."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ if TYPE_CHECKING:
 
 
 class LiveProvider(Protocol):
-    """A provider that can be asked."""
+    """A provider with its client."""
 
     provider: Provider
 
     async def begin(self, started: Started, redirect_uri: str) -> str:
-        """The address that the browser is sent to."""
+        """Return the address to send the browser to."""
 
     async def finish(
         self, started: Started, response: Mapping[str, str], redirect_uri: str, now: int
     ) -> Profile:
-        """The person who logged in."""
+        """Return the person who logged in."""
 
 
 class Logins:
-    """The providers of the settings.
+    """The login methods in the settings.
 
     Args:
         providers: the identity providers.
         local: whether operators log in with a password here.
-        anyone: whether whom a provider knows becomes an operator; otherwise only who is invited.
+        anyone: whether anyone with an account at a provider becomes an operator; otherwise only
+            invited people do.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Logins:
         self._live: dict[str, LiveProvider] = {}
 
     def prepare(self) -> None:
-        """Make the providers' clients; takes a while when there are providers."""
+        """Create the providers' clients, which takes a while if there are providers."""
         if not self.providers:
             return
         # Their libraries take half a second to import, which a service without providers saves.
@@ -59,7 +60,7 @@ class Logins:
             self._live[each.name] = cast("LiveProvider", kinds[each.kind](each))
 
     def need_local(self) -> None:
-        """Refuse passwords where they are no way to log in.
+        """Refuse passwords if they aren't a login method here.
 
         Raises:
             Problem: ``not-found``.
@@ -68,7 +69,7 @@ class Logins:
             raise Problem("not-found", f"the provider `{LOCAL}` is turned off")
 
     def find(self, name: str) -> LiveProvider:
-        """An identity provider.
+        """Return an identity provider.
 
         Raises:
             Problem: ``not-found``.

@@ -1,4 +1,4 @@
-"""Login at an issuer of OpenID Connect, with the code flow (OpenID Connect Core 1.0, 3.1)."""
+"""Login at an OpenID Connect issuer, with the code flow (OpenID Connect Core 1.0, 3.1)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from tidegate.server.login.started import Started
 
 DISCOVERY = "/.well-known/openid-configuration"
 KEPT_SECONDS = 3_600.0
-"""How long an issuer's metadata and keys are kept."""
+"""How long an issuer's metadata and keys are cached."""
 KEYS_PAUSE_SECONDS = 60.0
-"""Between two fetches of the keys, however many tokens name keys that are not known."""
+"""Seconds between two fetches of the keys, however many tokens name unknown keys."""
 PAUSE_SECONDS = 5.0
 
 
@@ -40,15 +40,15 @@ class _Issuer:
     jwks_uri: str
     userinfo_endpoint: str | None
     names_itself: bool
-    """Whether its answers to browsers carry ``iss`` (RFC 9207)."""
+    """Whether its answers to browsers have ``iss`` (RFC 9207)."""
 
 
 class OpenId:
     """One issuer.
 
     Args:
-        provider: as the settings have it.
-        monotonic: seconds of a clock that does not go back.
+        provider: from the settings.
+        monotonic: seconds of a monotonic clock.
     """
 
     def __init__(self, provider: Provider, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -62,10 +62,10 @@ class OpenId:
         )
 
     async def begin(self, started: Started, redirect_uri: str) -> str:
-        """The address that the browser is sent to.
+        """Return the address to send the browser to.
 
         Raises:
-            LoginRefusedError: the issuer cannot be used now.
+            LoginRefusedError: the issuer can't be used now.
         """
         issuer = await self._issuer.get()
         return self._outbound.begin(
@@ -79,16 +79,16 @@ class OpenId:
     async def finish(
         self, started: Started, response: Mapping[str, str], redirect_uri: str, now: int
     ) -> Profile:
-        """The person who logged in.
+        """Return the person who logged in.
 
         Args:
-            started: the login, as it was begun.
+            started: the started login.
             response: the parameters that the browser came back with.
-            redirect_uri: as the login was begun with.
+            redirect_uri: the same as at the start.
             now: seconds since 1970.
 
         Raises:
-            LoginRefusedError: nobody did.
+            LoginRefusedError: the login failed.
         """
         issuer = await self._issuer.get()
         if response.get("iss", None if issuer.names_itself else self.provider.issuer) != (
@@ -128,7 +128,7 @@ class OpenId:
             raise LoginRefusedError(f"the ID token was refused: {error}") from None
 
     async def _key(self, key_id: str | None) -> IdKey:
-        """The key of a name; of no name, when there is one key."""
+        """Return the key with a name; without a name, the only key."""
         if key_id is not None:
             keys = await self._keys.get(lambda keys: key_id in keys)
             found = keys.get(key_id)
@@ -140,7 +140,7 @@ class OpenId:
         return found
 
     async def _with_user_info(self, claims: IdClaims, endpoint: str, access_token: str) -> IdClaims:
-        """The claims with an address and a name (section 5.3), when they are of the same person."""
+        """Add an address and a name to the claims (section 5.3), if the person is the same."""
         headers = {"authorization": f"Bearer {access_token}"}
         found = await self._outbound.read(endpoint, headers)
         if not isinstance(found, dict) or found.get("sub") != claims.subject:
@@ -154,7 +154,7 @@ class OpenId:
         )
 
     async def _discover(self) -> _Issuer:
-        """The issuer's metadata (OpenID Connect Discovery 1.0, section 4)."""
+        """Fetch the issuer's metadata (OpenID Connect Discovery 1.0, section 4)."""
         found = await self._outbound.read(self.provider.issuer.rstrip("/") + DISCOVERY)
         if not isinstance(found, dict) or found.get("issuer") != self.provider.issuer:
             raise LoginRefusedError("the discovery document is of another issuer")

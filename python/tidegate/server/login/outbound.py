@@ -1,7 +1,7 @@
-"""Calls to identity providers: to hosts of the settings alone, in bounded time and size.
+"""Calls to identity providers: only to hosts in the settings, with limits on time and size.
 
-No redirect is followed and no proxy of the environment is used. An answer is a strict JSON text, or
-refused.
+No redirect is followed and no proxy of the environment is used. An answer must be strict JSON, or
+it is refused.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Outbound:
         self._provider = provider
 
     async def read(self, url: str, headers: Mapping[str, str] | None = None) -> Any:
-        """The JSON value at an address.
+        """Return the JSON value at an address.
 
         Raises:
-            LoginRefusedError: there is none, or it may not be asked for.
+            LoginRefusedError: there is none, or the address isn't allowed.
         """
         try:
             async with self._client() as client:
@@ -50,11 +50,11 @@ class Outbound:
         return orjson.loads(answer.content)
 
     def begin(self, endpoint: str, **parameters: str) -> str:
-        """The address that a browser is sent to.
+        """Return the address to send a browser to.
 
         Args:
             endpoint: the authorization endpoint.
-            parameters: of it; a ``code_verifier`` becomes a challenge (RFC 7636).
+            parameters: its parameters; a ``code_verifier`` becomes a challenge (RFC 7636).
         """
         url, _ = self._client().create_authorization_url(
             endpoint, scope=" ".join(self._provider.scopes), **parameters
@@ -63,10 +63,10 @@ class Outbound:
         return made
 
     async def exchange(self, endpoint: str, **parameters: str) -> dict[str, Any]:
-        """The tokens for a code (RFC 6749, section 4.1.3).
+        """Exchange a code for the tokens (RFC 6749, section 4.1.3).
 
         Raises:
-            LoginRefusedError: the provider gives none.
+            LoginRefusedError: the provider refuses.
         """
         try:
             async with self._client() as client:
@@ -99,7 +99,7 @@ class _Guarded(httpx2.AsyncBaseTransport):
     """Refuses answers that redirect elsewhere, take too long, are too large or are not JSON.
 
     Args:
-        origins: that may be called.
+        origins: the origins that may be called.
     """
 
     def __init__(self, origins: Collection[str]) -> None:
@@ -107,13 +107,13 @@ class _Guarded(httpx2.AsyncBaseTransport):
         self._inner = httpx2.AsyncHTTPTransport(verify=trusted())
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The answer, read whole.
+        """Return the answer, read completely.
 
         Raises:
-            LoginRefusedError: it is none that a login may stand on.
+            LoginRefusedError: it isn't an answer that a login can rely on.
         """
         need_allowed(str(request.url), self._origins)
-        # What is not packed cannot unfold.
+        # Uncompressed content can't expand.
         request.headers["accept-encoding"] = "identity"
         request.headers["user-agent"] = _AGENT
         try:
@@ -136,10 +136,10 @@ class _Guarded(httpx2.AsyncBaseTransport):
 
 
 def need_allowed(url: str, origins: Collection[str]) -> None:
-    """Refuse an address whose host the settings do not name.
+    """Refuse an address whose host isn't in the settings.
 
     Raises:
-        LoginRefusedError: it is one.
+        LoginRefusedError: the host isn't in the settings.
     """
     try:
         is_allowed = origin_of(url) in origins
@@ -172,5 +172,5 @@ def _unreachable(error: Exception) -> LoginRefusedError:
 
 @cache
 def trusted() -> ssl.SSLContext:
-    """The certificates of the system; reading them takes a while, once."""
+    """Return the system's certificates; reading them takes a while, once."""
     return ssl.create_default_context()

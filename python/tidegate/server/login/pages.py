@@ -1,4 +1,4 @@
-"""The pages of a login: the choice of a provider, the form for a password, and the arrival."""
+"""The login pages: the choice of a provider, the password form, and the arrival."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _HEADERS = {
         " trusted-types 'none'"
     ),
 }
-"""Whatever a script can do here it can do with the token: no other script runs."""
+"""Any script here can use the token, so no foreign script may run."""
 
 
 def asset(name: str, media_type: str) -> Callable[[object], Response]:
-    """A handler that answers with a file of the pages.
+    """Return a handler that serves a file of the pages.
 
     Args:
-        name: of a file in ``assets``.
-        media_type: of it.
+        name: name of a file in ``assets``.
+        media_type: its media type.
     """
 
     def answer(_: object) -> Response:

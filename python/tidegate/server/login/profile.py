@@ -9,7 +9,7 @@ import attrs
 from tidegate.errors import TidegateError
 
 Fault: TypeAlias = Literal["refused", "cancelled", "expired", "unavailable", "not-invited"]
-"""The page's text for a failed login; the reason is for the log alone."""
+"""The page's text for a failed login; only the log has the reason."""
 
 
 @attrs.frozen(kw_only=True)
@@ -17,7 +17,7 @@ class Profile:
     """The person who logged in, as the provider knows them.
 
     Attributes:
-        email: an address that the provider has verified; None when there is none.
+        email: an address that the provider has verified; None if there is none.
     """
 
     issuer: str
@@ -27,7 +27,7 @@ class Profile:
 
 
 class LoginRefusedError(TidegateError):
-    """A login failed.  The message is for the log, and holds nothing that came from outside."""
+    """A login failed. The message is for the log, and contains no outside data."""
 
     code = "login-refused"
 

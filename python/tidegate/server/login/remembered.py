@@ -1,4 +1,4 @@
-"""A value of a provider that is fetched now and then, by one caller for all."""
+"""A provider's value that is fetched now and then, by one caller for all."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 
 class Remembered(Generic[T]):
-    """Fetches a value when there is none, or an old one; used on the event loop only.
+    """Fetches a value if there is none, or only an old one; use it only on the event loop.
 
     Args:
         fetch: gets the value.
-        seconds: how long it is good.
-        pause: seconds between two fetches, whatever the first brought.
-        monotonic: seconds of a clock that does not go back.
+        seconds: how long it is valid.
+        pause: seconds between two fetches, whatever the first returned.
+        monotonic: seconds of a monotonic clock.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class Remembered(Generic[T]):
         self._got_at = 0.0
 
     async def get(self, is_good: Callable[[T], bool] = lambda _: True) -> T:
-        """The value.
+        """Return the value.
 
         Args:
-            is_good: whether it is what is looked for; otherwise it is fetched again, unless it was
-                just now.
+            is_good: tells whether the value is acceptable; if not it is fetched again, unless it
+                was fetched just now.
 
         Raises:
             LoginRefusedError: there is none.
@@ -55,7 +55,7 @@ class Remembered(Generic[T]):
                 await self._ask()
             if self._failure is not None:
                 raise LoginRefusedError(str(self._failure), self._failure.fault)
-            if self._value is None:  # a fetch that was cancelled leaves nothing
+            if self._value is None:  # a cancelled fetch leaves no value
                 raise LoginRefusedError("the provider was not asked to the end", "unavailable")
             return self._value
 

@@ -1,4 +1,4 @@
-"""Cookies whose content only this service can read and make."""
+"""Cookies with content that only this service can read and create."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _NONCE_BYTES = 12
 
 
 class InvalidCookieError(ValueError):
-    """A browser sent no such cookie, several of them, or one that was not made here."""
+    """The cookie is missing, occurs more than once, or wasn't created here."""
 
 
 class SealedCookie(Generic[T]):
-    """Makes and reads one kind of cookie.
+    """Creates and reads one kind of cookie.
 
     Args:
-        secret: of the key material of the data directory.
-        purpose: of the key that is derived from it; a cookie of another purpose is invalid.
-        name: of the cookie.
+        secret: the secret of the data directory's key material.
+        purpose: the purpose of the derived key; a cookie for another purpose is invalid.
+        name: the cookie's name.
         content: the class of its content.
     """
 
@@ -40,21 +40,21 @@ class SealedCookie(Generic[T]):
         self._form = msgspec.json.Decoder(content)
 
     def set(self, content: T, base_url: str, seconds: int, attributes: str) -> str:
-        """The header that sets the cookie."""
+        """Return the header that sets the cookie."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         sealed = nonce + self._seal.encrypt(nonce, msgspec.json.encode(content), self._purpose)
         text = base64.urlsafe_b64encode(sealed).decode().rstrip("=")
         return set_cookie(self._name, base_url, text, seconds, attributes)
 
     def open(self, header: str | None, base_url: str) -> T:
-        """The content of the cookie.
+        """Return the content of the cookie.
 
         Args:
-            header: the cookies of the browser.
-            base_url: of the server.
+            header: the browser's cookies.
+            base_url: the server's.
 
         Raises:
-            InvalidCookieError: there isn't exactly one, or it was not made here.
+            InvalidCookieError: there isn't exactly one, or it wasn't created here.
         """
         values = _values(header, full_name(self._name, base_url))
         if len(values) != 1:
@@ -68,12 +68,12 @@ class SealedCookie(Generic[T]):
 
 
 def full_name(name: str, base_url: str) -> str:
-    """With TLS the browser holds the name to this host (RFC 6265bis, section 4.1.3.2)."""
+    """Return the cookie's name; TLS binds it to this host (RFC 6265bis, section 4.1.3.2)."""
     return f"__Host-{name}" if base_url.startswith("https:") else name
 
 
 def set_cookie(name: str, base_url: str, value: str, seconds: int, attributes: str) -> str:
-    """The header that sets a cookie of the whole host."""
+    """Return the header that sets a cookie for the whole host."""
     secure = "; Secure" if base_url.startswith("https:") else ""
     full = full_name(name, base_url)
     return f"{full}={value}; Path=/; Max-Age={seconds}; {attributes}{secure}"

@@ -1,4 +1,4 @@
-"""From a profile to an operator: identities, first logins, and roles that waited for an address."""
+"""From a profile to an operator: identities, first logins, and roles that wait for an address."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def sign_in(
     anyone: bool,
     moment: Moment,
 ) -> Operator:
-    """The operator whom a profile stands for; a first login may make one.
+    """Return a profile's operator; a first login may create one.
 
     Args:
-        connection: the connection of a write.
+        connection: the connection for a write.
         started: the login, which ends here, once.
-        anyone: whether who is not invited becomes an operator.
+        anyone: whether uninvited people become operators.
 
     Raises:
         LoginRefusedError: nobody may log in with it.
@@ -101,7 +101,7 @@ def _known(connection: Connection, profile: Profile) -> Operator | None:
 def _joined(
     connection: Connection, profile: Profile, email: str | None, anyone: bool, moment: Moment
 ) -> Operator:
-    """The operator of a verified address, who has this identity from now on."""
+    """Return the operator with a verified address, who has this identity from now on."""
     if email is None:
         raise LoginRefusedError("the provider has verified no address that it may vouch for")
     try:
@@ -136,7 +136,7 @@ def _created(connection: Connection, profile: Profile, email: str, moment: Momen
 
 
 def _usable_email(provider: Provider, profile: Profile) -> str | None:
-    """The address that counts as the caller's, if there is one."""
+    """Return the address to treat as the caller's, if any."""
     email = profile.email
     if email is None or len(email) > _MAX_EMAIL or email.count("@") != 1 or not email.isprintable():
         return None

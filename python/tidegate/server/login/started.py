@@ -1,7 +1,7 @@
-"""A login under way at a provider: what the browser carries of it, sealed, in a cookie.
+"""A login in progress at a provider: its sealed state in a cookie of the browser.
 
-The server keeps nothing until the login ends. The state in the address and the cookie belong
-together, so a login that one browser began does not end in another.
+The server stores nothing until the login ends. The state in the URL and the cookie belong together,
+so a login started in one browser can't end in another.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from tidegate.server.login.profile import LoginRefusedError
 from tidegate.server.login.sealed_cookies import InvalidCookieError, SealedCookie, set_cookie
 
 LIFETIME_SECONDS = 600
-"""Between the start of a login and its end, with a password and a second factor between."""
+"""The time from the start of a login to its end, with a password and a second factor in between."""
 ARRIVAL_SECONDS = 60
-"""Time for the page to take the token that the browser brings."""
+"""The time for the page to take the token that the browser brings."""
 _PURPOSE = b"tidegate-login-v1"
 _NAME = "tidegate_login"
 
 
 @attrs.frozen(kw_only=True)
 class Started:
-    """A login that was begun.
+    """A login that was started.
 
     Attributes:
         provider: its name.
-        verifier: of the code (RFC 7636).
+        verifier: the code verifier (RFC 7636).
         next: the path that the browser is sent to at the end; may be empty.
         expires_at: seconds since 1970.
     """
@@ -43,7 +43,7 @@ class Started:
 
     @classmethod
     def new(cls, provider: str, following: str, now: int) -> Started:
-        """A login that begins now.
+        """Start a login now.
 
         Args:
             following: the path that comes next; see :func:`own_path`.
@@ -60,35 +60,35 @@ class Started:
 
     @property
     def mark(self) -> str:
-        """Stands for it where it is noted that it has ended."""
+        """Return the id under which its end is recorded."""
         return "login-" + hashlib.sha256(self.state.encode()).hexdigest()
 
 
 class LoginCookie:
-    """Makes and reads the cookie of a login.
+    """Creates and reads the cookie of a login.
 
     Args:
-        secret: of the key material of the data directory.
+        secret: the secret of the data directory's key material.
     """
 
     def __init__(self, secret: bytes) -> None:
         self._cookie = SealedCookie(secret, _PURPOSE, _NAME, Started)
 
     def set(self, started: Started, base_url: str) -> str:
-        """The header that sets the cookie of a login that begins."""
+        """Return the header that sets the cookie of a login that starts."""
         return self._cookie.set(started, base_url, LIFETIME_SECONDS, "HttpOnly; SameSite=Lax")
 
     def open(self, header: str | None, state: str, base_url: str, now: int) -> Started:
-        """The login that a browser comes back from.
+        """Return the login that a browser returns from.
 
         Args:
-            header: the cookies of the browser.
-            state: from the address.
-            base_url: of the server.
+            header: the browser's cookies.
+            state: from the URL.
+            base_url: the server's.
             now: seconds since 1970.
 
         Raises:
-            LoginRefusedError: this browser did not begin it, or too long ago.
+            LoginRefusedError: this browser didn't start it, or too long ago.
         """
         try:
             found = self._cookie.open(header, base_url)
@@ -102,7 +102,7 @@ class LoginCookie:
 
 
 def arrived(base_url: str) -> tuple[str, str]:
-    """A word that the address and the cookie of a browser share, and the header that sets it.
+    """Return a word for a browser's URL and cookie to share, and the header that sets it.
 
     The page takes a token only with it: otherwise a link could log somebody in as somebody else.
     """
@@ -111,14 +111,14 @@ def arrived(base_url: str) -> tuple[str, str]:
 
 
 def ended(base_url: str) -> str:
-    """The header that removes the cookie."""
+    """Return the header that removes the cookie."""
     return set_cookie(_NAME, base_url, "", 0, "HttpOnly; SameSite=Lax")
 
 
 def own_path(text: str) -> str:
-    """A path of this server, as it was given; empty for anything else.
+    """Return a path of this server as it was given; empty for anything else.
 
-    Browsers read a backslash as a slash, and pass over control characters.
+    Browsers read a backslash as a slash, and skip control characters.
     """
     is_own = text.startswith("/") and not text.startswith("//") and len(text) <= 1_024
     return text if is_own and text.isascii() and text.isprintable() and "\\" not in text else ""

@@ -1,4 +1,4 @@
-// The pages of a login. Text from the server is put in as text, never as markup.
+// The login pages. Text from the server is inserted as text, never as markup.
 const TOKEN = "service.auth_token";
 const COOKIES = ["__Host-tidegate_login", "tidegate_login"];
 const FAULTS = {
@@ -10,12 +10,12 @@ const FAULTS = {
 const byId = (id) => document.getElementById(id);
 const say = (text) => { byId("message").textContent = text; };
 
-/** A path of this server; null for anything else. */
+/** Returns a path of this server; null for anything else. */
 function ownPath(text) {
   return text && /^\/(?![/\\])[\x21-\x7e]*$/.test(text) && !text.includes("\\") ? text : null;
 }
 
-/** The answer of a call with the token; null when the token does not count. */
+/** Returns the answer of a call with the token; null if the token is invalid. */
 async function ask(path, token, method = "GET") {
   const answer = await fetch(path, { method, headers: { authorization: `Bearer ${token}` } });
   if (answer.status === 401) return null;
@@ -56,7 +56,7 @@ async function password() {
   });
 }
 
-/** The word that the server gave this browser and no other; gone when it was read. */
+/** Returns the word that the server gave only to this browser, and deletes it. */
 function takeWord() {
   for (const pair of document.cookie.split("; ")) {
     const [name, word] = pair.split("=");
