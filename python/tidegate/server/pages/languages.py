@@ -1,4 +1,4 @@
-"""The texts of pages, one file a language, and which of them a visitor reads best."""
+"""The texts of pages, one file per language, and the choice of a visitor's language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import orjson
 
 DEFAULT = "en"
 MAX_HEADER = 1_024
-"""Characters of ``Accept-Language`` that are looked at."""
+"""Characters of ``Accept-Language`` that are read."""
 _RANGE = re.compile(r"([a-z]{2,8})(?:-[a-z0-9-]*)?(?:;q=([01](?:\.[0-9]{0,3})?))?")
 
 
@@ -21,7 +21,7 @@ class Language:
     """A language of the pages.
 
     Attributes:
-        code: as BCP 47 has it.
+        code: as in BCP 47.
         direction: ``ltr`` or ``rtl``.
         texts: by their names.
     """
@@ -33,7 +33,7 @@ class Language:
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """Every language with a file, by its code."""
+    """Return every language with a file, by its code."""
     found = {}
     for file in files("tidegate.server.pages").joinpath("texts").iterdir():
         if file.name.endswith(".json"):
@@ -44,7 +44,7 @@ def languages() -> Mapping[str, Language]:
 
 
 def language_for(accepted: str) -> Language:
-    """The language that a browser likes best of those there are.
+    """Return the available language that a browser prefers.
 
     Args:
         accepted: the header ``Accept-Language`` (RFC 9110, 12.5.4); empty without one.

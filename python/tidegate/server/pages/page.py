@@ -1,4 +1,4 @@
-"""Pages for browsers: templates that escape by themselves, under a strict content policy."""
+"""Pages for browsers: templates with automatic escaping, under a strict content policy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILE_TYPES: Mapping[str, str] = {
     "altcha.min.js": "text/javascript",
     "scrypt.js": "text/javascript",
 }
-"""Files of pages, with media types."""
+"""Files of pages, with their media types."""
 _THIRD_PARTY = ("altcha.css", "altcha.min.js", "scrypt.js")
 _FILE_SECONDS = 86_400
 
@@ -39,15 +39,15 @@ def page(
     headers: Mapping[str, str] | None = None,
     **values: Any,
 ) -> Response:
-    """A page.
+    """Return a page.
 
     Args:
         template: the name of a file in ``templates``.
-        language: of its texts.
-        root: the way from the page to the folder that ``files`` is in, as in ``../``.
-        status: of the answer.
-        policy: sources that the page needs beside its own files, by directive.
-        headers: of the answer, beside the usual ones.
+        language: the language of its texts.
+        root: the relative path from the page to the folder that contains ``files``, as in ``../``.
+        status: the answer's status.
+        policy: sources that the page needs in addition to its own files, by directive.
+        headers: further headers of the answer.
         values: for the template.
     """
     content = (
@@ -66,7 +66,7 @@ def page(
 
 
 def content_policy(more: Mapping[str, Sequence[str]]) -> str:
-    """The policy of a page: its own files, nothing inline, in no frame.
+    """Return the policy of a page: its own files, nothing inline, no frames.
 
     Args:
         more: further sources, by directive.
@@ -86,13 +86,13 @@ def content_policy(more: Mapping[str, Sequence[str]]) -> str:
 
 
 def file(name: str) -> Callable[[object], Response]:
-    """A handler that answers with a file of the pages."""
+    """Return a handler that serves a file of the pages."""
 
     def answer(_: object) -> Response:
         headers = {
             **DATA_HEADERS,
             "cache-control": f"public, max-age={_FILE_SECONDS}",
-            # A worker has the policy of its own file.
+            # A worker gets the policy of its own file.
             "content-security-policy": "default-src 'none'; script-src 'wasm-unsafe-eval'",
         }
         return Response(_content(name), headers=headers, media_type=FILE_TYPES[name])

@@ -1,9 +1,9 @@
-// What a page of a challenge says of itself.
+// Status messages on the page of a challenge.
 const status = document.getElementById("status");
 const widget = document.getElementById("widget");
 
 document.getElementById("check").hidden = false;
-// From the cache of going back, the page would still show the end.
+// The back-forward cache would still show the ended state.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
 export function show(name) {
@@ -13,7 +13,7 @@ export function show(name) {
   offerAgain();
 }
 
-/** In place of a check that starts by itself: a link to start it, and the other way. */
+/** Replaces an automatic check by a link that starts it, and the alternative. */
 export function offerAgain() {
   widget.hidden = true;
   document.getElementById("again").hidden = false;

@@ -1,4 +1,4 @@
-// Shows the widget of Turnstile, and sends its solution.
+// Shows the Turnstile widget, and sends its solution.
 import { offerAgain, show } from "./status.js";
 
 const form = document.getElementById("solution");
@@ -6,7 +6,7 @@ const widget = document.getElementById("widget");
 const { auto, sitekey, action, cdata, language } = widget.dataset;
 
 if (auto === "off") {
-  // The widget solves by itself, so a page after a failure would send one solution after another.
+  // The widget solves automatically, so the page after a failure would send solutions in a loop.
   offerAgain();
 } else if (window.turnstile) {
   turnstile.render(widget, {
