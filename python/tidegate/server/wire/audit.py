@@ -1,4 +1,4 @@
-"""The audit trail, and objects as it holds them."""
+"""The audit trail, and objects in its entries."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class AuditEntry:
 
 
 def audited(answer: Any) -> dict[str, Any]:
-    """An object as the audit trail holds it.
+    """Return an object for the audit trail.
 
     Args:
         answer: the object as it is answered.
 
     Returns:
-        Its members as JSON has them, without those that change while the object does not.
+        Its JSON members, without those that change while the object doesn't.
     """
     kind: Any = type(answer)
     members: dict[str, Any] = msgspec.to_builtins(answer)

@@ -1,4 +1,4 @@
-"""Parts that the shapes of all resources share."""
+"""Common parts of the types of all resources."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.limits import DEFAULT
 from tidegate.server.http.convert import member_types
 
 END = r"$(?!\n)"
-"""The end of a text in a pattern, in Python as in JSON Schema: Python's ``$`` takes a newline."""
+"""The end of a text in a pattern, for Python and JSON Schema: Python's ``$`` allows a newline."""
 
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 Slug: TypeAlias = Annotated[
@@ -45,18 +45,18 @@ Revision: TypeAlias = Annotated[
 
 
 def time_text(nanoseconds: int) -> str:
-    """A time as RFC 3339 has it, in UTC, to the millisecond."""
+    """Return a time in RFC 3339 format, in UTC, to the millisecond."""
     moment = datetime.fromtimestamp(nanoseconds // 1_000_000 / 1_000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def optional_time(nanoseconds: int | None) -> str | None:
-    """As :func:`time_text`, where there is a time."""
+    """Do the same as :func:`time_text`, if there is a time."""
     return None if nanoseconds is None else time_text(nanoseconds)
 
 
 def partial(shape: Any, without: tuple[str, ...] = ()) -> Any:
-    """A class of the same members, each of which may be left out: the body of a PATCH."""
+    """Return a class with the same members, each optional: the body of a PATCH."""
     members = {
         name: attrs.field(default=UNSET, type=kind | UnsetType)
         for name, kind in member_types(shape).items()
@@ -69,14 +69,14 @@ def partial(shape: Any, without: tuple[str, ...] = ()) -> Any:
 
 
 def given(body: Any) -> dict[str, Any]:
-    """The members of a change that were written."""
+    """Return the members of a change that were written."""
     values = {each.name: getattr(body, each.name) for each in attrs.fields(type(body))}
     return {name: value for name, value in values.items() if value is not UNSET}
 
 
 @attrs.frozen(kw_only=True)
 class Versioned:
-    """The members that every object has."""
+    """The common members of all objects."""
 
     created_at: Time
     updated_at: Time

@@ -1,4 +1,4 @@
-"""Decisions: found, in full, explained."""
+"""Decisions: search results, full decisions, explanations."""
 
 from __future__ import annotations
 

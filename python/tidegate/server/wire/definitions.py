@@ -178,7 +178,7 @@ class PolicyCreate:
 PolicyChange = partial(PolicyCreate, without=("slug",))
 
 
-@attrs.frozen(kw_only=True, slots=False)  # beside another base
+@attrs.frozen(kw_only=True, slots=False)  # another base class
 class SavedPolicy:
     """A policy at one version: the members that a save sets."""
 

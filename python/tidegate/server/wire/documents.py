@@ -1,4 +1,4 @@
-"""A whole definitions document, and what it would change."""
+"""A whole definitions document, and the changes it would make."""
 
 from __future__ import annotations
 

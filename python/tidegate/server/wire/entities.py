@@ -1,4 +1,4 @@
-"""Entities: their state, their active mitigations, and how well their keys tell actors apart."""
+"""Entities: their state, their active mitigations, and how well their keys distinguish actors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of definitions, and how an object of each goes from wire to document and back."""
+"""The kinds of definitions, and the conversion of their objects from wire to document and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.definitions import Definition, Kind
 
 FindId: TypeAlias = Callable[["DefinitionKind", str], UUID | None]
-"""Gives the id of the object of a kind that has a slug; None when there is none."""
+"""Returns the id of the object of a kind with a slug; None if there is none."""
 
 
 @attrs.frozen(kw_only=True)
@@ -29,11 +29,11 @@ class DefinitionKind:
     """One kind of object that a tenant defines.
 
     Attributes:
-        name: in the store and in the audit.
-        section: of the definitions document.
+        name: its name in the store and in the audit.
+        section: its section of the definitions document.
         id_member: name of the id, on the wire and in the document.
-        create: what a POST carries; its defaults are those of every answer.
-        answer: what is answered.
+        create: the body of a POST; its defaults are those of every answer.
+        answer: the class of an answer.
     """
 
     name: Kind
@@ -44,13 +44,13 @@ class DefinitionKind:
 
 
 class Objects(Protocol):
-    """The objects that a tenant defines, by id and by slug."""
+    """A tenant's objects, by id and by slug."""
 
     def find(self, kind: DefinitionKind, object_id: UUID) -> Definition | None:
-        """The object of an id."""
+        """Return the object with an id."""
 
     def id_of(self, kind: DefinitionKind, slug: str) -> UUID:
-        """The id of a slug that an object refers to."""
+        """Return the id for a slug that an object refers to."""
 
 
 LIST = DefinitionKind(
@@ -98,12 +98,12 @@ _REFERENCES = (
     ("entity_definition_id", "entity", ENTITY),
     ("mitigation_id", "mitigation", MITIGATION),
 )
-"""The references of a clause: their names on the wire and in the document, and their kinds."""
+"""The references in a clause: their names on the wire and in the document, and their kinds."""
 _WIRE_NAMES = {document: name for name, document, _ in _REFERENCES}
 
 
 def to_body(kind: DefinitionKind, members: Mapping[str, Any], known: Objects) -> dict[str, Any]:
-    """An object of the document from the members that the wire gave it.
+    """Convert members from the wire to an object of the document.
 
     Raises:
         Problem: ``invalid-request``; an id names no object of the tenant.
@@ -155,7 +155,7 @@ def _without_null(value: Any) -> Any:
 def to_wire_members(
     kind: DefinitionKind, body: Mapping[str, Any], known: Objects
 ) -> dict[str, Any]:
-    """The members of an object as a POST would carry them, defaults filled in."""
+    """Return the members of an object as in a POST, with defaults filled in."""
     return _members(kind, body, known.id_of, [])
 
 
@@ -205,19 +205,19 @@ def _clause_wire(
 def to_saved(
     kind: DefinitionKind, tenant_id: UUID, body: Mapping[str, Any], find_id: FindId
 ) -> tuple[dict[str, Any], tuple[wire.MissingReference, ...]]:
-    """A kept body as the object is answered, as far as the body alone says it.
+    """Convert a stored body to the object as it is answered, as far as the body alone allows.
 
     Args:
-        kind: of the object.
-        tenant_id: whose.
-        body: an object of the definitions document, perhaps of long ago.
-        find_id: gives the ids of the objects that it refers to.
+        kind: the object's kind.
+        tenant_id: the tenant.
+        body: an object of a definitions document, perhaps an old one.
+        find_id: returns the ids of the objects that it refers to.
 
     Returns:
-        The members, and the references that are left out since their objects are gone.
+        The members, and the references left out since their objects are gone.
 
     Raises:
-        msgspec.ValidationError: the body is none of this kind.
+        msgspec.ValidationError: the body isn't of this kind.
     """
     missing: list[wire.MissingReference] = []
     members = _members(kind, body, find_id, missing)
@@ -231,24 +231,24 @@ def to_answer(
     known: Objects,
     warnings: Sequence[Finding] = (),
 ) -> Any:
-    """The answer for an object.
+    """Return the answer for an object.
 
     Args:
-        kind: of the object.
+        kind: the object's kind.
         stored: the object.
         known: the set it belongs to.
-        warnings: of the write that is answered; left out of the answer when there are none.
+        warnings: those of the write, if any; otherwise the answer leaves them out.
     """
     return _answer(kind, stored, known.id_of, warnings)
 
 
 def to_audited(kind: DefinitionKind, stored: Definition, find_id: FindId) -> dict[str, Any]:
-    """An object as the audit trail holds it.
+    """Return an object for the audit trail.
 
     Args:
-        kind: of the object.
+        kind: the object's kind.
         stored: the object.
-        find_id: gives the ids of the objects that it refers to.
+        find_id: returns the ids of the objects that it refers to.
     """
     return wire.audited(_answer(kind, stored, find_id, ()))
 
@@ -273,12 +273,12 @@ def _answer(
 
 
 def wire_pointer(pointer: str) -> str:
-    """A pointer into an object of the document as one into what the wire carries."""
+    """Convert a pointer into an object of the document to one into its wire form."""
     return "/".join(_WIRE_NAMES.get(part, part) for part in pointer.split("/"))
 
 
 def to_warning(finding: Finding) -> wire.DefinitionWarning:
-    """The answer's form of a warning."""
+    """Convert a finding to the answer's form of a warning."""
     return wire.DefinitionWarning(
         code=finding.code,
         detail=finding.message,

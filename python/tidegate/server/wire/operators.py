@@ -66,7 +66,7 @@ class LoginStart:
 
 @attrs.frozen(kw_only=True)
 class LoginResponse:
-    """The parameters that a provider has the browser bring (RFC 6749, section 4.1.2; RFC 9207)."""
+    """Parameters that a provider returns by the browser (RFC 6749, section 4.1.2; RFC 9207)."""
 
     state: str | None = None
     code: str | None = None
@@ -76,6 +76,6 @@ class LoginResponse:
 
 @attrs.frozen(kw_only=True)
 class Revocation:
-    """The tokens to revoke: the one that came with the request, or all of the operator."""
+    """Which tokens to revoke: the one of the request, or all of the operator's."""
 
     all: bool = False

@@ -1,4 +1,4 @@
-"""Spans of time, in queries."""
+"""Periods in queries."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ Clock: TypeAlias = Annotated[
 
 
 def nanoseconds(moment: datetime) -> int:
-    """A time in nanoseconds since 1970; the nearest the store can hold, for one far away."""
+    """Return a time in nanoseconds since 1970; a distant one as the nearest the store can hold."""
     found = round(moment.timestamp() * 1_000_000) * 1_000
     return min(max(found, -(2**63)), 2**63 - 1)
 
 
 @attrs.frozen(kw_only=True, slots=False)
 class Span:
-    """A span of time, in the query; without slots, since lists have it beside their paging."""
+    """A period in a query; without slots, as list queries also inherit from their paging class."""
 
     since: Annotated[Moment | None, Meta(description="from this time on")] = None
     until: Annotated[Moment | None, Meta(description="before this time")] = None
 
     @property
     def from_ns(self) -> int | None:
-        """Its begin, in nanoseconds since 1970."""
+        """Its start, in nanoseconds since 1970."""
         return None if self.since is None else nanoseconds(self.since)
 
     @property
@@ -44,6 +44,6 @@ class Span:
 
 @attrs.frozen(kw_only=True, slots=False)
 class Period(Span):
-    """A span of time, by one of the two times of a decision."""
+    """A period, by one of the two times of a decision."""
 
     time: Clock = "observed"

@@ -1,4 +1,4 @@
-"""Drafts tried: over recorded events, and on one event."""
+"""Drafts that are tried over recorded events, or on one event."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class PolicyResult(PolicyResults):
 
 @attrs.frozen(kw_only=True)
 class TimelineQuery(Period):
-    """A query of a timeline; its period is by default the last day."""
+    """A timeline's query; the default period is the last day."""
 
     step: (
         Annotated[

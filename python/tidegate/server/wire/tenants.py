@@ -83,7 +83,7 @@ answered_as(Tenant, TenantCreate, TenantChange)
 
 
 def tenant_answer(tenant: tenants.Tenant) -> Tenant:
-    """The answer for a tenant, with every setting."""
+    """Return the answer for a tenant, with every setting."""
     return Tenant(
         tenant_id=tenant.tenant_id,
         name=tenant.name,
@@ -97,14 +97,14 @@ def tenant_answer(tenant: tenants.Tenant) -> Tenant:
 
 
 def all_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with the defaults of those that are not given."""
+    """Return settings, with defaults for missing ones."""
     return {**attrs.asdict(Settings(), recurse=False), **given}
 
 
 RoleName: TypeAlias = Literal["Viewer", "Analyst", "Admin", "Owner"]
 
 
-# Controls by number: Python and JSON Schema do not agree which of them `\s` takes.
+# Control characters by number, as Python and JSON Schema disagree on which of them `\s` matches.
 _PART = r"[^@\s\u0000-\u001f\u007f-\u009f\ufeff]+"
 Address: TypeAlias = Annotated[
     str, Meta(min_length=3, max_length=320, pattern=f"^{_PART}@{_PART}{END}")
@@ -112,7 +112,7 @@ Address: TypeAlias = Annotated[
 
 
 BY_ADDRESS = "to give a role to an e-mail address, name it in `email` instead"
-"""The mend of a ``user_id`` that isn't the id of an operator."""
+"""The hint for a ``user_id`` that isn't an operator's id."""
 
 
 @attrs.frozen(kw_only=True)
@@ -160,11 +160,11 @@ answered_as(Membership, MembershipWrite)
 def membership_answer(
     membership: memberships.Membership, operator: operators.Operator | None
 ) -> Membership:
-    """The answer for a membership.
+    """Return the answer for a membership.
 
     Args:
-        membership: as it is kept.
-        operator: whose it is, once they have used it.
+        membership: as it is stored.
+        operator: its operator, once they have used it.
     """
     return Membership(
         tenant_id=membership.tenant_id,

@@ -1,4 +1,4 @@
-"""A look at recorded traffic: what an expression, or the draft of a policy, would match."""
+"""Previews over recorded traffic: the matches of an expression or a policy's draft."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Condition: TypeAlias = Literal["action", "scope", "condition", "match"]
 
 @attrs.frozen(kw_only=True, slots=False)
 class TrafficRange(Span):
-    """The newest events, of a time if one is given."""
+    """The newest events, optionally within a period."""
 
     newest: Annotated[int, Meta(ge=1, le=MAX_NEWEST, description="events looked at")] = 10_000
 
 
 @attrs.frozen(kw_only=True, slots=False)
 class TrafficSelection(TrafficRange):
-    """Events are those of a time, or the newest; of these, those for which the expression holds."""
+    """Events of a period, or the newest; of these, the ones that match the expression."""
 
     expression: Annotated[
         Expression | None, Meta(description="a condition on the event; left out, all are meant")
@@ -92,7 +92,7 @@ class Facet:
 
 @attrs.frozen(kw_only=True)
 class Looked:
-    """The extent of a look, within its second."""
+    """How far a preview got within its second."""
 
     looked_at: Annotated[int, Meta(description="events")]
     complete: Annotated[bool, Meta(description="whether these are all that were asked for")]
