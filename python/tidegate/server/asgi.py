@@ -1,4 +1,4 @@
-"""The application: the hot calls in front of the control plane."""
+"""The application: hot calls in front of the control plane."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATHS = frozenset({*ENDPOINTS, batch.PATH})
 
 
 class HotApplication:
-    """The hot calls in front of everything else.
+    """Answers hot calls, and passes every other request on.
 
     Args:
         hot: the hot path.
@@ -75,7 +75,7 @@ class HotApplication:
         if given is not None:
             hot.metrics.handed_on += 1
         if given is not None and given.is_repeated:
-            # What was decided before has counted against the limit.
+            # Calls that were decided before have already counted against the limit.
             key = hot.admission.credential(scope["headers"])
             known = await hot.recorded(key, [given.value])
             if known:

@@ -1,6 +1,6 @@
-"""The demonstration: a tenant with sample definitions, made through the API like any other.
+"""The demonstration: a tenant with sample definitions, created through the API like any other.
 
-Only the first operator is made in the database, since every token is somebody's.
+Only the first operator is created in the database, since every token belongs to an operator.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TENANT = "Example Shop"
 
 @attrs.frozen
 class Demo:
-    """The address, keys and token for trying the service."""
+    """The address, keys and token to try the service with."""
 
     base_url: str
     tenant_id: str
@@ -37,7 +37,7 @@ class Demo:
     owner_token: str
 
     def curl_lines(self) -> list[str]:
-        """A ready-made call of each of the two hot paths."""
+        """Return a ready-made call for each of the two hot paths."""
         event = {
             "request": {
                 "method": "GET",
@@ -55,7 +55,7 @@ class Demo:
 
 
 def make_owner(store: Store, keys: Keys) -> str:
-    """A token of a new operator."""
+    """Create an operator, and return a token."""
     now = time.time_ns()
     owner = operators.Operator(
         operator_id=uuid4(),
@@ -69,11 +69,11 @@ def make_owner(store: Store, keys: Keys) -> str:
 
 
 def make_demo(base_url: str, owner_token: str) -> Demo:
-    """Make the tenant, its definitions and a key on a running server.
+    """Create the tenant, its definitions and a key on a running server.
 
     Raises:
-        OSError: the server cannot be reached.
-        RuntimeError: it refused a call; the message has its answer.
+        OSError: the server can't be reached.
+        RuntimeError: it refused a call; the message contains its answer.
     """
     api = _Api(base_url, owner_token)
     tenant_id = api.call("POST", "/tenants", {"name": TENANT})["tenant_id"]

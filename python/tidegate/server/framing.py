@@ -1,4 +1,4 @@
-"""Frames: on a connection between processes, each message has its length before it."""
+"""Frames: messages on a connection between processes, each preceded by its length."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import msgspec
 from tidegate.server.logging import log
 
 MAX_FRAME_BYTES = 128 * 1024 * 1024
-"""A frame of a fellow process is shorter: calls and answers have bounds of their own."""
+"""The limit of a peer's frames, which are shorter: calls and answers have their own bounds."""
 _LENGTH_BYTES = 4
 
 
 def framed(body: bytes) -> bytes:
-    """A message as it is sent: its length in four bytes, the highest first, and the message."""
+    """Return a message as it is sent: its length in four bytes, big-endian, then the message."""
     return len(body).to_bytes(_LENGTH_BYTES) + body
 
 
 class FrameProtocol(asyncio.Protocol):
-    """One end of a connection; what is no frame ends it."""
+    """One end of a connection; invalid frames end it."""
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
         self.peer = ""
-        """What the other end calls itself."""
+        """The other end's name for itself."""
         self._parts: list[bytes] = []
-        """What has come of a frame that is not whole."""
+        """The parts received of an incomplete frame."""
         self._held = 0
         self._needed = 0
-        """Bytes after which it is whole, or at least its length is known."""
+        """The number of bytes that complete it, or at least reveal its length."""
 
     @property
     def is_open(self) -> bool:
@@ -39,12 +39,12 @@ class FrameProtocol(asyncio.Protocol):
         return self.transport is not None and not self.transport.is_closing()
 
     def send_frame(self, body: bytes) -> None:
-        """Send a message; where the connection is gone, nobody gets it."""
+        """Send a message; without a connection it is dropped."""
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(framed(body))
 
     def abort(self) -> None:
-        """End the connection at once: nothing more is received."""
+        """Close the connection at once: nothing more is received."""
         if self.transport is not None:
             self.transport.abort()
 
@@ -53,11 +53,11 @@ class FrameProtocol(asyncio.Protocol):
         """Take a message.
 
         Raises:
-            msgspec.DecodeError: it is none.
+            msgspec.DecodeError: it isn't a valid message.
         """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports are no subclasses.
+        # uvloop's transports aren't subclasses.
         self.transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -67,7 +67,7 @@ class FrameProtocol(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._parts:
-            # A large frame comes in many pieces, which are put together once.
+            # A large frame arrives in many pieces, which are joined once.
             self._parts.append(data)
             self._held += len(data)
             if self._held < self._needed:
@@ -89,7 +89,7 @@ class FrameProtocol(asyncio.Protocol):
             self._held = len(data) - place
 
     def _split(self, data: bytes) -> int:
-        """Give the whole frames; where the next one begins."""
+        """Take the complete frames; return where the next one begins."""
         place, end = 0, len(data)
         view = memoryview(data)
         while self.is_open:

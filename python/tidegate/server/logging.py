@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line on standard error, with no secrets in it."""
+"""Structured logs: one JSON object per line on standard error, without secrets."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 log: structlog.stdlib.BoundLogger = structlog.get_logger("tidegate")
 
 MAX_TEXT = 2_048
-"""Characters of one text in a log line."""
+"""The most characters of one text in a log line."""
 _NAMES = Names(["*proof*"])
 
 
 def conceal(
     _logger: object, _method: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Remove values that are or look like secrets, and cut long texts."""
+    """Remove values that are or look like secrets, and truncate long texts."""
     for name, value in event.items():
         if _NAMES.is_secret(name):
             event[name] = "concealed"
@@ -36,19 +36,19 @@ def conceal(
 
 
 def _concealed(text: str) -> str:
-    """A text without the values that show themselves to be secrets."""
+    """Return a text without values recognisable as secrets."""
     for start, end in reversed(spans(text)):
         text = f"{text[:start]}concealed{text[end:]}"
     return text
 
 
 def is_text(settings: LogSettings) -> bool:
-    """Whether lines are for people, instead of JSON."""
+    """Whether lines are for people rather than JSON."""
     return settings.format == "text" or (settings.format == "auto" and sys.stderr.isatty())
 
 
 def configure(settings: LogSettings) -> None:
-    """Set up logging for the process: Tidegate's and its libraries' alike."""
+    """Set up logging for the process, for Tidegate and its libraries alike."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 
 BACKLOG = 2_048
 ACCEPTED_AT_ONCE = 64
-"""Connections accepted in one turn of the loop: libuv takes one from each socket that listens."""
+"""Connections accepted in one turn of the loop: libuv accepts one per listening socket."""
 SWITCH_SECONDS = 0.0005
 """How long a thread may run Python while the loop waits for the interpreter."""
 MOST_HANDSHAKES, TLS_SECONDS = 1_024, 10.0
-"""Connections that are not TLS yet, and the time for it: visitors far away need some."""
+"""Limits on connections before TLS, and on the time for it: distant visitors need some."""
 KEEP_ALIVE_SECONDS = 20
-"""An idle connection is kept this long; proxies in front keep theirs for shorter."""
+"""How long an idle connection is kept; proxies in front keep theirs for a shorter time."""
 
 
 class ListenError(TidegateError):
-    """The server cannot listen on its address."""
+    """The server can't listen on its address."""
 
     code = "cannot-listen"
 
 
 class Server(uvicorn.Server):
-    """Uvicorn's server, which says when it accepts connections, and when it ends."""
+    """Uvicorn's server, with callbacks when it accepts connections, and when it ends."""
 
     def __init__(
         self,
@@ -65,8 +65,10 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Replaces uvicorn's, which raises the signal again afterwards: that would end the process
-        before the states are saved."""
+        """Replace uvicorn's handling, which raises the signal again afterwards.
+
+        That would end the process before the states are saved.
+        """
         with super().capture_signals():
             yield
             self._captured_signals.clear()
@@ -102,7 +104,7 @@ async def run(
     started: Callable[[str], None],
     seat: Seat | None = None,
 ) -> None:
-    """Serve until the process gets a signal to stop.
+    """Serve until the process gets a stop signal.
 
     Args:
         settings: of the process.
@@ -110,12 +112,12 @@ async def run(
         keys: the key material.
         fork_server: of the worker processes.
         started: called with the address once connections are accepted.
-        seat: of a server worker; None when this process is the only one.
+        seat: a server worker's slot; None if this process is the only one.
 
     Raises:
-        ListenError: the address cannot be listened on.
+        ListenError: it can't listen on the address.
     """
-    # A daemon listens as the service does: it is not to hold the service in memory.
+    # A daemon listens as the service does, but should not hold the service in memory.
     from tidegate.server.partitions.gateway import Gateway
     from tidegate.server.partitions.owner import Owner
     from tidegate.server.service import Service
@@ -165,7 +167,7 @@ async def run(
 def loaded_program() -> Iterator[ForkServer]:
     """Load the program and fork the fork server of its workers, which ends with the context.
 
-    It has to be called before the process has a thread.
+    Call this before the process has a second thread.
     """
     from tidegate.server.workers.fork_server import ForkServer
 
@@ -175,20 +177,20 @@ def loaded_program() -> Iterator[ForkServer]:
 
 
 def load_program() -> None:
-    """Load what serving needs, and make what is the same in every process that is forked later."""
+    """Load everything that serving needs, and create state common to all processes forked later."""
     from tidegate.server import service
     from tidegate.server.console import pages
     from tidegate.server.partitions import gateway, owner
     from tidegate.server.routing import dispatch
 
     _ = service, pages, gateway, owner, dispatch
-    # What stays in the parent's memory is shared for as long as no collection looks at it.
+    # The parent's memory stays shared only as long as no collection touches it.
     gc.collect()
     gc.freeze()
 
 
 def behind(settings: Settings, service: Service) -> ASGIApp:
-    """The application for everything except hot calls."""
+    """Return the application for everything except hot calls."""
     from tidegate.server.console.assets import built, load
     from tidegate.server.console.pages import Console
     from tidegate.server.routing.dispatch import control_plane
@@ -198,7 +200,7 @@ def behind(settings: Settings, service: Service) -> ASGIApp:
 
 
 def accepting(listening: socket.socket) -> list[socket.socket]:
-    """A bound socket under several descriptors, each of which accepts one connection a turn.
+    """Duplicate a bound socket's descriptor; each accepts one connection a turn.
 
     With one descriptor a caller who opens 700 connections at once keeps all others from theirs for
     as many turns.
@@ -216,8 +218,8 @@ def settle_interpreter() -> None:
 def settle_garbage() -> None:
     """Exclude the present objects from cyclic collection, and collect less often.
 
-    A request makes hardly any cycles; definitions are large, and a collection that visits them
-    holds up every waiting request. So does a collection of many new objects: 10,000 take some 4 ms.
+    A request creates hardly any cycles; definitions are large, and a collection that visits them
+    delays every waiting request. So does a collection of many new objects: 10,000 take some 4 ms.
     """
     gc.collect()
     give_back_memory()
@@ -226,13 +228,13 @@ def settle_garbage() -> None:
 
 
 def bounds_of(settings: ServerSettings) -> Bounds:
-    """The bounds of connections, as far as the process can open them."""
+    """Return the bounds of connections, as far as the process can open them."""
     most = room_for(settings.max_connections)
     return Bounds(most, min(most, settings.max_connections_per_address))
 
 
 def proxies_of(settings: ServerSettings) -> TrustedProxies:
-    """The proxies that say who a caller is; the log says when one in front is not among them."""
+    """Return the trusted proxies; the log reports a proxy in front that isn't among them."""
     if settings.behind_proxy and not settings.proxies:
         log.warning(
             "all callers behind the proxy count as one: name it in `server.trusted_proxies`"
@@ -241,12 +243,12 @@ def proxies_of(settings: ServerSettings) -> TrustedProxies:
 
 
 def configuration(settings: ServerSettings, application: Any, shared: Shared) -> uvicorn.Config:
-    """The settings of uvicorn.
+    """Return uvicorn's settings.
 
     Args:
-        settings: of the server.
+        settings: the server's.
         application: answers all but hot calls.
-        shared: by the connections.
+        shared: the state shared by the connections.
     """
     return uvicorn.Config(
         application,
@@ -266,10 +268,10 @@ def configuration(settings: ServerSettings, application: Any, shared: Shared) ->
 
 
 def listen(settings: ServerSettings) -> socket.socket:
-    """The bound socket.
+    """Return the bound socket.
 
     Raises:
-        ListenError: it cannot be bound.
+        ListenError: it can't be bound.
     """
     try:
         if settings.unix_socket:
@@ -296,17 +298,17 @@ def listen(settings: ServerSettings) -> socket.socket:
 
 
 def reserve(settings: ServerSettings) -> socket.socket:
-    """The socket by which a parent of server workers has the address.
+    """Reserve the address for server workers, with a socket in their parent.
 
-    On a port it does not listen: each worker has a socket of its own there, and the kernel shares
-    connections out to those that listen.  A Unix socket listens, and all workers have it.
+    On a port it doesn't listen: each worker has its own socket there, and the kernel distributes
+    connections among those that listen. A Unix socket listens, and all workers share it.
 
     Raises:
-        ListenError: it cannot be bound.
+        ListenError: it can't be bound.
     """
     if settings.unix_socket:
         return listen(settings)
-    # It would share a port with another server of the same user, and never know.
+    # Otherwise it would share a port with another server of the same user, unnoticed.
     alone = listen(settings)
     port = alone.getsockname()[1]
     alone.close()
@@ -314,7 +316,7 @@ def reserve(settings: ServerSettings) -> socket.socket:
 
 
 def take_seat(settings: ServerSettings, seat: Seat) -> socket.socket:
-    """The socket on which a server worker will accept connections."""
+    """Return the socket on which a server worker will accept connections."""
     return _bound(settings, seat.port) if seat.shared is None else seat.shared
 
 
@@ -329,7 +331,7 @@ def _bound(settings: ServerSettings, port: int) -> socket.socket:
 
 
 def address_of(settings: ServerSettings, listening: socket.socket) -> str:
-    """The address that the server is reached by, without a slash at its end."""
+    """Return the address that the server is reached by, without a trailing slash."""
     if settings.public_url:
         return settings.public_url.rstrip("/")
     if settings.unix_socket:

@@ -1,4 +1,4 @@
-"""The running service: everything that lives from start to stop, and the tasks beside requests."""
+"""The running service: everything that lives from start to stop, and the background tasks."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ if TYPE_CHECKING:
     from tidegate.stores.port import Store
 
 DEFINITIONS, KEYS, DECISION = "definitions", "keys", "decision "
-"""What server workers ask each other."""
+"""The questions and notices that server workers send each other."""
 POLL_SECONDS = 0.25
-"""How often other processes' changes are looked for; a change is active within a second."""
+"""How often other processes' changes are polled; a change is active within a second."""
 GRACE_SECONDS = 0.05
-"""Before others take over a change: who made it here has the worker that knows the definitions."""
+"""The delay before peers take over a change: the process that made it has it compiled already."""
 TAKE_OVER_SECONDS = 20.0
 """How long the answer to a change waits until the change is active."""
 RETRY_SECONDS = 2.0
@@ -100,7 +100,7 @@ class Service:
         keys: the key material of the data directory.
         base_url: the address that callers reach the service by.
         crew: the worker processes.
-        gateway: the owners of other partitions; None when this is the only one.
+        gateway: the owners of other partitions; None if this is the only one.
     """
 
     def __init__(
@@ -179,26 +179,26 @@ class Service:
         self._saver = ThreadPoolExecutor(1, "tidegate-save", initializer=be_nice)
 
     def prepare(self) -> None:
-        """Do what takes long and needs nothing of the store, if it was not done before."""
+        """Do the slow preparations that don't need the store, unless already done."""
         self.application.logins.prepare()
 
     async def start(self, level: Level | None = None) -> HotPath:
         """Start everything from the content of the store.
 
         Args:
-            level: states that are those after the end of the log already.
+            level: states that have already caught up with the log.
         """
         self._loop = asyncio.get_running_loop()
-        # A reader that read the log just now has found what a look at it would.
+        # A follower that just read the log has found all that a check would.
         look = lost_in if level is not None and level.is_sound else check_log
         self.live.lost_decisions = await asyncio.to_thread(look, self.store)
         await self._crew.start()
         await self.runtimes.load(None if level is None else level.tenants)
-        # Together, because each of them waits for the database.
+        # Together, because each waits for the database.
         seq, self._snapshot_seq, *_ = await asyncio.gather(
             asyncio.to_thread(self._last_seq),
             asyncio.to_thread(self._oldest_snapshot),
-            # An idempotency key that the last process did not index would be taken for a new one.
+            # An idempotency key that the last process didn't index would be taken for a new one.
             asyncio.to_thread(self.store.index_now),
             asyncio.to_thread(self._end_interrupted_jobs),
             asyncio.to_thread(warn_of_unreachable, self.store, self.base_url),
@@ -250,7 +250,7 @@ class Service:
         )
 
     def _begin_to_publish(self) -> Publisher | None:
-        """Send decisions on from now on, where the settings say so."""
+        """Start exporting decisions, if the settings say so."""
         publish = self.settings.publish
         if not publish.url:
             return None
@@ -262,25 +262,25 @@ class Service:
         return publisher
 
     def _secrets_of(self, tenant_id: UUID) -> Secrets:
-        """The secrets of a tenant for its daemons."""
+        """Return a tenant's secrets for its daemons."""
         keys = self.keys
         made = (keys.redaction_of, keys.proofs_of, keys.sealing_of)
         return Secrets(*(key(tenant_id).hex() for key in made))
 
     def with_sync(self, application: Any) -> SyncApplication:
-        """The routes of sync in front of another application."""
+        """Put the routes of sync in front of another application."""
         return SyncApplication(self._admission, self.feed, self.forwarding, self.store, application)
 
     def watch(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the requests, until the stop."""
+        """Run something in the background, until the stop."""
         self._tasks.append(asyncio.create_task(work))
 
     async def stop(self, *, saves: bool = True) -> None:
         """Finish accepted calls, save the states, close.
 
         Args:
-            saves: whether the states are saved; the next start is fast without, where another
-                process has them.
+            saves: whether to save the states; if another process has them, the next start is fast
+                without.
         """
         self.live.is_ready = False
         for task in self._tasks:
@@ -320,13 +320,13 @@ class Service:
 
         Raises:
             Problem: the decision log cannot be written.
-            StoreUnavailableError: nothing can be.
+            StoreUnavailableError: nothing can be written.
         """
         async with self._saving:
             seq, frozen = await self.recorder.cut(self._freeze, self.lanes.all_still)
             loop = asyncio.get_running_loop()
             while frozen:
-                # A saved state is held no longer.
+                # A saved state is released.
                 tenant_id, revision, state = frozen.pop()
                 await loop.run_in_executor(
                     self._saver, self._save_state, tenant_id, revision, seq, state
@@ -355,15 +355,16 @@ class Service:
         self.feed.reset()
 
     def _record_gaps(self, found: Mapping[UUID, Gap]) -> Future[None]:
-        """Write into the audit how much was answered and not recorded."""
-        # The states hold what the log does not: only a snapshot keeps it over a restart.
+        """Write to the audit how many decisions were answered but not recorded."""
+        # The states contain decisions that the log lacks; only a snapshot preserves them over a
+        # restart.
         self._snapshot_seq = -self.settings.store.snapshot_every
         return self.store.write(
             lambda connection: unrecorded.add(connection, found, time.time_ns())
         )
 
     async def asked(self, what: str) -> object:
-        """Reply to another server worker: take over a change now, or look for a decision."""
+        """Reply to another server worker: take over a change now, or search for a decision."""
         if what == DEFINITIONS:
             await self.runtimes.refresh()
             return True
@@ -382,10 +383,10 @@ class Service:
             return True
 
     def _definitions_changed(self, tenant_id: UUID) -> bool:
-        """A handler has changed definitions, on its worker thread: wait until they decide.
+        """Wait until changed definitions are in effect; handlers call this on their worker threads.
 
         Returns:
-            Whether they do, wherever this tenant's events are decided.
+            Whether they are, in the process that decides this tenant's events.
         """
 
         async def refresh() -> bool:
@@ -396,8 +397,7 @@ class Service:
         return self._take_over(refresh)
 
     def _api_keys_changed(self, _tenant_id: UUID) -> None:
-        """A handler has changed keys, on its worker thread; they count before its answer is
-        sent."""
+        """Make changed keys effective before the handler's answer is sent, on its worker thread."""
 
         async def refresh() -> bool:
             await self._refresh_keys()
@@ -406,21 +406,21 @@ class Service:
         self._take_over(refresh)
 
     def _take_over(self, refresh: Callable[[], Coroutine[Any, Any, bool]]) -> bool:
-        """Wait for a change to be taken over; whether it was."""
+        """Wait for a change to be taken over; return whether it was."""
         if self._loop is None:
             return True
         taken = asyncio.run_coroutine_threadsafe(refresh(), self._loop)
         try:
             return taken.result(TAKE_OVER_SECONDS)
         except TimeoutError:
-            return False  # The compilation goes on, and the definitions are active when it ends.
+            return False  # The compilation continues, and the definitions are active when it ends.
         except Exception:
             log.exception("a change could not be taken over; it is tried again")
             self._loop.call_soon_threadsafe(self._changed.set)
             return False
 
     async def _refresh_keys(self) -> None:
-        # One after the other: otherwise definitions read first could become active last.
+        # One at a time: otherwise definitions read first could become active last.
         async with self._refreshing_keys:
             found = await asyncio.to_thread(self._read_keys)
             self.key_ring.replace(found)
@@ -448,7 +448,7 @@ class Service:
                 self._changed.set()
 
     async def _fill_filter(self) -> None:
-        """Read the idempotency keys of the last day, so that new ones need no look-up."""
+        """Read the idempotency keys of the last day, so that new ones need no lookup."""
         known = KeyFilter(KEPT)
         now = time.time_ns()
 
@@ -469,7 +469,7 @@ class Service:
         self.idempotency.use(known, now)
 
     def _note_uses(self) -> None:
-        """Write when API keys were last used; while nothing can be written, do so later."""
+        """Write when API keys were last used; if nothing can be written, try later."""
         used = [(UUID(api_key_id), at) for api_key_id, at in self._admission.used.items()]
         with suppress(StoreUnavailableError):
             for start in range(0, len(used), STEP_ROWS):
@@ -506,7 +506,7 @@ class Service:
             self._save_after = finished + (finished - started) / SAVING_SHARE
 
     async def _gather_figures(self) -> None:
-        """Gather figures, so that whoever asks for them waits for no engine and no store."""
+        """Gather figures, so that reading them waits for no engine and no store."""
         while True:
             await asyncio.sleep(GATHER_SECONDS)
             try:
@@ -556,7 +556,7 @@ def _turnstile(settings: Settings) -> Turnstile:
 
 @attrs.frozen
 class _Taken:
-    """A tenant's state, to be saved."""
+    """A tenant's state to save."""
 
     tenant_id: UUID
     seq: int
@@ -566,7 +566,7 @@ class _Taken:
 
 
 def _api_key(kept: api_keys.ApiKey, most: int) -> ApiKey:
-    """A key as the hot path needs it; its limit counts up to ``most``."""
+    """Return a key for the hot path, with its limit capped at ``most``."""
     hashes: list[tuple[bytes, int | None]] = [(kept.secret_hash, None)]
     if kept.previous_secret_hash is not None:
         hashes.append((kept.previous_secret_hash, kept.previous_secret_until_ns or 0))
