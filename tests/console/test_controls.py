@@ -90,7 +90,7 @@ BUTTONS = """() => {
     reason: button.title || (button.closest('form')?.textContent ?? ''),
   }));
 }"""
-NEEDED = "This needs the role"
+NEEDED = "Requires the role"
 WRITING = {
     *("active", "entities", "policies", "actions", "mitigations", "lists"),
     *("entity-definitions", "replay", "settings"),

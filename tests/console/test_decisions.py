@@ -22,7 +22,7 @@ def test_a_blocked_request_is_found_and_explained(owner: Watched) -> None:
     expect(page.locator("tbody .badge.allow")).to_have_count(0)
     rows.nth(1).get_by_role("link").click()
     page.wait_for_url(re.compile(r"/decisions/[0-9a-f-]{36}$"))
-    expect(page.get_by_text("Recorded and reproduced: equal")).to_be_visible()
+    expect(page.get_by_text("The explanation reproduces the recorded decision")).to_be_visible()
     expect(page.locator("details[open]").filter(has_text="fired").first).to_be_visible()
     owner.require_silence()
 

@@ -24,7 +24,7 @@ def test_an_action_is_checked_while_it_is_typed(owner: Watched, service: Service
     expect(page.locator(".finding.error").first).to_be_visible()
     write(page, 'request.path.endsWith(".bak')
     expect(page.get_by_text("Cost")).to_be_visible()
-    page.get_by_label("While a daemon cannot reach").select_option("closed")
+    page.get_by_label("When a daemon can't reach").select_option("closed")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="Probes for backups")).to_be_visible()
     page.goto("/console/example-shop/actions")

@@ -80,16 +80,16 @@ def test_a_mitigation_is_lifted_without_a_pointer(owner: Watched, service: Servi
 
     wait_until(is_reached_by_a_tab)
     page.keyboard.press("Enter")
-    expect(page.get_by_label("Reason, for the audit, if there is one")).to_be_visible()
+    expect(page.get_by_label("Reason for the audit log (optional)")).to_be_visible()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Nothing is held against it.")).to_be_visible()
+    expect(page.get_by_text("No active mitigations.")).to_be_visible()
 
 
 def test_single_keys_can_be_turned_off(owner: Watched) -> None:
     """The list of keys turns them off, and a new page keeps to that."""
     page = owner.page
     page.keyboard.press("?")
-    page.get_by_label("Single keys do something").uncheck()
+    page.get_by_label("Enable single-key shortcuts").uncheck()
     page.get_by_role("button", name="Close").click()
     page.reload()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()

@@ -50,7 +50,7 @@ def test_who_signs_out_has_a_token_that_no_longer_counts(visitor: Watched, tmp_p
     try:
         page.goto(f"{said['base_url']}/console/#access_token={said['owner_token']}")
         assert plain_http.get(f"{said['base_url']}/api/v1/me", headers=bearer).status_code == 200
-        page.get_by_role("button", name="Sign out").click()
+        page.get_by_role("button", name="Log out").click()
         page.wait_for_url("**/login?**")
         assert page.evaluate(STORED) is None
         assert plain_http.get(f"{said['base_url']}/api/v1/me", headers=bearer).status_code == 401

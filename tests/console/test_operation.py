@@ -19,7 +19,7 @@ def test_a_mitigation_is_lifted_and_audited(owner: Watched, service: Service) ->
     expect(lifts).not_to_have_count(0)
     for left in reversed(range(lifts.count())):
         lifts.first.click()
-        page.get_by_label("Reason, for the audit, if there is one").fill("a customer called")
+        page.get_by_label("Reason for the audit log (optional)").fill("a customer called")
         lifts.first.click()
         expect(lifts).to_have_count(left)
     audit = service.control("GET", f"/tenants/{service.tenant_id}/audit?limit=1").json()
@@ -81,7 +81,7 @@ def test_an_entity_has_its_windows_and_answers_over_time(owner: Watched, service
     ]
     assert len(counted) > len(state["windows"]) > 0
     expect(windows.get_by_role("meter")).to_have_count(len(counted))
-    answers = page.get_by_role("region", name="What was answered to it")
+    answers = page.get_by_role("region", name="Decisions over time")
     answers.get_by_role("button", name="As table").click()
     expect(answers.get_by_role("row").nth(1)).to_be_visible()
     owner.require_silence()

@@ -49,7 +49,7 @@ def test_a_role_sees_what_it_may_and_why_not_more(
     slug = decided.by(role).get(decided.path).json()["slug"]
     for path, needed in READ_FROM.items():
         member.goto(f"/console/{slug}/{path}")
-        refused = member.get_by_text("Your role here is")
+        refused = member.get_by_text("Your role is")
         shown = member.get_by_role("heading", level=1)
         expect(shown.or_(refused)).to_be_visible()
         assert (refused.count() == 1) is (rank < needed), path
@@ -59,7 +59,7 @@ def test_a_role_sees_what_it_may_and_why_not_more(
         expect(save).to_be_visible()
         assert save.is_disabled() is (rank < ADMIN), kind
         assert save.get_attribute("title") == (
-            "This needs the role Admin or Owner." if rank < ADMIN else ""
+            "Requires the role Admin or Owner." if rank < ADMIN else ""
         )
     answer = decided.by(role).post(f"{decided.path}/actions", {"name": role, "expression": "true"})
     assert (answer.status_code == 403) is (rank < ADMIN)

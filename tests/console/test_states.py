@@ -49,12 +49,12 @@ def test_every_empty_page_says_how_to_begin(browser: Browser, bare: Deciding) ->
         "overview": "curl",
         "decisions": "curl",
         "policies": "New policy",
-        "actions": "No action yet",
+        "actions": "No actions yet",
         "entities": "New entity definition",
-        "active": "Nobody is stopped now.",
-        "replay": "No replay yet.",
-        "lists": "No list yet.",
-        "mitigations": "No mitigation yet.",
+        "active": "No active mitigations.",
+        "replay": "No replays yet.",
+        "lists": "No lists yet.",
+        "mitigations": "No mitigations yet.",
         "traffic": "curl",
     }
     for name, path in ALONE.items():
@@ -70,7 +70,7 @@ def test_a_page_that_a_role_may_not_read_can_be_read(browser: Browser, bare: Dec
     """The refusal of a Viewer says which role reads the page."""
     watched, home = entered(browser, bare, "Viewer")
     open_place(watched.page, f"{home}/traffic")
-    expect(watched.page.get_by_text("This needs the role Analyst, Admin or Owner.")).to_be_visible()
+    expect(watched.page.get_by_text("Requires the role Analyst, Admin or Owner.")).to_be_visible()
     accessible(watched.page)
     watched.page.context.close()
 
@@ -95,7 +95,7 @@ def test_a_page_that_failed_says_why_and_can_be_asked_again(owner: Watched) -> N
     page.goto(f"{HOME}/actions/{UNKNOWN}")
     problem = page.get_by_role("alert")
     expect(problem).to_contain_text("not-found")
-    expect(problem.get_by_role("button", name="Copy Request")).to_be_visible()
+    expect(problem.get_by_role("button", name="Copy Request ID")).to_be_visible()
     expect(problem.get_by_role("button", name="Try again")).to_be_visible()
     accessible(page)
 
@@ -125,10 +125,10 @@ def test_what_is_shown_stays_while_nobody_answers(owner: Watched) -> None:
     before = rows.count()
     page.context.set_offline(True)
     page.get_by_role("button", name="Refresh").click()
-    expect(page.get_by_text("The service cannot be reached since")).to_be_visible()
+    expect(page.get_by_text("The service has been unreachable since")).to_be_visible()
     assert rows.count() == before
     accessible(page)
     page.context.set_offline(False)
-    expect(page.get_by_text("The service cannot be reached since")).to_have_count(0)
+    expect(page.get_by_text("The service has been unreachable since")).to_have_count(0)
     expect(page.get_by_role("alert")).to_have_count(0)
     assert rows.count() == before

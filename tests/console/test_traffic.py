@@ -20,7 +20,7 @@ def test_a_value_narrows_the_traffic_and_becomes_an_action(owner: Watched) -> No
     expect(page.get_by_role("textbox", name="Expression")).to_contain_text(
         'request.method == "POST"'
     )
-    page.get_by_role("link", name="Make an action").click()
+    page.get_by_role("link", name="Create an action").click()
     expect(page.get_by_role("heading", name="New action")).to_be_visible()
     expect(page.get_by_role("textbox", name="Expression")).to_contain_text(
         'request.method == "POST"'

@@ -79,7 +79,7 @@ def test_a_value_that_is_none_is_not_taken(owner: Watched, value: str) -> None:
     field = rows.get_by_label("Value")
     field.fill(value)
     field.press("Enter")
-    expect(rows.get_by_role("alert")).to_contain_text("no comparison")
+    expect(rows.get_by_role("alert")).to_contain_text("isn't a comparison")
     assert as_text(page) == "size(request.path) > 2"
 
 

@@ -86,17 +86,17 @@ def test_a_blocked_visitor_is_found_and_let_through(operator: Watched, told: Ser
     page.get_by_label("Address or network").blur()
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Recorded and reproduced: equal")).to_be_visible()
+    expect(page.get_by_text("The explanation reproduces the recorded decision")).to_be_visible()
     expect(page.get_by_role("region", name="Event (redacted)")).to_contain_text("/.env")
     address = told.control("GET", f"/tenants/{told.tenant_id}/active-mitigations").json()
     held = next(each["entity_id"] for each in address if each["key"] == [f"{STOPPED}/32"])
     page.goto(f"{HOME}/entities/{held}")
-    expect(page.get_by_role("heading", name="Seen with it")).to_be_visible()
+    expect(page.get_by_role("heading", name="Seen with this entity")).to_be_visible()
     reach(page.get_by_role("button", name="Lift", exact=True).first)
     page.keyboard.press("Enter")
-    expect(page.get_by_label("Reason, for the audit, if there is one")).to_be_visible()
+    expect(page.get_by_label("Reason for the audit log (optional)")).to_be_visible()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Nothing is held against it.")).to_be_visible()
+    expect(page.get_by_text("No active mitigations.")).to_be_visible()
     page.goto(f"{HOME}/audit")
     expect(page.get_by_role("row").nth(1)).to_contain_text("lift")
     operator.require_silence()
@@ -109,14 +109,14 @@ def test_filters_become_an_action_and_a_policy_that_stops(operator: Watched, tol
     filtered = f"traffic#expression={NARROW.replace('=', '%3D').replace(' ', '+')}"
     page.goto(f"{HOME}/{filtered}")
     expect(page.get_by_text("3 of the newest")).to_be_visible()
-    page.get_by_role("link", name="Make an action").click()
+    page.get_by_role("link", name="Create an action").click()
     page.get_by_label("Name", exact=True).fill("Purges")
     expect(page.get_by_text("recorded events").or_(page.get_by_text("match")).first).to_be_visible()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("heading", name="Purges")).to_be_visible()
 
     page.goto(f"{HOME}/{filtered}")
-    page.get_by_role("link", name="Make a policy").click()
+    page.get_by_role("link", name="Create a policy").click()
     page.get_by_label("Name", exact=True).first.fill("Stop purges")
     clause = page.get_by_role("group").filter(has=page.get_by_label("Then")).last
     clause.get_by_label("Name", exact=True).fill("any")
@@ -132,7 +132,7 @@ def test_filters_become_an_action_and_a_policy_that_stops(operator: Watched, tol
     page.get_by_role("button", name="Replay the saved definitions").click()
     expect(page.get_by_text("done:")).to_be_visible()
     page.get_by_label("Count by").select_option("path")
-    groups = page.get_by_role("region", name="What they have in common")
+    groups = page.get_by_role("region", name="Common values")
     expect(groups.get_by_role("row", name="/cache")).to_contain_text("3")
     groups.get_by_role("row", name="/cache").get_by_role("button").click()
     both = page.get_by_role("region", name="Recorded and replayed")
@@ -149,14 +149,17 @@ def test_filters_become_an_action_and_a_policy_that_stops(operator: Watched, tol
     ).to_contain_text("allow")
     # Both sides are explained, each by the definitions that decided.
     for summary, equal in (
-        ("Why it was recorded so", "Recorded and reproduced: equal"),
-        ("Why the draft decides so", "Replayed and reproduced: equal"),
+        (
+            "Explanation of the recorded decision",
+            "The explanation reproduces the recorded decision",
+        ),
+        ("Explanation of the draft's decision", "The explanation reproduces the replayed decision"),
     ):
         side_by_side = page.get_by_role("region", name="Side by side")
         reasons = side_by_side.get_by_role("group").filter(has_text=summary).first
         reasons.locator("summary").first.click()
         expect(reasons.get_by_text(equal)).to_be_visible()
-        is_draft = summary.startswith("Why the draft")
+        is_draft = summary.startswith("Explanation of the draft")
         expect(reasons.get_by_role("heading", name="stop-purges")).to_have_count(int(is_draft))
 
     page.goto(policy)
@@ -167,7 +170,7 @@ def test_filters_become_an_action_and_a_policy_that_stops(operator: Watched, tol
     answer = told.hot("/runtime/mitigation", PURGE).json()
     assert answer["action"]["type"] == "block"
     page.goto(f"{policy}/results")
-    expect(page.get_by_role("heading", name="Decisions in which it matched: 1")).to_be_visible()
+    expect(page.get_by_role("heading", name="Matched decisions: 1")).to_be_visible()
     operator.require_silence()
 
 
@@ -177,7 +180,7 @@ def test_the_key_doctor_has_a_verdict(operator: Watched, told: Service) -> None:
     kinds = told.control("GET", f"/tenants/{told.tenant_id}/entity-definitions").json()
     address = next(each for each in kinds if each["slug"] == "address")
     page.goto(f"{HOME}/entity-definitions/{address['entity_definition_id']}")
-    health = page.get_by_role("region", name="Is this key any good?")
+    health = page.get_by_role("region", name="Key quality")
     expect(health.get_by_text("key").first).to_be_visible()
     expect(health.get_by_role("row", name="derived.client_network")).to_contain_text(MOST)
     operator.require_silence()
@@ -187,7 +190,7 @@ def test_the_overview_splits_decisions(operator: Watched) -> None:
     """Reasons, policies and API keys are rows with a line each, and the address keeps the choice;
     the service says how it stands."""
     page = operator.page
-    expect(page.get_by_text("The service decides.")).to_be_visible()
+    expect(page.get_by_text("The service is ready.")).to_be_visible()
     page.get_by_label("Split by").select_option("reason")
     expect(page.get_by_role("row", name="no policy matched")).to_be_visible()
     assert "by=reason" in page.url
@@ -205,7 +208,7 @@ def test_policies_are_moved_and_mitigations_lifted_together(
     names = page.locator("tbody tr td:nth-child(3) a")
     expect(names.first).to_be_visible()
     before = names.all_inner_texts()
-    page.get_by_role("button", name=f"Later: {before[0]}", exact=False).focus()
+    page.get_by_role("button", name=f"Move down: {before[0]}", exact=False).focus()
     page.keyboard.press("Alt+ArrowDown")
     expect(names.first).to_have_text(before[1])
     expect(names.nth(1)).to_have_text(before[0])
@@ -213,14 +216,14 @@ def test_policies_are_moved_and_mitigations_lifted_together(
     page.get_by_text("Lift many").click()
     count = page.get_by_role("button", name="Count them")
     expect(count).to_be_disabled()
-    page.get_by_label("Reason, for the audit", exact=True).fill("a wrong rule")
+    page.get_by_label("Reason for the audit log", exact=True).fill("a wrong rule")
     count.click()
     lift = page.get_by_role("button", name="Lift all of these")
     expect(lift).to_be_disabled()
     held = told.control("GET", f"/tenants/{told.tenant_id}/active-mitigations?limit=500").json()
-    page.get_by_label(f"Type {len(held)} to lift them").fill(str(len(held)))
+    page.get_by_label(f"Type {len(held)} to confirm").fill(str(len(held)))
     lift.click()
-    expect(page.get_by_text("Nobody is stopped now.")).to_be_visible()
+    expect(page.get_by_text("No active mitigations.")).to_be_visible()
     held = told.control("GET", f"/tenants/{told.tenant_id}/active-mitigations").json()
     assert held == []
     operator.require_silence()
@@ -233,8 +236,8 @@ def test_the_settings_of_the_tenant_are_changed(operator: Watched, told: Service
     before = told.control("GET", tenant).json()["settings"]
     page.goto(f"{HOME}/settings")
     form = page.get_by_role("region", name="Tenant")
-    form.get_by_label("Days that events are kept").fill("21")
-    form.get_by_label("Days that events are kept").blur()
+    form.get_by_label("Event retention (days)").fill("21")
+    form.get_by_label("Event retention (days)").blur()
     form.get_by_role("button", name="Save").click()
     expect(form.get_by_text("Saved.")).to_be_visible()
     after = told.control("GET", tenant).json()["settings"]

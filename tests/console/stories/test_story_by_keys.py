@@ -63,12 +63,14 @@ def let_through(page: Page, address: str) -> None:
     expect(page.locator("tbody tr").first).to_contain_text(address)
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Recorded and reproduced: equal")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("The explanation reproduces the recorded decision")).to_be_visible(
+        timeout=PATIENCE
+    )
     press(named(page, "link", f"{address}/32"))
     press(named(page, "button", "Lift"))
-    expect(page.get_by_label("Reason, for the audit, if there is one")).to_be_visible()
+    expect(page.get_by_label("Reason for the audit log (optional)")).to_be_visible()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Nothing is held against it.")).to_be_visible()
+    expect(page.get_by_text("No active mitigations.")).to_be_visible()
     go(page, "u", "Audit")
     expect(page.get_by_role("row").nth(1)).to_contain_text("lift")
 
@@ -79,20 +81,20 @@ def narrow(page: Page, makes: str) -> None:
     expect(page.get_by_text("events match")).to_be_visible()
     fill(page.get_by_role("textbox", name="Expression"), NARROW)
     page.keyboard.press("Escape")
-    press(named(page, "button", "Look"))
+    press(named(page, "button", "Run query"))
     expect(page.get_by_text("3 of the newest")).to_be_visible()
     press(named(page, "link", makes))
 
 
 def stop_locks(page: Page) -> None:
     """An action and the draft of a policy, replayed, looked at, and active."""
-    narrow(page, "Make an action")
+    narrow(page, "Create an action")
     fill(named(page, "textbox", "Name"), "Locks")
     expect(page.get_by_text("3 of the newest")).to_be_visible()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Locks")).to_be_visible()
 
-    narrow(page, "Make a policy")
+    narrow(page, "Create a policy")
     fill(named(page, "textbox", "Name"), "Stop locks")
     clause = page.get_by_role("group", name="Clause 1")
     fill(clause.get_by_label("Name"), "any")
@@ -105,7 +107,7 @@ def stop_locks(page: Page) -> None:
     press(page.get_by_role("button", name="Replay the saved definitions"))
     expect(page.get_by_text("done:")).to_be_visible(timeout=PATIENCE)
     choose(page, "Count by", "Path")
-    groups = page.get_by_role("region", name="What they have in common")
+    groups = page.get_by_role("region", name="Common values")
     press(groups.get_by_role("row", name="/locked").get_by_role("button"))
     both = page.get_by_role("region", name="Recorded and replayed")
     changed = both.get_by_role("row").filter(
@@ -139,7 +141,7 @@ def test_all_of_it_is_done_by_keys(operator: Watched, told: Service) -> None:
     stop_locks(page)
     assert told.hot("/runtime/mitigation", LOCK).json()["action"]["type"] == "block"
     press(named(page, "link", "Results"))
-    expect(page.get_by_role("heading", name="Decisions in which it matched: 1")).to_be_visible()
+    expect(page.get_by_role("heading", name="Matched decisions: 1")).to_be_visible()
     operator.require_silence()
 
 

@@ -35,9 +35,9 @@ def test_what_is_looked_for_is_in_no_request_line_and_no_log(
     asked = requests_of(page)
     search(page, ADDRESS)
     page.goto(f"{HOME}/decisions#path=%2F{ACCOUNT}")
-    expect(page.get_by_text("No decision in this time range.")).to_be_visible()
+    expect(page.get_by_text("No decisions in this time range.")).to_be_visible()
     page.goto(f"{HOME}/entities#key={ADDRESS}")
-    page.get_by_role("button", name="Find the entity").click()
+    page.get_by_role("button", name="Find entity").click()
     expect(page.get_by_role("alert")).to_be_visible()
     with page.expect_response("**/traffic/match"):
         page.goto(f"{HOME}/traffic#expression=request.path+%3D%3D+%22{ACCOUNT}%22")
