@@ -1,4 +1,4 @@
-/** The console: its routes, and what is shown before somebody is logged in. */
+/** The console's entry point: its routes, and the view before login. */
 
 import { QueryClientProvider } from "@tanstack/preact-query";
 import { render, type FunctionComponent } from "preact";
@@ -19,7 +19,7 @@ import { text } from "./text/en";
 
 function Console() {
   const { url } = useLocation();
-  // Before the page is made, which may begin with what the address gives.
+  // Before the page is rendered, since it may read the address.
   useMemo(followAddress, [url]);
   const isOut = token.value === null;
   useEffect(() => {
@@ -63,7 +63,7 @@ function OfTenant({ me }: { me: Me }) {
   );
 }
 
-/** The page, or why a role may not see it. */
+/** The page, or the reason why the role may not see it. */
 function pageFor({ page, needs }: PageRoute, role: Role): FunctionComponent {
   if (needs === undefined || hasRole(role, needs)) return page;
   return () => <Refused needs={needs} />;

@@ -1,4 +1,4 @@
-/** The table of pages, one line each. Each is a chunk that is loaded when it is first shown. */
+/** The table of pages, one line each. Each page is a chunk that is loaded when first shown. */
 
 import { lazy } from "preact-iso";
 import type { FunctionComponent } from "preact";
@@ -9,9 +9,9 @@ export interface PageRoute {
   /** Below the tenant, as in `/console/SLUG/decisions/:id`. */
   path: string;
   page: FunctionComponent;
-  /** Its name in the navigation; a page without one is reached from another. */
+  /** Its name in the navigation; pages without one are linked from other pages. */
   nav?: keyof typeof text.pages;
-  /** The role that its calls need, when a Viewer's is not enough. */
+  /** The role that its calls require, if Viewer isn't enough. */
   needs?: Role;
 }
 

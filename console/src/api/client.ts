@@ -1,4 +1,4 @@
-/** Calls of the public API, typed by the OpenAPI document. Nothing else talks to the service. */
+/** Calls to the public API, typed by the OpenAPI document. Nothing else talks to the service. */
 
 import { signal } from "@preact/signals";
 import { QueryClient } from "@tanstack/preact-query";
@@ -9,10 +9,10 @@ import { forgetToken, token } from "./token";
 
 export type Schemas = components["schemas"];
 
-/** Since when the service cannot be reached, or says that it cannot answer; null while it does. */
+/** The time since which the service is unreachable or can't answer; null while it answers. */
 export const lostSince = signal<number | null>(null);
 
-/** Whether a change was saved while the definitions of before still decide. */
+/** Whether a change was saved while the previous definitions still apply. */
 export const isPending = signal(false);
 
 const UNAVAILABLE = 503;
@@ -31,12 +31,12 @@ const authorised: Middleware = {
       return response;
     }
     const sent = request.headers.get("authorization");
-    // A late 401 of an earlier token must not end the session of a newer one.
+    // A late 401 for an earlier token must not end the session of a newer one.
     if (response.status === 401 && sent === `Bearer ${token.value ?? ""}`) forgetToken();
     throw new Problem(response.status, await documentOf(response));
   },
   onError({ error }) {
-    // An answer that is no longer wanted says nothing of the service.
+    // A cancelled call says nothing about the service.
     if (error instanceof DOMException && error.name === "AbortError") return error;
     lostSince.value ??= Date.now();
     return new Problem(0, null);
@@ -56,12 +56,12 @@ async function documentOf(response: Response): Promise<ProblemDocument | null> {
 export const api = createClient<paths>({ baseUrl: location.origin, credentials: "omit" });
 api.use(authorised);
 
-/** The body of an answer that succeeded; every other one was thrown as a `Problem`. */
+/** The body of a successful answer; every other answer was thrown as a `Problem`. */
 export async function body<T>(call: Promise<{ data?: T }>): Promise<T> {
   return (await call).data as T;
 }
 
-/** One page of a list, and where the next begins. */
+/** One page of a list, and the cursor of the next. */
 export interface Page<T> {
   rows: T[];
   next: string | null;
@@ -83,7 +83,7 @@ export const queries = new QueryClient({
   defaultOptions: {
     mutations: { networkMode: "always" },
     queries: {
-      // What the browser thinks of the network is no answer: a call that fails is shown.
+      // Ignore the browser's view of the network: calls are made, and their failures are shown.
       networkMode: "always",
       staleTime: 10_000,
       retry: (failures, error) => failures < 2 && error instanceof Problem && error.status === 0,

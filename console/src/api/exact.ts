@@ -1,10 +1,10 @@
-/** JSON whose numbers stay as they were written, for showing what was recorded. */
+/** Parse JSON without changing how its numbers are written, to show recorded data. */
 
 type Exact = typeof JSON & { rawJSON?: (text: string) => unknown };
 type Reviver = (key: string, value: unknown, context?: { source?: string }) => unknown;
 
-/** The value of a text. A number that JavaScript would write otherwise, or has no value for, is kept
- * for `JSON.stringify` as it is written, where the browser can. */
+/** The value of a JSON text. Numbers that JavaScript can't represent, or would write differently,
+ * keep their text for `JSON.stringify`, if the browser supports that. */
 export function readExact(text: string): unknown {
   const reviver: Reviver = (_, value, context) => {
     const source = context?.source;

@@ -1,10 +1,10 @@
-/** The calls of kinds of objects whose routes are alike: all of them, one by its id. */
+/** Calls for kinds of objects with the same routes: list all, read or write one by its id. */
 
 import { api, body, page, type Page } from "./client";
 import type { paths } from "./schema";
 
 type Method = "get" | "post" | "patch" | "delete";
-/** The paths that have a method. */
+/** The paths that support a method. */
 type With<M extends Method> = {
   [P in keyof paths]: paths[P] extends Record<M, { responses: unknown }> ? P : never;
 }[keyof paths];
@@ -26,12 +26,12 @@ interface Init {
   body?: unknown;
 }
 type Call = (path: string, init: Init) => Promise<{ data?: unknown; response: Response }>;
-/** The client for paths that are parameters: what is generic here is checked where it is used. */
+/** The client for paths given as parameters; types are checked at the call site. */
 const untyped = api as unknown as Record<"GET" | "POST" | "PATCH" | "DELETE", Call>;
 
-/** The calls on single objects.
+/** Calls on single objects.
  *
- * @param all the path of the list, which makes a new object.
+ * @param all the path of the list, to create an object.
  * @param one the path of one object.
  */
 export function objectCalls<All extends With<"post">, One extends With<"get" & "patch" & "delete">>(

@@ -1,4 +1,4 @@
-/** A refusal of the service (RFC 9457), or the failure to reach it. */
+/** A problem that the service reported (RFC 9457), or the failure to reach it. */
 
 import type { components } from "./schema";
 

@@ -1,4 +1,4 @@
-/** The operator's token, under the name that the interface specification gives it. */
+/** The operator's token, stored under the name from the interface specification. */
 
 import { signal } from "@preact/signals";
 
@@ -23,10 +23,10 @@ export function forgetToken(): void {
   token.value = null;
 }
 
-/** Takes a token out of the address, which is replaced at once: no history entry keeps it.
+/** Takes a token from the address, and replaces the address at once so the history doesn't keep it.
  *
- * Only on this machine itself, for the demonstration: elsewhere such a link could log somebody in
- * as somebody else, so a token comes by `/login/callback` alone.
+ * Only on the local machine, for the demonstration. Elsewhere such a link could log somebody in as
+ * somebody else, so tokens are only accepted on `/login/callback`.
  */
 export function takeFromHash(): void {
   const given = new URLSearchParams(location.hash.slice(1)).get("access_token");
@@ -35,14 +35,14 @@ export function takeFromHash(): void {
   if (["127.0.0.1", "[::1]", "localhost"].includes(location.hostname)) keepToken(given);
 }
 
-/** Goes to the login, which leads back here. The fragment stays in this tab: what an operator
- * filters by is in no request. */
+/** Goes to the login, which leads back here. The fragment stays in this tab, so that filters are
+ * never part of a request. */
 export function logIn(): void {
   sessionStorage.setItem(FRAGMENT, JSON.stringify([location.pathname, location.hash]));
   location.assign(`/login?${new URLSearchParams({ next: location.pathname }).toString()}`);
 }
 
-/** Puts back the fragment of the page that the login led away from. */
+/** Restores the fragment of the page that was open before the login. */
 export function restoreFragment(): void {
   const kept = sessionStorage.getItem(FRAGMENT);
   sessionStorage.removeItem(FRAGMENT);

@@ -1,4 +1,4 @@
-/** The members that every definition has. */
+/** Form fields for the members that every definition has. */
 
 import { CheckField, TextField } from "../parts/form";
 import { text } from "../text/en";
@@ -16,7 +16,7 @@ export function CommonFields<M extends Members>(props: {
   change: (changes: Partial<M>) => void;
 }) {
   const { value } = props;
-  // A part of the members: the compiler does not see that for every M.
+  // A subset of the members; the compiler can't see that for every M.
   const change = props.change as (changes: Partial<Members>) => void;
   return (
     <>

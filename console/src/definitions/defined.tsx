@@ -1,4 +1,4 @@
-/** One object that a tenant defines: read, changed in a form, deleted. */
+/** Page of one definition: read it, change it in a form, delete it. */
 
 import { useMutation, useQuery } from "@tanstack/preact-query";
 import { useLocation, useRoute } from "preact-iso";
@@ -29,7 +29,7 @@ interface Common {
 export interface Resource<O extends Common, M extends object> {
   /** Its folder in addresses: an action is at `/console/SLUG/actions/ID`. */
   folder: string;
-  /** The title of the form of a new one. */
+  /** The title of the form for a new one. */
   title: string;
   idOf: (object: O) => string;
   /** The members that the form changes. */
@@ -44,9 +44,9 @@ export interface Resource<O extends Common, M extends object> {
 
 interface Parts<O extends Common, M extends object> {
   resource: Resource<O, M>;
-  /** What stands above the form of an object that exists. */
+  /** Content above the form of an existing object. */
   above?: (object: O) => ComponentChildren;
-  /** What stands below it. */
+  /** Content below it. */
   below?: (object: O) => ComponentChildren;
   children: (draft: Draft<O, M>, isReadOnly: boolean, object: O | null) => ComponentChildren;
 }

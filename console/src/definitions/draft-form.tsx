@@ -1,4 +1,4 @@
-/** A form over a draft: its refusals, a change that somebody else made meanwhile, and the button. */
+/** The form of a draft: its problems, a conflicting change by somebody else, and the button. */
 
 import type { ComponentChildren } from "preact";
 import { ProblemPanel } from "../parts/problem";
@@ -9,7 +9,7 @@ import type { Draft } from "./draft";
 const words = text.editing;
 
 export function DraftForm<O, D>(props: {
-  /** Null where it stands in a section that has one. */
+  /** Null in a section that already has one. */
   title: string | null;
   draft: Draft<O, D>;
   draftOf: (object: O) => D;

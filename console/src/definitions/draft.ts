@@ -1,16 +1,16 @@
-/** A change that is being made to an object: read at a revision, saved against that revision. */
+/** A draft of a change to an object: loaded at a revision, saved against that revision. */
 
 import { useEffect, useState } from "preact/hooks";
 import { Problem } from "../api/problem";
 
 export interface Saving<O, D> {
-  /** The object as it was read last; null for a new one. */
+  /** The object as last loaded; null for a new one. */
   object: O | null;
   /** The members that the form changes. */
   draftOf: (object: O) => D;
   empty: D;
   read: (object: O) => Promise<O>;
-  /** Writes a draft; `tag` is the entity tag that the change is made against. */
+  /** Saves a draft; `tag` is the entity tag of the revision it is based on. */
   write: (draft: D, tag: string | null) => Promise<O>;
   saved: (object: O) => void | Promise<void>;
 }
@@ -22,11 +22,11 @@ export interface Draft<O, D> {
   save: () => Promise<void>;
   saveOver: (theirs: O) => Promise<void>;
   error: unknown;
-  /** The object as somebody else changed it meanwhile. */
+  /** The object as somebody else has changed it in the meantime. */
   theirs: O | null;
-  /** Drops the own change for theirs. */
+  /** Discards the draft and takes their version. */
   takeTheirs: (theirs: O) => void;
-  /** The answer to the last save, until something is changed again. */
+  /** The answer to the last save, until the next change. */
   saved: O | null;
   isChanged: boolean;
 }
@@ -35,7 +35,7 @@ export function useDraft<O extends { revision: number }, D extends object>(
   saving: Saving<O, D>,
 ): Draft<O, D> {
   const { draftOf, empty } = saving;
-  // What the change is made against; a newer reading must not take its place unseen.
+  // The base of the change; a newer load must not replace it silently.
   const [object, setObject] = useState(saving.object);
   const base = object ? draftOf(object) : empty;
   const [value, setValue] = useState(base);

@@ -1,4 +1,4 @@
-/** What a tenant defines, whole lists: policies name these objects by their ids. */
+/** Complete lists of a tenant's definitions, which policies refer to by id. */
 
 import { useQuery } from "@tanstack/preact-query";
 import { allObjects } from "../api/objects";

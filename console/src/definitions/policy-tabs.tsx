@@ -1,4 +1,4 @@
-/** The three pages of a policy: what it is, what it did, what it was. */
+/** The three pages of a policy: its form, its results, its versions. */
 
 import { useLocation } from "preact-iso";
 import { text } from "../text/en";

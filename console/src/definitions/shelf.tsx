@@ -1,4 +1,4 @@
-/** All objects of one kind that a tenant defines, with a way to make another one. */
+/** List of a tenant's definitions of one kind, with a link to create one. */
 
 import type { ComponentChildren } from "preact";
 import type { Page } from "../api/client";
@@ -12,7 +12,7 @@ export interface ShelfProps<T> {
   title: string;
   /** Its folder in addresses, as in `actions`. */
   folder: string;
-  /** What the link to the form of a new one says. */
+  /** The text of the link to the form for a new one. */
   create: string;
   ask: (tenant_id: string, cursor: string) => Promise<Page<T>>;
   idOf: (row: T) => string;
@@ -49,7 +49,7 @@ export function Shelf<T extends { name: string }>(props: ShelfProps<T>) {
   );
 }
 
-/** How many policies name an object; empty while that is not known. */
+/** The number of policies that refer to an object; empty until it is known. */
 export function useUsage(): (id: string) => string {
   const policies = usePolicies().data;
   return (id) => {
@@ -66,7 +66,7 @@ export function useUsage(): (id: string) => string {
   };
 }
 
-/** A column that says whether an object takes part in decisions. */
+/** The column that shows whether an object is enabled. */
 export function enabledColumn<T extends { enabled: boolean }>(): Column<T> {
   return {
     name: text.editing.enabled,

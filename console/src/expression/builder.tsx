@@ -1,4 +1,4 @@
-/** An expression as rows that can be changed: groups of field, comparison and value. */
+/** Edits an expression as rows: groups of field, comparison and value. */
 
 import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
@@ -26,7 +26,7 @@ export interface BuilderProps {
   onChange: (value: string) => void;
 }
 
-/** What every group needs. */
+/** Properties that every group needs. */
 interface Held extends Omit<BuilderProps, "label"> {
   known: Known;
 }
@@ -61,7 +61,7 @@ export function ExpressionBuilder(props: BuilderProps) {
   );
 }
 
-/** Methods of texts that take one value, and hold or do not. */
+/** String methods that take one value and return a bool. */
 function methodsOf({ functions }: Awaited<ReturnType<typeof language>>): Methods {
   const found = functions.flatMap(({ name, overloads }) =>
     overloads
@@ -151,7 +151,7 @@ function Row({
   );
 }
 
-/** A button, and behind it the row that is not part of the expression yet. */
+/** A button that opens a row which isn't part of the expression yet. */
 function Adding(props: {
   known: Known;
   isReadOnly: boolean;

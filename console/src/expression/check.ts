@@ -1,4 +1,4 @@
-/** What the service says of a text while it is typed; a late answer never replaces a newer one. */
+/** The service's report about a text as it is typed. A late report never replaces a newer one. */
 
 import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { useEffect, useState } from "preact/hooks";
@@ -11,7 +11,7 @@ export type Purpose = NonNullable<Schemas["ExpressionCheck"]["purpose"]>;
 const PAUSE_MS = 150;
 const KEPT_MS = 60_000;
 
-/** A text and what it is for: that decides what it may name. */
+/** A text and its purpose, which determines the names it may use. */
 export interface Question {
   expression: string;
   purpose: Purpose;
@@ -20,14 +20,14 @@ export interface Question {
 }
 
 export interface Checked {
-  /** The report about the text, or about an earlier one while it is awaited. */
+  /** The report about the text, or about an earlier one until the new report arrives. */
   report: Report | null;
-  /** Whether the report is about the text as it stands. */
+  /** Whether the report is about the current text. */
   isCurrent: boolean;
   error: unknown;
 }
 
-/** The check of a text; whoever asks for the same text shares the answer. */
+/** The check of a text; callers with the same text share the answer. */
 export function checkQuery(tenant_id: string, { expression, purpose, entity = false }: Question) {
   return {
     queryKey: ["check", tenant_id, purpose, entity, expression],
@@ -44,11 +44,11 @@ export function checkQuery(tenant_id: string, { expression, purpose, entity = fa
   };
 }
 
-/** Checks a text after a pause in the typing. An empty text has no report. */
+/** Checks a text after a pause in typing. An empty text has no report. */
 export function useCheck(question: Question): Checked {
   const { tenant_id } = useTenant();
   const expression = useSettled(question.expression);
-  // An answer about an earlier text has another key, and its call is ended.
+  // An answer about an earlier text has a different key, and its call is cancelled.
   const found = useQuery({
     ...checkQuery(tenant_id, { ...question, expression }),
     placeholderData: keepPreviousData,
@@ -58,7 +58,7 @@ export function useCheck(question: Question): Checked {
   return { report, isCurrent, error: found.error };
 }
 
-/** A value as it was when nothing changed for a while. */
+/** A debounced value: updated after it hasn't changed for a while. */
 export function useSettled<T>(value: T): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What could stand at the cursor: the service says it, and recent traffic says values. */
+/** Completions at the cursor, from the service; values come from recent traffic. */
 
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { syntaxTree } from "@codemirror/language";
@@ -12,11 +12,11 @@ import { fields, language, recentValues } from "./known";
 import { pointOf, unitOf } from "./places";
 
 const words = text.editing;
-/** What a completion may follow without being asked for. */
+/** Text after which completions open automatically. */
 const BEFORE = /[\w."'[]$/;
 const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 0 });
 
-/** For whom the editor asks. */
+/** The context in which the editor asks. */
 export interface Asker {
   tenant_id: string;
   question: Question;
@@ -24,7 +24,7 @@ export interface Asker {
   seesTraffic: boolean;
 }
 
-/** A source of completions. One that is late is dropped by the editor, and its call is ended. */
+/** A source of completions. The editor drops late ones and cancels their calls. */
 export function completions(asker: () => Asker) {
   return async (context: CompletionContext): Promise<CompletionResult | null> => {
     if (!context.explicit && !context.matchBefore(BEFORE)) return null;
@@ -49,7 +49,7 @@ export function completions(asker: () => Asker) {
     try {
       return await asked(tenant_id, { ...question, expression: whole }, context.pos, ended.signal);
     } catch {
-      // Help that cannot be had is no failure of the text.
+      // A failed completion isn't an error in the text.
       return null;
     }
   };
@@ -91,7 +91,7 @@ function optionOf(found: Schemas["Completion"]): Completion {
   };
 }
 
-/** Puts a text in place of another, and leaves out what follows already: a bracket, a quote. */
+/** Replaces text, without repeating a bracket or quote that already follows. */
 function put(view: EditorView, insert: string, from: number, to: number): void {
   const following = view.state.sliceDoc(to, to + insert.length);
   let shared = Math.min(following.length, insert.length);
@@ -104,7 +104,7 @@ function put(view: EditorView, insert: string, from: number, to: number): void {
   });
 }
 
-/** What a string is compared with; null for one that names something, as a header or a list. */
+/** The field that a string is compared with; null for a name, such as a header's or a list's. */
 function comparedWith(string: SyntaxNode, whole: string): SyntaxNode | null {
   const holder = string.parent?.name === "List" ? string.parent : string;
   const { parent } = holder;

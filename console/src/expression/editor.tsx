@@ -1,4 +1,4 @@
-/** The editor of one expression. What is wrong in it is said by the service, at its place. */
+/** The editor of one expression. The service reports errors with their positions. */
 
 import {
   autocompletion,
@@ -21,8 +21,8 @@ import { theme } from "./theme";
 
 export { ExpressionBuilder } from "./builder";
 
-/** Types over a selection without the browser's help: it would keep the look of the text that it
- * replaces in a style attribute, which the page's policy forbids. */
+/** Replaces a selection instead of the browser, which would keep the style of the replaced text in
+ * a style attribute; the content security policy forbids that. */
 const overSelection = EditorView.domEventHandlers({
   beforeinput(event, view) {
     const { data, inputType, isComposing } = event;
@@ -49,7 +49,7 @@ export interface EditorProps {
   asker: Asker;
   typed: Typed;
   isReadOnly?: boolean;
-  /** Puts the text into its usual form, where that is known. */
+  /** Formats the text, if its format is known. */
   onFormat: () => void;
   onChange: (value: string) => void;
 }
@@ -57,15 +57,15 @@ export interface EditorProps {
 export function ExpressionEditor(props: EditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
-  // The view outlives a render; it calls what the last render gave.
+  // The view outlives a render; it calls the functions from the last render.
   const latest = useRef(props);
   const typed = useRef(new Set<string>());
   latest.current = props;
 
   useEffect(() => {
     if (!place.current) return;
-    // Inside a shadow root the editor's styles are constructed sheets, which the page's policy
-    // allows; in the document they would be a style element, which the policy forbids.
+    // Inside a shadow root the editor uses constructed style sheets, which the content security
+    // policy allows. In the document it would use a style element, which the policy forbids.
     const root = place.current.shadowRoot ?? place.current.attachShadow({ mode: "open" });
     const made = new EditorView({
       root,
@@ -85,7 +85,7 @@ export function ExpressionEditor(props: EditorProps) {
     const present = view.current?.state.doc.toString();
     if (present === undefined) return;
     if (present === props.value) typed.current.clear();
-    // What was typed comes back late: a newer text is on its way, and nothing is put over it.
+    // Typed text comes back late: a newer text is on its way and must not be overwritten.
     else if (!typed.current.has(props.value)) {
       view.current?.dispatch({
         changes: { from: 0, to: present.length, insert: props.value },
@@ -98,7 +98,7 @@ export function ExpressionEditor(props: EditorProps) {
     const { current } = view;
     if (!current) return;
     const text = current.state.doc.toString();
-    // A finding is about a text; another one has come since when that is not the editor's.
+    // Skip findings about a text that the editor no longer has.
     if (text !== props.value) return;
     const shown = props.findings.map((finding) => diagnosticOf(text, finding));
     current.dispatch(setDiagnostics(current.state, shown));

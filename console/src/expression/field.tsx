@@ -1,4 +1,4 @@
-/** An expression with what the service says of it: findings in the text and below, type, cost. */
+/** An expression with the service's report: findings in the text and below, type, cost. */
 
 import { lazy } from "preact-iso";
 import { useState } from "preact/hooks";
@@ -21,8 +21,8 @@ export interface ExpressionFieldProps {
   /** Whether it is the condition of a clause that has an entity. */
   entity?: boolean;
   isReadOnly?: boolean;
-  /** Whether to show the recorded events it holds for: one field a page, since an operator has
-   * few looks at a time. */
+  /** Whether to preview matching recorded events: one field per page, since an operator can run few
+   * previews at a time. */
   matches?: boolean;
   /** Whether it can be shown as rows. */
   rows?: boolean;
@@ -99,7 +99,7 @@ function Said({ report }: { report: Report | null }) {
   );
 }
 
-/** A key is no condition, and is matched with nothing. */
+/** A key isn't a condition, so it has no preview. */
 function asCondition(purpose: Purpose) {
   return purpose === "key-field" || purpose === "window-field" ? "condition" : purpose;
 }

@@ -1,4 +1,4 @@
-/** What stands under the pointer or the cursor: its type, its meaning, how often traffic has it. */
+/** Documents the part under the pointer or cursor: type, meaning, frequency in traffic. */
 
 import { syntaxTree } from "@codemirror/language";
 import { StateEffect, StateField, type EditorState } from "@codemirror/state";
@@ -15,7 +15,7 @@ const words = text.editing;
 const MOST_SIGNATURES = 4;
 const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 0 });
 
-/** Parts of a text with their types; the text may be an earlier one than the editor's. */
+/** Parts of a text with their types; the text may be older than the editor's. */
 export interface Typed {
   expression: string;
   nodes: readonly Schemas["TypedPart"][];
@@ -37,7 +37,7 @@ const shown = StateField.define<Tooltip | null>({
   provide: (field) => showTooltip.from(field),
 });
 
-/** The meaning of what the pointer rests on, or, with Ctrl I, of what the cursor stands in. */
+/** Shows the meaning of the part under the pointer or, with Ctrl I, at the cursor. */
 export function meanings(asker: () => Asker, typed: () => Typed) {
   async function tooltipAt(state: EditorState, position: number): Promise<Tooltip | null> {
     const found = await meaningAt(state, position, asker().tenant_id, typed());
@@ -46,7 +46,7 @@ export function meanings(asker: () => Asker, typed: () => Typed) {
   const atCursor = (view: EditorView): boolean => {
     const { state } = view;
     void tooltipAt(state, state.selection.main.head).then((tooltip) => {
-      // What was typed meanwhile has another meaning.
+      // Drop the answer if the text has changed in the meantime.
       if (view.state.doc === state.doc) view.dispatch({ effects: show.of(tooltip) });
     });
     return true;
@@ -79,12 +79,12 @@ async function meaningAt(
     if (called) return called;
     return await partAt(whole, position, tenant_id, typed);
   } catch {
-    // Help that cannot be had is no failure of the text.
+    // A failed lookup isn't an error in the text.
     return null;
   }
 }
 
-/** The function or macro whose name a node is. */
+/** The function or macro that a node names. */
 async function functionAt(
   node: SyntaxNode,
   whole: string,
@@ -94,7 +94,7 @@ async function functionAt(
   const isName = node.name === "VariableName" || node.name === "PropertyName";
   if (!isName || (call?.name !== "Call" && call?.name !== "MethodCall")) return null;
   const name = whole.slice(node.from, node.to);
-  // A function such as `math.ceil` stands in a namespace.
+  // A function such as `math.ceil` has a namespace.
   const qualified = whole.slice(call.from, node.to);
   const { functions, macros } = await language(tenant_id);
   const place = { from: node.from, to: node.to };
@@ -107,7 +107,7 @@ async function functionAt(
   return { ...place, lines: [...signatures.slice(0, MOST_SIGNATURES), ...descriptions] };
 }
 
-/** The smallest part of a text around a place, with its type. */
+/** The smallest part of a text around a position, with its type. */
 async function partAt(
   whole: string,
   position: number,
@@ -126,7 +126,7 @@ async function partAt(
   const [smallest] = around;
   if (!smallest) return null;
   const known = await fields(tenant_id);
-  // A header's name is shown as the header that it reads.
+  // Show a header's name as the header that it reads.
   const field = around.find((each) => known.has(whole.slice(each.from, each.to)));
   const part = field ?? smallest;
   const source = whole.slice(part.from, part.to);

@@ -1,4 +1,4 @@
-/** What expressions are written with: the language, and the fields that traffic has. */
+/** Names for expressions: those of the language, and the fields in traffic. */
 
 import { api, body, queries, type Schemas } from "../api/client";
 
@@ -16,7 +16,7 @@ export function language(tenant_id: string): Promise<Language> {
   });
 }
 
-/** The fields that traffic has, by the text that reads them. */
+/** The fields in traffic, by the expression that reads them. */
 export async function fields(tenant_id: string): Promise<ReadonlyMap<string, CatalogField>> {
   const found = await queries.query({
     queryKey: ["catalog", tenant_id, "fields"],
@@ -31,7 +31,7 @@ export async function fields(tenant_id: string): Promise<ReadonlyMap<string, Cat
   return new Map(found.map((field) => [field.expression, field]));
 }
 
-/** The most frequent values of a field in recent traffic, as an expression has them. */
+/** The most frequent values of a field in recent traffic, as literals. */
 export async function recentValues(tenant_id: string, field: string) {
   const found = await queries.query({
     queryKey: ["recent", tenant_id, field],

@@ -1,5 +1,5 @@
-/** The expression language for the editor: colours, brackets, folds. It checks nothing: types and
- * findings come from the service. */
+/** The expression language for the editor: colours, brackets, folds. Types and findings come from
+ * the service. */
 
 import {
   HighlightStyle,

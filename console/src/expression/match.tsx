@@ -1,4 +1,4 @@
-/** What recent traffic has for an expression or the draft of a policy, while it is written. */
+/** Matches in recent traffic for an expression or a policy draft, while it is edited. */
 
 import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { api, body, type Schemas } from "../api/client";
@@ -16,7 +16,7 @@ const SAMPLES = 5;
 type Asked = Schemas["TrafficMatch"];
 type Found = Schemas["TrafficFound"];
 
-/** Count and samples of what is asked for; nothing of null, which stands for a text with errors. */
+/** Count and samples of the matches; nothing for null, a text with errors. */
 export function Matches({
   asked,
 }: {
@@ -27,7 +27,7 @@ export function Matches({
     queryKey: ["match", tenant_id, "while-typing", asked],
     enabled: asked !== null && hasRole(role, "Analyst"),
     placeholderData: keepPreviousData,
-    // An answer about an earlier text is dropped with its key.
+    // A new key drops the answer about an earlier text.
     queryFn: ({ signal }) =>
       body(
         api.POST("/api/v1/tenants/{tenant_id}/traffic/match", {
@@ -61,7 +61,7 @@ function summaryOf({ matched, looked_at, complete, errors }: Found): string {
     .join(" ");
 }
 
-/** What a draft would do: nothing of an expression alone. */
+/** The effect of a draft; empty for a single expression. */
 function Counts({ found }: { found: Found }) {
   if (found.in_scope === null) return null;
   return (

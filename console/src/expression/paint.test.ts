@@ -4,7 +4,7 @@ import { painted, type Part } from "./paint";
 
 type Step = Schemas["StepExplanation"];
 
-/** A step for the first place of a part in a text. */
+/** A step for the first occurrence of a part in a text. */
 function step(
   text: string,
   part: string,

@@ -1,17 +1,17 @@
-/** An explained expression as nested parts of its text, each with what it gave. */
+/** An explained expression as nested parts of its text, each with its result. */
 
 import type { Schemas } from "../api/client";
 
 type Step = Schemas["StepExplanation"];
-/** How a part ended. `mixed` gave several values, as the body of a macro does; `plain` gave one that
- * is neither true nor false. */
+/** How a part ended. `mixed` parts gave several values, as the body of a macro does; `plain` parts
+ * gave a value that is neither true nor false. */
 export type State = "held" | "missed" | "mixed" | "plain" | "failed" | "unreached";
 
 export interface Part {
   state: State;
-  /** What it gave, or its error; empty where it was not reached. */
+  /** Its value or error; empty if it was not reached. */
   said: string;
-  /** Whether the value is worth a place in the text: a field or call that is compared, no constant. */
+  /** Whether to show the value in the text: for compared fields and calls, not constants. */
   isShown: boolean;
   content: (string | Part)[];
 }
@@ -25,7 +25,7 @@ interface Spanned {
   steps: Step[];
 }
 
-/** The text of an expression, cut into parts; what no step has stays text. */
+/** The text of an expression, split into parts; anything without a step stays text. */
 export function painted(text: string, steps: readonly Step[]): (string | Part)[] {
   // Steps count code points.
   const points = Array.from(text);
@@ -38,7 +38,7 @@ export function painted(text: string, steps: readonly Step[]): (string | Part)[]
     let at = start;
     for (let span = spans[next]; span && span.start < end; span = spans[next]) {
       next += 1;
-      // No part that lies across another can be nested.
+      // Overlapping parts can't be nested.
       if (span.start < at || span.end > end) continue;
       if (at < span.start) content.push(points.slice(at, span.start).join(""));
       content.push(part(span, isCondition));
@@ -60,7 +60,7 @@ export function painted(text: string, steps: readonly Step[]): (string | Part)[]
   return within(0, points.length, true);
 }
 
-/** The spans of steps, an outer one before those in it. Of steps with one span the outermost count. */
+/** The spans of steps, outer spans first. For equal spans the outermost step counts. */
 function spansOf(steps: readonly Step[]): Spanned[] {
   const found = new Map<string, Spanned>();
   for (const step of steps) {

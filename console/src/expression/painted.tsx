@@ -1,4 +1,4 @@
-/** The text of an explained expression with what each part gave, and the same as a list. */
+/** The text of an explained expression with the result of each part, and the same as a list. */
 
 import type { Schemas } from "../api/client";
 import { Foreign, marked } from "../parts/foreign";
@@ -27,7 +27,7 @@ export function Painted({ expression }: { expression: Expression }) {
   );
 }
 
-/** What the looks of the parts mean. */
+/** The legend: how each result is drawn. */
 export function Legend() {
   return (
     <p class="quiet row">
@@ -45,7 +45,7 @@ function Content({ of }: { of: readonly (string | Part)[] }) {
   return <>{of.map((each) => (typeof each === "string" ? marked(each) : <Piece part={each} />))}</>;
 }
 
-/** The value is an attribute, drawn by the style: so whoever copies the text gets the text alone. */
+/** A part with its value in an attribute, drawn by CSS, so that copying gives only the text. */
 function Piece({ part }: { part: Part }) {
   const said = marked(part.state === "unreached" ? words.unreached : part.said);
   const shown = said.length > LONGEST ? `${said.slice(0, LONGEST)}…` : said;

@@ -1,4 +1,4 @@
-/** Edits of rows: each is an edit of a place of the text, and leaves all else as it is written. */
+/** Edits of rows. Each edits one range of the text and leaves the rest as written. */
 
 import type { Group, Item, Joined } from "./rows";
 
@@ -10,9 +10,9 @@ interface Change {
   insert: string;
 }
 
-/** A text in place of a row's.
+/** Replaces the text of a row.
  *
- * @param isWeak whether it would fall apart beside another operator.
+ * @param isWeak whether it needs parentheses next to another operator.
  */
 export function replaced(text: string, group: Group, item: Item, by: string, isWeak: boolean) {
   const hasParentheses = item.outer.from < item.from;
@@ -22,7 +22,7 @@ export function replaced(text: string, group: Group, item: Item, by: string, isW
   return changed(text, [{ from: item.from, to: item.to, insert }]);
 }
 
-/** One condition more at the end of a group. */
+/** Adds a condition at the end of a group. */
 export function added(text: string, group: Group | null, condition: string): string {
   const last = group?.items.at(-1);
   if (!group || !last) return text.trim() === "" ? condition : text;
@@ -32,7 +32,7 @@ export function added(text: string, group: Group | null, condition: string): str
   return changed(text, isLoose ? [...wrapped(last), ...changes] : changes);
 }
 
-/** A condition, and beside it an alternative: of a group that joins all, any of the two, and the
+/** Combines a condition with an alternative: in a group that joins all, any of the two, and the
  * other way round. */
 export function divided(text: string, group: Group, item: Item, condition: string): string {
   const sign = SIGNS[group.joined === "all" ? "any" : "all"];
@@ -43,7 +43,7 @@ export function divided(text: string, group: Group, item: Item, condition: strin
   ]);
 }
 
-/** The text without an item of a group. */
+/** Removes an item of a group. */
 export function removed(text: string, group: Group, item: Item): string {
   const at = group.items.indexOf(item);
   const [first, second] = group.items;
@@ -55,12 +55,12 @@ export function removed(text: string, group: Group, item: Item): string {
   }
   const before = group.items[at - 1]?.outer.to ?? 0;
   const sign = group.signs[at - 1]?.from ?? before;
-  // A comment behind the row before belongs to that row.
+  // A comment after the previous row belongs to that row.
   const from = text.slice(before, sign).trim() === "" ? before : sign;
   return changed(text, [{ from, to: item.outer.to, insert: "" }]);
 }
 
-/** A group that joins its items in the other way. */
+/** Switches a group between all and any. */
 export function rejoined(text: string, group: Group, joined: Joined, isNested: boolean): string {
   const signs = group.signs.map((place) => ({ ...place, insert: SIGNS[joined] }));
   const weak = group.items.filter((item) => item.isWeak).flatMap(wrapped);
@@ -75,13 +75,12 @@ function wrapped({ outer: { from, to } }: Item): Change[] {
   ];
 }
 
-/** A text whose last line may be a comment, so that more can follow it. */
+/** A text that more can follow, even if its last line is a comment. */
 function ended(text: string): string {
   return /\/\/[^\n]*$/.test(text) ? `${text}\n` : text;
 }
 
-/** The text with changes at places of it, none of which overlap; of two at one place the first
- * comes first. */
+/** Applies changes that don't overlap. Two changes at one position keep their order. */
 function changed(text: string, changes: readonly Change[]): string {
   let result = text;
   const fromTheEnd = [...changes].reverse().sort((one, other) => other.from - one.from);

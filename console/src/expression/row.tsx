@@ -1,4 +1,4 @@
-/** One row of an expression: its own state while it is typed, and a text when it is left. */
+/** One row of an expression: local state while typing, an edit of the text on blur. */
 
 import { useEffect, useId, useState } from "preact/hooks";
 import { marked } from "../parts/foreign";
@@ -10,10 +10,10 @@ import { formFor, printed, rowsOf, takesList, type Compared, type Methods } from
 const words = text.rows;
 const SIGNS = ["==", "!=", "<", "<=", ">", ">=", "in", "!in"] as const;
 const EMPTY: Compared = { field: "", operator: "==", value: "", form: "text" };
-/** A value that is more than the content of a string. */
+/** A value that isn't just the content of a string. */
 const SOURCE = /^(?:-?\d|["'[]|(?:true|false|null)$)/;
 
-/** What rows know of the language and of the fields that traffic has. */
+/** The language and the fields in traffic, as rows need them. */
 export interface Known {
   methods: Methods;
   fields: ReadonlyMap<string, CatalogField>;
@@ -21,7 +21,7 @@ export interface Known {
 
 interface Changed {
   isReadOnly: boolean;
-  /** @param isWeak whether the text would fall apart beside another operator. */
+  /** @param isWeak whether the text needs parentheses next to another operator. */
   onChange: (text: string, isWeak: boolean) => void;
 }
 
@@ -57,7 +57,7 @@ export function ComparisonRow({
   );
 }
 
-/** A condition that is being made. */
+/** A new condition that isn't part of the expression yet. */
 export function NewRow(props: {
   known: Known;
   onAdd: (condition: string) => void;
@@ -87,7 +87,7 @@ export function NewRow(props: {
   );
 }
 
-/** What rows cannot say stays text, and is never refused. */
+/** Anything rows can't express stays text and is always accepted. */
 export function TextRow({ text: given, isReadOnly, onChange }: Changed & { text: string }) {
   const [draft, setDraft] = useState(given);
   useEffect(() => {
@@ -129,7 +129,7 @@ function Fields(props: {
   };
   const commit = (): void => props.onCommit?.(compared);
   const onKeyDown = (event: KeyboardEvent): void => {
-    // Enter would save the form.
+    // Otherwise Enter would save the form.
     if (event.key !== "Enter") return;
     event.preventDefault();
     (props.onEnter ?? commit)();
@@ -209,11 +209,11 @@ function nameOf(operator: string): string {
   return named[operator] ?? (isNegated ? words.not(marked(named[bare] ?? bare)) : marked(bare));
 }
 
-/** A new row's value is a text unless its field, or its look, says otherwise. */
+/** A new row's value is a string unless its field or its form says otherwise. */
 function withForm(compared: Compared, { fields, methods }: Known): Compared {
   const found = fields.get(compared.field);
   const looksLikeText = !SOURCE.test(compared.value);
-  // What was captured is read as text, whatever it was sent as.
+  // Captured fields are read as text, whatever type was sent.
   const isText = found ? found.group === "captured" || found.type === "string" : looksLikeText;
   return { ...compared, form: isText ? formFor("text", compared.operator, methods) : "source" };
 }

@@ -1,28 +1,28 @@
-/** An expression as rows: conditions and groups of them, each with its place in the text. The text
- * stays the one thing that is kept; an edit of a row is an edit of its place. */
+/** An expression as rows: conditions and groups, each with its range in the text. Only the text is
+ * kept; editing a row edits its range. */
 
 import type { SyntaxNode, Tree } from "@lezer/common";
 
 export type Joined = "all" | "any";
 
-/** How a value is shown: a string without quotes, a list of such strings, or as it is written. */
+/** How a value is shown: a string without quotes, a list of such strings, or as written. */
 export type Form = "text" | "texts" | "source";
 
 export interface Compared {
   field: string;
-  /** A sign, `in` or the name of a method; with `!` before it when it must not hold. */
+  /** An operator, `in` or the name of a method; prefixed with `!` if negated. */
   operator: string;
   value: string;
   form: Form;
 }
 
 interface Placed {
-  /** Where it is written, without parentheses around it. */
+  /** Its range, without surrounding parentheses. */
   from: number;
   to: number;
-  /** Where it is written, with them. */
+  /** Its range, with them. */
   outer: { from: number; to: number };
-  /** Whether it would fall apart beside another operator without parentheses. */
+  /** Whether it needs parentheses next to another operator. */
   isWeak: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface Comparison extends Placed, Compared {
   kind: "comparison";
 }
 
-/** What rows cannot say. */
+/** A part that rows can't express. */
 export interface Plain extends Placed {
   kind: "text";
   text: string;
@@ -40,7 +40,7 @@ export interface Group extends Placed {
   kind: "group";
   joined: Joined;
   items: Item[];
-  /** The places of the operators between the items. */
+  /** The positions of the operators between the items. */
   signs: { from: number; to: number }[];
 }
 
@@ -53,10 +53,10 @@ const JOINED: Readonly<Record<string, Joined>> = { BinaryAnd: "all", BinaryOr: "
 const WEAK = new Set(["BinaryAnd", "BinaryOr", "Conditional"]);
 const LEVELS = 2;
 const SCALARS = new Set(["String", "Number", "Boolean", "Null", "Bytes"]);
-/** A string that is printed as it is written, but for its quotes. */
+/** A string that is shown as written, without its quotes. */
 const SIMPLE = /^(?:"[^"\\\u0000-\u001f]*"|'[^'"\\\u0000-\u001f]*')$/;
 
-/** The rows of a text; null of one that is empty or does not parse. One row alone is a group. */
+/** The rows of a text; null if it is empty or doesn't parse. A single row is a group. */
 export function rowsOf(tree: Tree, text: string, methods: Methods): Group | null {
   const errors: number[] = [];
   tree.iterate({
@@ -82,7 +82,7 @@ export function printed({ field, operator, value, form }: Compared): string {
   return `${isNegated ? "!" : ""}${field}.${bare}(${written})`;
 }
 
-/** The form of a value for another operator. */
+/** A value converted for another operator. */
 export function formFor(form: Form, operator: string, methods: Methods): Form {
   if (form === "source") return form;
   return takesList(operator, methods) ? "texts" : "text";
@@ -178,7 +178,7 @@ class Reader {
   }
 }
 
-/** What parentheses hold; null of anything else. */
+/** The content of parentheses; null for anything else. */
 function within(node: SyntaxNode): SyntaxNode | null {
   return node.name === "Paren" ? (parts(node)[1] ?? null) : null;
 }
@@ -197,14 +197,14 @@ function chain(node: SyntaxNode) {
   return { operands: [at, ...operands], signs };
 }
 
-/** What stands between brackets. */
+/** The text between brackets. */
 function argumentsOf(node: SyntaxNode): SyntaxNode[] {
   return parts(node)
     .slice(1, -1)
     .filter((each) => each.name !== ",");
 }
 
-/** A field, a member or entry of one, or what one function makes of it. */
+/** A field, a member or entry of it, or the result of one function on it. */
 function isPath(node: SyntaxNode): boolean {
   const [first, ...rest] = parts(node);
   if (node.name === "Variable") return first?.name === "VariableName";

@@ -1,9 +1,9 @@
-/** How the editor looks. Its colours are the page's custom properties, which a shadow root sees. */
+/** The editor's theme. Colours are the page's custom properties, which a shadow root inherits. */
 
 import { EditorView } from "@codemirror/view";
 
 const wavy = (colour: string) => ({
-  // The library's own mark is a `data:` image, which the page's policy forbids.
+  // The library's own mark is a `data:` image, which the content security policy forbids.
   backgroundImage: "none",
   textDecoration: `underline wavy ${colour}`,
 });

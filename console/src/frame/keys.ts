@@ -1,4 +1,4 @@
-/** What single keys do, and whether they do it: who dictates or types by chance turns them off. */
+/** Keyboard shortcuts. Single keys can be turned off, for dictation and accidental typing. */
 
 import { effect, signal } from "@preact/signals";
 import { ROUTES } from "../routes";
@@ -11,10 +11,10 @@ effect(() => {
   else localStorage.setItem(NAME, "off");
 });
 
-/** What lies over the page: the palette, the list of keys, or nothing. */
+/** The overlay over the page: the palette, the list of keys, or none. */
 export const overlay = signal<"palette" | "keys" | null>(null);
 
-/** The page that `g` and a letter lead to. */
+/** The page that `g` and a letter open. */
 export const LETTERS: Readonly<Record<string, string>> = {
   o: "",
   t: "traffic",
@@ -45,7 +45,7 @@ function isTyping(event: KeyboardEvent): boolean {
   );
 }
 
-/** Moves the focus to the row before or behind the focused one. */
+/** Moves the focus to the previous or next row. */
 function stepRow(by: 1 | -1): void {
   const links = [...document.querySelectorAll<HTMLElement>("main tbody a:first-of-type")];
   const rows = links.filter((link, at) => links[at - 1]?.closest("tr") !== link.closest("tr"));
@@ -65,10 +65,10 @@ const SINGLE: Readonly<Record<string, () => void>> = {
   e: () => document.querySelector<HTMLElement>("main form input, main form textarea")?.focus(),
 };
 
-/** Kept here and not by a listener: each new address makes a new one, maybe between two keys. */
+/** Kept outside the listener, since each new address makes a new one, maybe between two keys. */
 let isAfterG = false;
 
-/** Listens to keys until the answer is called.
+/** Listens to keys until the returned function is called.
  *
  * @param go shows a page of the tenant, by its path.
  */

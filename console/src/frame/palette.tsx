@@ -1,4 +1,4 @@
-/** One field that leads everywhere: pages, policies, actions, a decision by its id, an address. */
+/** Search for everything: pages, policies, actions, a decision by its id, an address. */
 
 import { useLocation } from "preact-iso";
 import type { ComponentChildren } from "preact";
@@ -29,7 +29,7 @@ interface Place {
   path: string;
 }
 
-/** The palette and the list of keys, above the page; the keys themselves. */
+/** The palette and the list of keys, over the page; handles the keys. */
 export function Overlays() {
   const { slug } = useTenant();
   const { route } = useLocation();
@@ -104,7 +104,7 @@ function Palette() {
   );
 }
 
-/** Every object that has a name, under the page of its kind. */
+/** Every named object, with the page of its kind. */
 function useNamed(): Place[] {
   const named = (kind: string, folder: string, all?: readonly { id: string; name: string }[]) =>
     all?.map(({ id, name }) => ({ name, kind, path: `${folder}/${id}` })) ?? [];
@@ -125,7 +125,7 @@ function useNamed(): Place[] {
   ];
 }
 
-/** Where a text may lead, the most likely first. */
+/** Search results for a text, the most likely first. */
 function usePlaces(typed: string): Place[] {
   const named = useNamed();
   if (ID.test(typed)) {

@@ -1,5 +1,4 @@
-/** What the address says beyond its path: time range and filters, in the fragment, which no server
- * and no log ever sees. */
+/** Time range and filters, in the fragment of the address, which servers and logs never see. */
 
 import { computed, signal } from "@preact/signals";
 import { iso, periodOf } from "./ranges";
@@ -10,7 +9,7 @@ addEventListener("popstate", () => (fragment.value = location.hash));
 
 export const filters = computed(() => new URLSearchParams(fragment.value.slice(1)));
 
-/** Changes some filters and keeps the others; an empty value takes one away. */
+/** Changes some filters and keeps the others; an empty value removes a filter. */
 export function setFilters(changes: Readonly<Record<string, string>>): void {
   const next = new URLSearchParams(fragment.value.slice(1));
   for (const [name, value] of Object.entries(changes)) {
@@ -24,7 +23,7 @@ export function setFilters(changes: Readonly<Record<string, string>>): void {
 
 const OF_RANGE = ["range", "from", "to"] as const;
 
-/** After a step to another page: the time range stays, unless the new address has one. */
+/** Keeps the time range on another page, unless the new address has one. */
 export function followAddress(): void {
   const next = new URLSearchParams(location.hash.slice(1));
   if (!OF_RANGE.some((name) => next.has(name))) {
@@ -39,7 +38,7 @@ export function followAddress(): void {
   askAnew();
 }
 
-/** The address of what is shown, with the time range as two times: later it shows the same. */
+/** The current address with fixed times, so that it shows the same later. */
 export function lastingAddress(): string {
   const kept = new URLSearchParams(filters.value);
   kept.delete("range");
@@ -48,23 +47,23 @@ export function lastingAddress(): string {
   return `${location.origin}${location.pathname}#${kept.toString()}`;
 }
 
-/** When the page was asked for last: ranges that end now end at this time. */
+/** The time of the last load; ranges that end now end at this time. */
 const asked = signal(Date.now());
 
-/** Asks the same of newer traffic. */
+/** Reloads with newer traffic. */
 export function askAnew(): void {
   asked.value = Date.now();
 }
 
 export const period = computed(() => periodOf(filters.value, asked.value));
 
-/** The time range as members of a call. */
+/** The time range as parameters of a call. */
 export function bounds(): { since: string; until?: string } {
   const { since, until } = period.value;
   return until === null ? { since } : { since, until };
 }
 
-/** The range of the same length that ends where the chosen one begins. */
+/** The previous range of the same length. */
 export function boundsBefore(): { since: string; until: string } {
   const { since, seconds } = period.value;
   return { since: iso(Date.parse(since) - seconds * 1_000), until: since };

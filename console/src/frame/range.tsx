@@ -1,4 +1,4 @@
-/** The time range of the page: one that ends now, or one between two times. */
+/** Selects the time range: one that ends now, or one between two times. */
 
 import { text } from "../text/en";
 import { end, filters, period, setFilters } from "./place";
@@ -41,7 +41,7 @@ export function RangeSwitch() {
   );
 }
 
-/** A time in the reader's zone; the address has it in UTC. */
+/** A time in the reader's zone; the address uses UTC. */
 function Time({ name, at }: { name: "from" | "to"; at: string }) {
   return (
     <label>

@@ -1,4 +1,4 @@
-/** Time ranges: to now, or from one time to another. */
+/** Time ranges that end now, or between two times. */
 
 export const RANGES = {
   "15m": { label: "last 15 min", seconds: 900, step: 60 },
@@ -12,22 +12,22 @@ export type RangeName = keyof typeof RANGES;
 export const DEFAULT_RANGE: RangeName = "6h";
 const MOST_STEPS = 120;
 
-/** A time range: to now, or to a time of its own. */
+/** A time range that ends now or at a fixed time. */
 export interface Period {
   since: string;
-  /** Null of a range that ends now. */
+  /** Null if the range ends now. */
   until: string | null;
-  /** How long it is, in seconds. */
+  /** Its length in seconds. */
   seconds: number;
-  /** Seconds of a step of a timeline. */
+  /** Seconds per step of a timeline. */
   step: number;
 }
 
-/** The time range that a fragment names: one of `RANGES` to now, or from one time to another.
+/** The time range in a fragment: one of `RANGES` that ends now, or one between two times.
  *
- * @param given the fragment's members: `range`, or `from` and `to` in RFC 3339.
+ * @param given the fragment's parameters: `range`, or `from` and `to` in RFC 3339.
  * @param now milliseconds since 1970.
- * @returns since and until to a whole step, so that the same question has the same key.
+ * @returns since and until, rounded to a whole step so that equal queries have equal keys.
  */
 export function periodOf(given: URLSearchParams, now: number): Period {
   const from = Date.parse(given.get("from") ?? "");

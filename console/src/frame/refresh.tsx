@@ -1,4 +1,4 @@
-/** Newer answers: on demand, every half minute, and when the service is back. */
+/** Reloads data: on demand, every half minute, and when the service is back. */
 
 import { useEffect, useState } from "preact/hooks";
 import { api, body, isPending, lostSince, queries } from "../api/client";
@@ -46,7 +46,7 @@ export function Refresh() {
   );
 }
 
-/** That a change is saved and not active yet, until the status says that it is. */
+/** Says that a change is saved but not active yet, until the status says it is active. */
 export function Pending() {
   const { tenant_id } = useTenant();
   const pending = isPending.value;
@@ -68,7 +68,7 @@ async function lookAtStatus(tenant_id: string): Promise<void> {
   if (status.active_revision === status.revision) isPending.value = false;
 }
 
-/** Since when nothing was heard of the service; what is shown is from before. */
+/** Says since when the service is unreachable; the data shown is older. */
 export function Lost() {
   const since = lostSince.value;
   const isLost = since !== null;

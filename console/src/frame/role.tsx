@@ -1,16 +1,16 @@
-/** What a role may not do is shown, disabled, with the reason: so everybody learns what exists. */
+/** Controls that a role may not use are disabled, with the reason, so that everybody sees them. */
 
 import type { ComponentChildren, JSX } from "preact";
 import { text } from "../text/en";
 import { hasRole, useTenant, type Role } from "./session";
 
-/** Why the operator may not do what a role is needed for; null when the operator may. */
+/** The reason why the operator lacks a required role; null if the operator has it. */
 export function useRefusal(needs: Role): string | null {
   const { role } = useTenant();
   return hasRole(role, needs) ? null : text.roles.needs[needs];
 }
 
-/** A button for those who have a role. */
+/** A button that requires a role. */
 export function RoleButton(
   props: {
     needs: Role;
@@ -32,7 +32,7 @@ export function RoleButton(
   );
 }
 
-/** A page that a role may not read. */
+/** A page that the operator's role may not read. */
 export function Refused({ needs }: { needs: Role }) {
   const { role } = useTenant();
   return (

@@ -1,4 +1,4 @@
-/** Who is logged in, and for which tenant the console is open. */
+/** The logged-in operator, and the tenant that the console shows. */
 
 import { useQuery } from "@tanstack/preact-query";
 import { createContext } from "preact";
@@ -22,7 +22,7 @@ export function useMe() {
 const Chosen = createContext<Membership | null>(null);
 export const TenantProvider = Chosen.Provider;
 
-/** The tenant of the page; pages are shown for a tenant only. */
+/** The tenant of the page; every page has one. */
 export function useTenant(): Membership {
   const chosen = useContext(Chosen);
   if (chosen === null) throw new Error("a page stands outside of its tenant");
@@ -31,7 +31,7 @@ export function useTenant(): Membership {
 
 const ORDER: readonly Role[] = ["Viewer", "Analyst", "Admin", "Owner"];
 
-/** Whether a role has what another one has. */
+/** Whether a role includes another one. */
 export function hasRole(role: Role, wanted: Role): boolean {
   return ORDER.indexOf(role) >= ORDER.indexOf(wanted);
 }

@@ -1,4 +1,4 @@
-/** The frame around every page: tenant, time range, pages, and who is logged in. */
+/** The frame around every page: tenant, time range, navigation, and the operator. */
 
 import { useIsFetching } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";
@@ -67,7 +67,7 @@ function Pages({ tenant }: { tenant: Membership }) {
       <ul>
         {ROUTES.map(({ nav, path: below }) => {
           if (nav === undefined) return null;
-          // The router gives the path without a slash at its end.
+          // The router gives the path without a trailing slash.
           const isHere = below === "" ? `${path}/` === base : path.startsWith(base + below);
           return (
             <li>
@@ -123,7 +123,7 @@ function SignOut({ me }: { me: Me }) {
     try {
       await api.DELETE("/api/v1/auth/token");
     } catch {
-      // A token that could not be revoked goes on: the operator has to know.
+      // A token that couldn't be revoked stays valid, so tell the operator.
       setFailed(true);
       return;
     }

@@ -1,4 +1,4 @@
-/** Light or dark: the system's, or the operator's own choice. */
+/** Light or dark theme: the system's, or the operator's choice. */
 
 import { effect, signal } from "@preact/signals";
 

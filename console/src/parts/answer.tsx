@@ -1,4 +1,4 @@
-/** The states that every answer of the service has: awaited, refused, there. */
+/** The states of every answer: loading, failed, loaded. */
 
 import type { UseQueryResult } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";

@@ -1,4 +1,4 @@
-/** What was answered: a word, a shape and a colour, so that none of them stands alone. */
+/** An answer as a word, a shape and a colour, so that it doesn't depend on colour alone. */
 
 import { text } from "../text/en";
 
@@ -19,7 +19,7 @@ export function Badge({ answer }: { answer: Answer }) {
   );
 }
 
-/** The answer that a mode of a mitigation gives. */
+/** The answer for a mode of a mitigation. */
 export function answerOfMode(mode: "Block" | "Challenge" | "Monitor"): Answer {
   return mode.toLowerCase() as Answer;
 }

@@ -1,19 +1,19 @@
-/** A button for what cannot be undone: it asks once more, at its own place. */
+/** A button for an action that can't be undone: it asks for confirmation in place. */
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { text } from "../text/en";
 
-/** One function for all: a new one would take the focus back at each change of the question. */
+/** A single function: a new one per render would take the focus back when the question changes. */
 function focus(button: HTMLButtonElement | null): void {
   button?.focus();
 }
 
 export function Confirm(props: {
-  /** What the first button says. */
+  /** The text of the first button. */
   label: string;
   question: ComponentChildren;
-  /** Why it may not be done now; null when it may. */
+  /** Why it isn't allowed now; null if it is. */
   refusal: string | null;
   onConfirm: () => void;
 }) {

@@ -6,7 +6,7 @@ import { text } from "../text/en";
 export function Copy(props: {
   value: string;
   what: string;
-  /** Says what is copied, too: where it does not stand beside it. */
+  /** Whether to name the copied text; for buttons that aren't next to it. */
   isNamed?: boolean;
 }) {
   const { value, what } = props;

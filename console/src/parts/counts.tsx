@@ -1,4 +1,4 @@
-/** Answers over time: stacked bars, or the same as a table. */
+/** Answers over time, as stacked bars or a table. */
 
 import type { Schemas } from "../api/client";
 import { text } from "../text/en";
@@ -13,7 +13,7 @@ type Step = Schemas["AnswerStep"];
 
 export function Counts(props: {
   steps: readonly Step[];
-  /** Times at which something else changed, which are marked in the plot. */
+  /** Times of changes, to mark in the plot. */
   changes?: readonly string[];
 }) {
   const { steps } = props;
@@ -48,7 +48,7 @@ export function Counts(props: {
   );
 }
 
-/** Where a time stands in the plot, from 0 to 1. */
+/** The position of a time in the plot, from 0 to 1. */
 function shareOf(steps: readonly Step[], at: string): number {
   const [first, second] = steps.map((step) => Date.parse(step.start));
   if (first === undefined || second === undefined) return 0;

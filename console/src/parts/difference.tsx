@@ -1,4 +1,4 @@
-/** What changed of an object, member by member. */
+/** The changes to an object, member by member. */
 
 import { text } from "../text/en";
 import { marked } from "./foreign";
@@ -10,7 +10,7 @@ export interface Changed {
   after: unknown;
 }
 
-/** The members at which two JSON values differ, by their paths. Lists are compared as a whole. */
+/** The members where two JSON values differ, by path. Lists are compared as a whole. */
 export function differences(before: unknown, after: unknown, path = ""): Changed[] {
   if (isObject(before) && isObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
@@ -45,7 +45,7 @@ export function Difference({ before, after }: { before: unknown; after: unknown 
   );
 }
 
-/** Of two texts what differs, and of other values both. */
+/** The difference of two texts; for other values, both. */
 function Values({ before, after }: { before: unknown; after: unknown }) {
   if (typeof before === "string" && typeof after === "string") {
     return (

@@ -1,5 +1,5 @@
-/** Text that came from outside. It is a text node, whatever it holds; characters that would change
- * how the text around them reads are shown as marks. */
+/** Untrusted text. It is always a text node; characters that would change how the surrounding text
+ * reads are shown as marks. */
 
 const ODD =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;

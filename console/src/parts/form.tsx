@@ -1,4 +1,4 @@
-/** Fields of forms: a label, a value, and what is called when the value changes. */
+/** Form fields: a label, a value, and a callback for changes. */
 
 export function TextField(props: {
   label: string;
@@ -87,7 +87,7 @@ export function CheckField(props: {
 
 export function ChoiceField<T extends string>(props: {
   label: string;
-  /** Only as wide as its texts. */
+  /** Whether it is only as wide as its options. */
   isNarrow?: boolean;
   value: T;
   options: readonly (readonly [T, string])[];

@@ -1,4 +1,4 @@
-/** What stands where an answer is awaited: nothing for 300 ms, since most answers are sooner. */
+/** The loading indicator: hidden for 300 ms, since most answers arrive sooner. */
 
 import { useEffect, useState } from "preact/hooks";
 import { text } from "../text/en";

@@ -1,4 +1,4 @@
-/** A time: in the reader's zone, in UTC on hover. */
+/** A time in the reader's zone, and in UTC on hover. */
 
 const SHORT = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "medium" });
 

@@ -1,4 +1,4 @@
-/** Details in two columns: what each is called, and what it is. */
+/** Details in two columns: name and value. */
 
 import type { ComponentChildren } from "preact";
 

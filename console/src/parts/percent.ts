@@ -1,4 +1,4 @@
-/** Shares, as the reader's language writes them. */
+/** Percentages in the reader's locale. */
 
 export const PERCENT = new Intl.NumberFormat(undefined, {
   style: "percent",

@@ -1,4 +1,4 @@
-/** Figures over time: a plot, or the same as a table. */
+/** Figures over time, as a plot or a table. */
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -29,19 +29,19 @@ const WIDTH = 600;
 const HEIGHT = 120;
 const LEAST_BARS = 24;
 
-/** How many bars a plot of these has room for: one alone is a bar, too, and no wall. */
+/** The number of bars that a plot has room for, so that a single bar doesn't fill it. */
 export function roomFor(bars: readonly unknown[]): number {
   return Math.max(LEAST_BARS, bars.length);
 }
 
-/** Bars side by side, each of parts that stand on one another. */
+/** Stacked bars. */
 export function Bars(props: {
   label: string;
-  /** Of each bar: its parts from the bottom, by the class that colours them. */
+  /** The parts of each bar from the bottom, with the class that colours them. */
   bars: readonly (readonly (readonly [string, number])[])[];
   most: number;
   small?: boolean;
-  /** Where lines stand over the bars, as shares of the width. */
+  /** The positions of lines over the bars, as fractions of the width. */
   marks?: readonly number[];
 }) {
   const width = WIDTH / roomFor(props.bars);

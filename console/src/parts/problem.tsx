@@ -1,4 +1,4 @@
-/** A refusal, where the work is; it stays until it is dealt with. */
+/** An error message, shown in place until it is dealt with. */
 
 import { problemOf } from "../api/problem";
 import { text } from "../text/en";

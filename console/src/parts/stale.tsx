@@ -1,4 +1,4 @@
-/** Two changes of one object met: what each of them changed since the state that both began with. */
+/** An edit conflict: the changes of both sides since their common base. */
 
 import { text } from "../text/en";
 import { differences } from "./difference";

@@ -1,4 +1,4 @@
-/** A table of rows of one kind, and a list of pages of them. */
+/** A table, and a paged list of rows. */
 
 import { useInfiniteQuery } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
@@ -10,7 +10,7 @@ import { ProblemPanel } from "./problem";
 export interface Column<T> {
   name: string;
   cell: (row: T) => ComponentChildren;
-  /** How the cell is set: figures to the right, long texts broken. */
+  /** The alignment of the cell: numbers to the right, long texts wrapped. */
   kind?: "number" | "text";
 }
 
@@ -19,7 +19,7 @@ export function Table<T>(props: {
   rows: readonly T[];
   columns: readonly Column<T>[];
   keyOf: (row: T) => string;
-  /** Whether a line stands below a row. */
+  /** Whether a row has a line below it. */
   isDivided?: (row: T) => boolean;
 }) {
   const { label, rows, columns, keyOf } = props;
@@ -51,16 +51,16 @@ export function Table<T>(props: {
   );
 }
 
-/** A list of the service, page by page, as a table. */
+/** A list from the service, page by page, as a table. */
 export function Listing<T>(props: {
   label: string;
   queryKey: readonly unknown[];
-  /** Asks for the page that begins at a cursor; the first begins at "". */
+  /** Loads the page at a cursor; the first page's cursor is "". */
   ask: (cursor: string) => Promise<Page<T>>;
-  /** The columns; some are made of all rows that are there. */
+  /** The columns; some are computed from all loaded rows. */
   columns: readonly Column<T>[] | ((rows: readonly T[]) => readonly Column<T>[]);
   keyOf: (row: T) => string;
-  /** What stands where there are no rows. */
+  /** Content shown if there are no rows. */
   empty: ComponentChildren;
 }) {
   const found = useInfiniteQuery({
@@ -90,7 +90,7 @@ export function Listing<T>(props: {
   );
 }
 
-/** The query of a page that begins at a cursor. */
+/** The query for the page at a cursor. */
 export function pageQuery(cursor: string, limit = 50): { limit: number; cursor?: string } {
   return { limit, ...(cursor && { cursor }) };
 }

@@ -1,4 +1,4 @@
-/** What changed of a text, token by token. */
+/** The difference of two texts, token by token. */
 
 import { diffArrays } from "diff";
 
@@ -7,13 +7,14 @@ export interface Part {
   text: string;
 }
 
-/** Longer searches are given up: a text of 16 KiB that has little in common with another one. */
+/** Gives up longer searches: texts of 16 KiB may have little in common. */
 const MOST_MILLISECONDS = 100;
 
-/** Strings, names, numbers and signs of an expression; other texts are words and signs. */
+/** Tokens: strings, names, numbers and symbols of expressions; words and symbols of other texts. */
 const TOKEN = /"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[\p{L}_][\p{L}\p{N}_]*|\p{N}+|\s+|./gsu;
 
-/** The parts of both texts in order; all of one, then all of the other, where a search takes long. */
+/** The parts of both texts in order. If the search takes too long: all of one, then all of the
+ * other. */
 export function tokensThatDiffer(before: string, after: string): Part[] {
   const found = diffArrays(before.match(TOKEN) ?? [], after.match(TOKEN) ?? [], {
     timeout: MOST_MILLISECONDS,

@@ -1,4 +1,4 @@
-/** What the service found in a definition that was saved: most likely not what is meant. */
+/** Warnings about likely mistakes in a saved definition. */
 
 import type { Schemas } from "../api/client";
 import { text } from "../text/en";

@@ -1,4 +1,4 @@
-/** The first call of somebody whose traffic is not here yet. */
+/** An example of a first call, for tenants without traffic. */
 
 import { text } from "../text/en";
 import { useTenant } from "../frame/session";

@@ -1,4 +1,4 @@
-/** Decisions as rows: who asked for what, and what was answered. */
+/** Decisions as table rows: the request and the answer. */
 
 import type { Schemas } from "../api/client";
 import { Badge } from "../parts/badge";

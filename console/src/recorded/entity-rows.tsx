@@ -1,4 +1,4 @@
-/** Entities as rows: who, with how many events, and what was answered. */
+/** Entities as table rows: the entity, its events, and the answers. */
 
 import type { Schemas } from "../api/client";
 import { Foreign, marked } from "../parts/foreign";

@@ -1,4 +1,4 @@
-/** One series of a timeline, small enough for a cell of a table. */
+/** One series of a timeline, small enough for a table cell. */
 
 import type { Schemas } from "../api/client";
 import { Bars } from "../parts/plot-or-table";

@@ -9,7 +9,7 @@ export type By = "action" | "policy" | "reason" | "api_key";
 
 /** The steps of the time range.
  *
- * @param of what is counted in series of its own, or the policy that is meant.
+ * @param of the split into series, or the policy to count.
  */
 export function useTimeline(of: { by: By } | { policy_id: string }) {
   const { tenant_id } = useTenant();

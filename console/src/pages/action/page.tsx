@@ -1,4 +1,4 @@
-/** One action: what recognises it, and what the service says of the text. */
+/** One action: its expression, with the service's findings. */
 
 import type { Schemas } from "../../api/client";
 import { objectCalls } from "../../api/objects";

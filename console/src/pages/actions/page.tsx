@@ -1,4 +1,4 @@
-/** Which behaviours do I recognise? */
+/** The actions: which behaviours do I recognise? */
 
 import { api, page, type Schemas } from "../../api/client";
 import { enabledColumn, Shelf, useUsage } from "../../definitions/shelf";

@@ -1,4 +1,4 @@
-/** Lifts all active mitigations of a policy at once: counted first, with the reason for the audit. */
+/** Lifts all active mitigations of a policy: counts them, and needs a reason for the audit. */
 
 import { useMutation } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
@@ -42,7 +42,7 @@ export function LiftMany() {
     },
   });
   const counted = count.data;
-  /** Of other mitigations, or after some were lifted, the count is another. */
+  /** Resets the count: it differs for other mitigations, or after some were lifted. */
   function again(): void {
     count.reset();
     setTyped("");

@@ -1,4 +1,4 @@
-/** Ends one mitigation of an entity; the audit keeps the reason, if there is one. */
+/** Lifts one mitigation of an entity; the audit keeps the optional reason. */
 
 import { useMutation } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";

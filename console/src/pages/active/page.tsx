@@ -1,4 +1,4 @@
-/** Who is stopped now? */
+/** The active mitigations: who is stopped now? */
 
 import { api, page, type Schemas } from "../../api/client";
 import { useTenant } from "../../frame/session";

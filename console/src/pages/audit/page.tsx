@@ -1,4 +1,4 @@
-/** Who changed what? */
+/** The audit: who changed what? */
 
 import { api, page, type Schemas } from "../../api/client";
 import { bounds, filters, setFilters } from "../../frame/place";
@@ -12,7 +12,7 @@ import { text } from "../../text/en";
 
 const words = text.audit;
 type Entry = Schemas["AuditEntry"];
-/** Kinds that are asked for by themselves, with the page that shows an object of it. */
+/** Kinds that can be filtered, with the page that shows an object of that kind. */
 const PAGES: Readonly<Record<string, (id: string) => string>> = {
   policy: (id) => `policies/${id}/versions`,
   action: (id) => `actions/${id}`,
@@ -38,7 +38,7 @@ export default function AuditPage() {
     {
       name: words.action,
       cell: (entry) => {
-        // What is lifted at once is no single entity.
+        // Lifting many at once doesn't refer to a single entity.
         const isOne = entry.object_id !== tenant_id;
         const shown = isOne ? PAGES[entry.kind]?.(entry.object_id) : undefined;
         const said = `${entry.action} ${entry.kind}`;

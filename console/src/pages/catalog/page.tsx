@@ -1,4 +1,4 @@
-/** Which fields do I have? */
+/** The catalog: which fields do I have? */
 
 import { api, page, type Schemas } from "../../api/client";
 import { useTenant } from "../../frame/session";

@@ -1,11 +1,11 @@
-/** Which fields an expression reads, however they are written. */
+/** Finds the fields that an expression reads, in any spelling. */
 
 import type { SyntaxNode } from "@lezer/common";
 import { parser } from "../../expression/cel.grammar";
 
-/** The fields that a text reads, each with the maps that it lies in.
+/** The fields that a text reads, each with the maps that contain it.
  *
- * @returns of `fields["a"] == 1` the names of `fields` and `fields.a`, as `nameOf` gives them.
+ * @returns for `fields["a"] == 1` the names of `fields` and `fields.a`, as `nameOf` gives them.
  */
 export function readsOf(text: string): Set<string> {
   const found = new Set<string>();
@@ -18,7 +18,7 @@ export function readsOf(text: string): Set<string> {
   return found;
 }
 
-/** The name that `readsOf` gives to the one field of a text; null when the text is no field. */
+/** The name that `readsOf` gives to a text that is one field; null if it isn't a field. */
 export function nameOf(text: string): string | null {
   const top = parser.parse(text).topNode.firstChild;
   const path = top && pathOf(top, text);
@@ -29,7 +29,7 @@ function named(path: readonly string[]): string {
   return JSON.stringify(path);
 }
 
-/** The names that lead to a value; null of what is no field. */
+/** The path of names to a value; null if it isn't a field. */
 function pathOf(node: SyntaxNode, text: string): string[] | null {
   const written = (part: SyntaxNode): string => text.slice(part.from, part.to);
   const { firstChild, lastChild } = node;
@@ -45,7 +45,7 @@ function pathOf(node: SyntaxNode, text: string): string[] | null {
   return before && key && [...before, textOf(written(key))];
 }
 
-/** What a string literal says, where it says it plainly. */
+/** The value of a string literal; as written if JSON can't parse it. */
 function textOf(literal: string): string {
   const inner = literal.slice(1, -1);
   try {

@@ -1,4 +1,4 @@
-/** Which definitions read which fields. */
+/** Finds the definitions that read a field. */
 
 import { useMemo } from "preact/hooks";
 import type { Schemas } from "../../api/client";
@@ -11,7 +11,7 @@ export interface Use {
   path: string;
 }
 
-/** The definitions that read the field of a text; none while they are not known. */
+/** The definitions that read the field of a text; empty until they are loaded. */
 export function useUsage(): (field: string) => readonly Use[] {
   const policies = usePolicies().data;
   const actions = useActions().data;

@@ -1,4 +1,4 @@
-/** The explanation of a decision, when it comes: it may repeat many others. */
+/** The explanation of a decision. It loads late, since it may repeat many decisions. */
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body } from "../../api/client";
@@ -6,7 +6,7 @@ import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { Why } from "./why";
 
-/** Why the draft of a replay decides otherwise. */
+/** Explains why the draft of a replay decides differently. */
 export function ExplainedDraft(props: { replay_job_id: string; decision_id: string }) {
   const { tenant_id } = useTenant();
   const path = { tenant_id, ...props };

@@ -1,4 +1,4 @@
-/** Why was this visitor stopped, and what now? */
+/** A decision: why was this visitor stopped, and what now? */
 
 import { useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
@@ -60,7 +60,7 @@ export default function DecisionPage() {
   );
 }
 
-/** The type of an action, which the document describes as an object and no more. */
+/** The type of an action, which the OpenAPI document only describes as an object. */
 function answerOf(action: unknown): Answer {
   return (action as { type: Answer }).type;
 }

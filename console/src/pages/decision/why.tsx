@@ -1,4 +1,4 @@
-/** An explanation: what each policy and clause said of the event, and the values behind it. */
+/** An explanation: the result of each policy and clause, with the values. */
 
 import type { Schemas } from "../../api/client";
 import { Legend, Painted } from "../../expression/painted";

@@ -1,4 +1,4 @@
-/** Who was stopped? */
+/** The decisions: who was stopped? */
 
 import { api, body, type Schemas } from "../../api/client";
 import { bounds, filters, setFilters } from "../../frame/place";
@@ -15,7 +15,7 @@ export default function DecisionsPage() {
   const { tenant_id } = useTenant();
   const columns = useDecisionColumns();
   const given = filters.value;
-  // In the body of a call: what is looked for is in no log of requests.
+  // In the body of a call, so that request logs don't contain the filters.
   const asked: Schemas["DecisionSearch"] = {
     ...bounds(),
     time: "received",

@@ -1,4 +1,4 @@
-/** Who is it? An entity by the values of its key. */
+/** Finds an entity by the values of its key. */
 
 import { useMutation, useQuery } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";

@@ -1,4 +1,4 @@
-/** Is this key any good? What recorded events say of it, the verdict first. */
+/** The quality of a key, measured on recorded events; the verdict comes first. */
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body, type Schemas } from "../../api/client";

@@ -1,4 +1,4 @@
-/** One entity definition: the parts of its key, and which events it is for. */
+/** One entity definition: the parts of its key, and the events it applies to. */
 
 import type { Schemas } from "../../api/client";
 import { objectCalls } from "../../api/objects";

@@ -1,4 +1,4 @@
-/** Whom do I tell apart, and by what? */
+/** The entity definitions: how are visitors told apart? */
 
 import { api, page, type Schemas } from "../../api/client";
 import { enabledColumn, Shelf, useUsage } from "../../definitions/shelf";

@@ -1,4 +1,4 @@
-/** The mitigations that an entity is under, each with a way to end it. */
+/** The active mitigations of an entity; each can be lifted. */
 
 import type { Schemas } from "../../api/client";
 import { answerOfMode, Badge } from "../../parts/badge";

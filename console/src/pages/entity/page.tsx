@@ -1,4 +1,4 @@
-/** Who is it, and what is held against it? */
+/** An entity: who is it, and why is it limited? */
 
 import { useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";

@@ -1,5 +1,4 @@
-/** The events of an entity in the time range: what was answered over time, and who else is in
- * them. */
+/** The events of an entity in the time range: decisions over time, and other entities in them. */
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body } from "../../api/client";
@@ -58,7 +57,7 @@ export function Traffic({ entity_id }: { entity_id: string }) {
   );
 }
 
-/** No event of the time range has the entity: that is an answer. */
+/** Shown if no event in the time range has the entity, which isn't an error. */
 function nothingFound(error: unknown): null {
   if (error instanceof Problem && error.status === 404) return null;
   throw error;

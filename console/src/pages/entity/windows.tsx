@@ -1,4 +1,4 @@
-/** Every window that counts events of an entity: how far it is from its threshold. */
+/** Every window that counts events of an entity, with its count and threshold. */
 
 import type { Schemas } from "../../api/client";
 import { usePolicies } from "../../definitions/objects";
@@ -37,7 +37,7 @@ export function Windows({ state }: { state: State }) {
   );
 }
 
-/** The windows of an entity, also those of active policies that have counted nothing of it. */
+/** The windows of an entity, including empty ones of active policies. */
 function windowsOf(state: State, policies: readonly Schemas["Policy"][]): Shown[] {
   const named = (id: string): string => policies.find((each) => each.policy_id === id)?.name ?? "";
   const counted = state.windows.map(({ policy_id, ...each }) => ({

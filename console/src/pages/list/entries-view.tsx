@@ -1,4 +1,4 @@
-/** The entries of a list: a search in them, and a new state that is pasted over them. */
+/** The entries of a list: search them, or paste new ones. */
 
 import { useMutation } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";

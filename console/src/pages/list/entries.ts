@@ -1,4 +1,4 @@
-/** Entries of a list: as they are pasted, and what they change. */
+/** Pasted entries of a list, and the changes they make. */
 
 import type { Schemas } from "../../api/client";
 
@@ -7,13 +7,13 @@ export interface EntriesChange {
   remove: string[];
 }
 
-/** The entries of a text: one a line; blank lines and lines that begin with `#` are none. */
+/** The entries of a text, one per line; blank lines and lines that begin with `#` are skipped. */
 export function entriesOf(pasted: string): string[] {
   const lines = pasted.split("\n").map((line) => line.trim());
   return [...new Set(lines.filter((line) => line !== "" && !line.startsWith("#")))];
 }
 
-/** What makes a list of others. */
+/** The changes from one list of entries to another. */
 export function changeTo(present: readonly string[], wanted: readonly string[]): EntriesChange {
   const has = new Set(present);
   const wants = new Set(wanted);

@@ -1,4 +1,4 @@
-/** One list: its entries, searched, pasted anew, with the difference before it is saved. */
+/** One list: search its entries, paste new ones, and see the difference before saving. */
 
 import type { Schemas } from "../../api/client";
 import { objectCalls } from "../../api/objects";
@@ -15,7 +15,7 @@ interface Members {
   name: string;
   description: string;
   kind: Named["kind"];
-  /** Of a new list alone, as they are pasted. */
+  /** Pasted entries; only for a new list. */
   pasted: string;
 }
 const KINDS = [

@@ -1,4 +1,4 @@
-/** Which values do I keep apart? */
+/** The lists: which values do policies look up? */
 
 import { api, page, type Schemas } from "../../api/client";
 import { Shelf } from "../../definitions/shelf";

@@ -1,4 +1,4 @@
-/** What the visitor gets: the challenge, or the answer of a block with its preview as text. */
+/** The visitor's response: the challenge, or the block response with a preview as text. */
 
 import { useState } from "preact/hooks";
 import type { Schemas } from "../../api/client";
@@ -55,7 +55,7 @@ export function ChallengeFields(props: { value: Challenge; onChange: (value: Cha
 export function BlockFields(props: { value: Block; onChange: (value: Block) => void }) {
   const { value } = props;
   const status = value.status_code ?? 403;
-  // Kept as they are typed: a line that is not finished yet is no header.
+  // Keep the typed text: an unfinished line isn't a header yet.
   const [lines, setLines] = useState(linesOf(value.headers ?? {}));
   const change = (changes: Block): void => {
     props.onChange({ ...value, ...changes });

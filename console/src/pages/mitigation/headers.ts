@@ -1,4 +1,4 @@
-/** Headers of an answer as lines of text, one `name: value` a line. */
+/** Response headers as text, one `name: value` per line. */
 
 export function linesOf(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
@@ -6,7 +6,7 @@ export function linesOf(headers: Readonly<Record<string, string>>): string {
     .join("\n");
 }
 
-/** The headers of some lines; a line without a colon is none. */
+/** The headers in a text; lines without a colon are skipped. */
 export function headersOf(lines: string): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const line of lines.split("\n")) {

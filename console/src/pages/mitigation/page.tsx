@@ -1,4 +1,4 @@
-/** One mitigation: its mode, how long it holds, and what the visitor gets. */
+/** One mitigation: its mode, its duration, and the visitor's response. */
 
 import type { Schemas } from "../../api/client";
 import { objectCalls } from "../../api/objects";
@@ -56,7 +56,7 @@ export default function MitigationPage() {
               value={value.mode}
               options={MODES}
               onChange={(mode) => {
-                // The other mode's part would be refused.
+                // The service rejects the other mode's part.
                 change({ mode, challenge: null, block: null });
               }}
             />

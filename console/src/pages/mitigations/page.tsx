@@ -1,4 +1,4 @@
-/** What can be done with a visitor? */
+/** The mitigations: what can be done with a visitor? */
 
 import { api, page, type Schemas } from "../../api/client";
 import { enabledColumn, Shelf, useUsage } from "../../definitions/shelf";

@@ -1,4 +1,4 @@
-/** Which policies decided more or less than in the time before? */
+/** The policies with the largest changes since the previous time range. */
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, page, type Schemas } from "../../api/client";

@@ -1,4 +1,4 @@
-/** Is it working, and what changed? */
+/** The overview: is it working, and what changed? */
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, page } from "../../api/client";
@@ -18,7 +18,7 @@ import { Series, Standing } from "./series";
 
 const words = text.overview;
 const SHOWN = 8;
-/** Kinds of objects that decide: a change of one is marked beside the decisions. */
+/** Kinds of objects that affect decisions; their changes are marked in the plot. */
 const DEFINED = new Set(["policy", "action", "mitigation", "list", "entity"]);
 
 export default function OverviewPage() {
@@ -84,7 +84,7 @@ function Timeline() {
   );
 }
 
-/** The newest changes of the time range; nothing for who may not read the audit. */
+/** The newest changes in the time range; empty for roles that may not read the audit. */
 function useChanges() {
   const { tenant_id, role } = useTenant();
   const query = { ...bounds(), limit: 50 };

@@ -1,4 +1,4 @@
-/** Decisions over time, a row for each reason, API key or policy. */
+/** Decisions over time, with a row for each reason, API key or policy. */
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body, page, type Schemas } from "../../api/client";
@@ -37,7 +37,7 @@ export function Series({ steps, by }: { steps: readonly Step[]; by: SeriesBy }) 
   );
 }
 
-/** What a series is called: ids of policies and keys say nothing. */
+/** The name of a series; shows names instead of the ids of policies and keys. */
 function useNames(by: SeriesBy): (name: string) => string {
   const policies = usePolicyNames();
   const { tenant_id, role } = useTenant();
@@ -57,7 +57,7 @@ function useNames(by: SeriesBy): (name: string) => string {
   return (name) => named.get(name) ?? name;
 }
 
-/** How the service stands, in a line. */
+/** The status of the service, in one line. */
 export function Standing() {
   const { tenant_id } = useTenant();
   const { data } = useQuery({

@@ -1,4 +1,4 @@
-/** What is most likely not meant in a policy. */
+/** Warnings about likely mistakes in a policy. */
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body, type Schemas } from "../../api/client";
@@ -9,11 +9,11 @@ import { text } from "../../text/en";
 type Warning = Schemas["DefinitionWarning"];
 const NOTHING: ReadonlyMap<string, readonly Warning[]> = new Map();
 
-/** The warnings about each policy, by its id; nothing while they are not known. */
+/** The warnings about each policy, by its id; empty until they are loaded. */
 export function useFindings(): ReadonlyMap<string, readonly Warning[]> {
   const { tenant_id } = useTenant();
   const { data } = useQuery({
-    // Below the key of the policies: what changes them makes these anew, too.
+    // Under the key of the policies, so that changing policies reloads the warnings too.
     queryKey: ["policies", tenant_id, "findings"],
     queryFn: () =>
       body(

@@ -1,4 +1,4 @@
-/** The order in which policies decide: a step up or down is one write of all priorities. */
+/** The order of policies. A step up or down writes all priorities in one call. */
 
 import { useMutation } from "@tanstack/preact-query";
 import { api, body, queries, type Schemas } from "../../api/client";
@@ -24,7 +24,7 @@ export function useOrder() {
   });
 }
 
-/** Buttons that move a policy; Alt and an arrow do the same from either. */
+/** Buttons that move a policy; Alt and an arrow key do the same from either button. */
 export function Moves(props: {
   policy: Policy;
   inOrder: readonly Policy[];

@@ -1,4 +1,4 @@
-/** What is in force, and in which order? */
+/** The policies: which ones are active, and in which order? */
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, page, type Schemas } from "../../api/client";
@@ -115,12 +115,12 @@ export default function PoliciesPage() {
   );
 }
 
-/** Whether nothing below the policy is looked at for traffic that one of its clauses is for. */
+/** Whether later policies are skipped when a clause of the policy fires. */
 function isLast({ enabled, status, clauses }: Policy): boolean {
   return enabled && status === "active" && clauses.some((clause) => clause.final);
 }
 
-/** What the clauses of a policy answer when they fire. */
+/** The answers of a policy's clauses when they fire. */
 function useModes(): (policy: Policy) => Answer[] {
   const { data } = useMitigations();
   const modes = new Map(data?.map((each) => [each.mitigation_id, each.mode]));

@@ -1,4 +1,4 @@
-/** What does this policy do, and is it hurting people? */
+/** The results of a policy: what does it do, and does it hurt people? */
 
 import { useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";

@@ -1,4 +1,4 @@
-/** The clauses of a policy, each with what it asks for and what it then does. */
+/** The clauses of a policy, each with its conditions and its mitigation. */
 
 import type { Schemas } from "../../api/client";
 import { ExpressionField } from "../../expression/field";

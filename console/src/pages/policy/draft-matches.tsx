@@ -1,4 +1,4 @@
-/** What the draft of a policy would do with recent traffic, while it is written. */
+/** The effect of a policy draft on recent traffic, while it is edited. */
 
 import { useQueries } from "@tanstack/preact-query";
 import type { Schemas } from "../../api/client";
@@ -14,7 +14,7 @@ type Draft = Pick<Schemas["Policy"], "name" | "expression" | "clauses">;
 export function DraftMatches({ draft }: { draft: Draft }) {
   const { tenant_id, role } = useTenant();
   const settled = useSettled(draft);
-  // The fields ask the same questions, and the answers are shared.
+  // The fields send the same queries, and share the answers.
   const isGood = useQueries({
     queries: questionsOf(settled).map((question) => checkQuery(tenant_id, question)),
     combine: (reports) => reports.every((each) => each.data?.ok === true),
@@ -47,7 +47,7 @@ function questionsOf({ expression, clauses }: Draft): Question[] {
   return asked.filter((each) => each.expression.trim() !== "");
 }
 
-/** A field that is empty for a moment leaves no number. */
+/** An empty number field has no number. */
 function isNumbered({ window }: Clause): boolean {
   return window == null || (window.threshold >= 1 && window.duration_seconds >= 1);
 }

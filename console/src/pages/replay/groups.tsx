@@ -1,4 +1,4 @@
-/** What the decisions that differ have in common. */
+/** Common values of the decisions that differ. */
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body } from "../../api/client";
@@ -71,7 +71,7 @@ export function Groups({ replay_job_id }: { replay_job_id: string }) {
   );
 }
 
-/** Shows a difference side by side; the address names it. */
+/** Shows a difference side by side; its id is in the address. */
 export function Open({ decision_id }: { decision_id: string }) {
   return (
     <button

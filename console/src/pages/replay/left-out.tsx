@@ -1,5 +1,4 @@
-/** To how many events the entity definitions of the draft applied, and the policies that could not
- * fire. */
+/** The events that the draft's entity definitions applied to, and policies that couldn't fire. */
 
 import type { Schemas } from "../../api/client";
 import { marked } from "../../parts/foreign";

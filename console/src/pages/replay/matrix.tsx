@@ -1,4 +1,4 @@
-/** Recorded answers against replayed ones: how many became what. */
+/** The number of changes from each recorded answer to each replayed one. */
 
 import type { Schemas } from "../../api/client";
 import { Badge } from "../../parts/badge";
@@ -10,14 +10,14 @@ const words = text.replay;
 const ANSWERS = ["allow", "challenge", "block"] as const;
 type Kind = (typeof ANSWERS)[number];
 
-/** A row of each recorded answer, a column of each replayed one. Where not all differences were
- * counted, the sums alone are shown: what stayed is not known then. */
+/** A row for each recorded answer, a column for each replayed one. If not all differences were
+ * counted, only the sums are shown, since the unchanged ones aren't known. */
 export function Matrix(props: { replay_job_id: string; result: Schemas["ReplayResult"] }) {
   const { recorded, replayed } = props.result;
   const found = useSummary(props.replay_job_id, "action").data;
   const changed = (was: Kind, now: Kind): number =>
     found?.outcomes.find((each) => each.recorded === was && each.replayed === now)?.count ?? 0;
-  // Other differences, of the policy alone, are among what stayed.
+  // Decisions that differ only in their policy count as unchanged.
   const stayed = (was: Kind): number =>
     ANSWERS.reduce<number>(
       (rest, now) => (now === was ? rest : rest - changed(was, now)),

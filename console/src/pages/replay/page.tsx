@@ -1,4 +1,4 @@
-/** What would change? */
+/** The replays: what would change? */
 
 import { useMutation } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";
@@ -23,7 +23,7 @@ export default function ReplaysPage() {
   const policies = usePolicies().data ?? [];
   const start = useMutation({
     mutationFn: () => {
-      // What came since the page was opened is meant, too.
+      // Include events that arrived since the page was opened.
       const asked = { until: new Date().toISOString(), ...bounds() };
       return body(
         api.POST("/api/v1/tenants/{tenant_id}/replay-jobs", {

@@ -1,4 +1,4 @@
-/** One decision as it was recorded, and as the draft makes it. */
+/** One decision as recorded, next to the draft's decision. */
 
 import { useQuery } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
@@ -105,7 +105,7 @@ const MEMBERS: readonly Member[] = [
   [text.policy.mitigation, "mitigation", (of) => marked(of.mitigation ?? words.nothing)],
 ];
 
-/** What every policy and clause said, asked for when it is opened. */
+/** The explanation by policy and clause, loaded when opened. */
 function Reasons(props: { summary: string; children: () => ComponentChildren }) {
   const [isOpen, setIsOpen] = useState(false);
   return (

@@ -1,4 +1,4 @@
-/** API keys of applications: made, shown once, given another secret, revoked. */
+/** API keys of applications: create (shown once), rotate, revoke. */
 
 import { useMutation } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";

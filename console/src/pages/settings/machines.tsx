@@ -1,4 +1,4 @@
-/** What stands beside the service: daemons, and the way of visitors through challenges. */
+/** Daemons, and the self-test of challenges. */
 
 import { useQuery } from "@tanstack/preact-query";
 import { api, body, page } from "../../api/client";

@@ -1,4 +1,4 @@
-/** Who may do what, and what stands beside the service. */
+/** The settings: tenant, API keys, people, daemons, challenges. */
 
 import { text } from "../../text/en";
 import { Keys } from "./keys";

@@ -1,4 +1,4 @@
-/** Who operates the tenant: people, by their address, each with a role. */
+/** The tenant's operators: people by email address, each with a role. */
 
 import { useMutation } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";

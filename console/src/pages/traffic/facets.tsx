@@ -1,4 +1,4 @@
-/** The most frequent values of some fields; a value narrows the expression. */
+/** The most frequent values of some fields; clicking one narrows the expression. */
 
 import type { Schemas } from "../../api/client";
 import { useTenant } from "../../frame/session";
@@ -55,7 +55,7 @@ function Values(props: { facet: Facet; onChoose: (facet: Facet, value: FacetValu
   );
 }
 
-/** The way of the shown addresses into a new list. */
+/** A link that puts the shown addresses into a new list. */
 function Addresses({ facet }: { facet: Facet }) {
   const { slug } = useTenant();
   if (facet.expression !== "request.client_ip" || facet.values.length === 0) return null;

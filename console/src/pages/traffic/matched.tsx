@@ -1,4 +1,4 @@
-/** What matches, over time and in samples. */
+/** The matching events, over time and as samples. */
 
 import type { Schemas } from "../../api/client";
 import { DecisionRows } from "../../recorded/decision-rows";

@@ -1,4 +1,4 @@
-/** What is this traffic, and what would catch it? */
+/** Traffic: what is it, and what would catch it? */
 
 import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
@@ -15,7 +15,7 @@ import { Matched } from "./matched";
 const words = text.traffic;
 const NEWEST = 10_000;
 const SAMPLES = 20;
-/** Events of a look that ended too early to say anything. */
+/** Events of a search that stopped too early to be conclusive. */
 const FEW = 1_000;
 const MOST_LOOKS = 3;
 const LOOK_AGAIN_MS = 500;
@@ -32,8 +32,8 @@ const FIELDS = [
 /** Holds for every event. */
 const ALL = "true";
 
-/** The expression that the address names, and all that the service says of it, in one call: an
- * operator has one look at a time. */
+/** The expression in the address and its result, in one call: an operator can run one search at a
+ * time. */
 function useMatch() {
   const { tenant_id } = useTenant();
   const asked = {
@@ -45,14 +45,14 @@ function useMatch() {
   };
   return useQuery<Schemas["TrafficFound"]>({
     queryKey: ["match", tenant_id, asked],
-    // A service that has only just read the definitions has little of the second left for events.
+    // If the service first had to read the definitions, little of its second is left for events.
     refetchInterval: ({ state }) =>
       state.data?.complete === false &&
       state.data.looked_at < FEW &&
       state.dataUpdateCount < MOST_LOOKS
         ? LOOK_AGAIN_MS
         : false,
-    // An answer to an earlier question is dropped with its key, and its call is ended.
+    // A new key drops the answer to an earlier query and cancels its call.
     queryFn: ({ signal }) =>
       body(
         api.POST("/api/v1/tenants/{tenant_id}/traffic/match", {
@@ -100,7 +100,7 @@ export default function TrafficPage() {
   );
 }
 
-/** The expression bar, and what can be made of the expression. */
+/** The expression bar, with links to create objects from the expression. */
 function Bar({ shown }: { shown: string }) {
   const { slug } = useTenant();
   const [typed, setTyped] = useState(shown);

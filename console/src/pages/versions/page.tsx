@@ -1,4 +1,4 @@
-/** What was this policy before, and who changed it? */
+/** The versions of a policy: what was it before, and who changed it? */
 
 import { useMutation } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
