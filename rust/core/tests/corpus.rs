@@ -37,7 +37,7 @@ fn cases() -> Vec<Case> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What becomes of the one program of a set on an event.
+/// The outcome of a set's only program on an event.
 fn observe(rules: &RuleSet, event: &str) -> Expected {
     let arena = Bump::new();
     let Ok(record) = rules.read(event.as_bytes(), None, &arena) else {

@@ -1,4 +1,4 @@
-//! What rules take from the allocator.
+//! The memory that rules allocate.
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 

@@ -1,4 +1,4 @@
-//! What a state takes from the allocator: in a process of its own, since all tests share it.
+//! The memory that a state allocates, in a process of its own since all tests share the allocator.
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 

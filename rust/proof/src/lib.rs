@@ -18,7 +18,7 @@ const VERSION: u8 = 1;
 const PROOF: &[u8] = b"tidegate challenge proof v1\0";
 const AGENT: &[u8] = b"tidegate challenge agent v1\0";
 const SEAL: &[u8] = b"tidegate challenge seal v1\0";
-/// Bytes of the hash that stands for a user agent.
+/// Bytes of the hash of a user agent.
 const AGENT_BYTES: usize = 16;
 /// Bytes of a user agent that are read: the rest does not count.
 const READ_AGENT_BYTES: usize = 1024;

@@ -1,4 +1,4 @@
-//! The network that stands for the address of a client.
+//! The network that represents a client's address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,8 +13,8 @@ pub enum Network {
 }
 
 impl Network {
-    /// The network of an address as text; none of a text that is no address. An address that is
-    /// mapped into IPv6 counts as the one it is.
+    /// The network of an address given as text; `None` if the text isn't an address. An IPv4
+    /// address mapped into IPv6 counts as IPv4.
     pub fn of(address: &str) -> Self {
         match address.parse::<IpAddr>().map(|address| address.to_canonical()) {
             Ok(IpAddr::V4(address)) => {

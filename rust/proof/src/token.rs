@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::{AGENT_BYTES, Client, HmacSha256, Network, VERSION};
 
-/// Characters; a longer text is no token, and nothing of it is looked at.
+/// Characters; longer texts are rejected without parsing.
 const MAX_TOKEN_LENGTH: usize = 256;
 /// Bytes that a token of that length holds.
 const MAX_TOKEN_BYTES: usize = 192;

@@ -12,7 +12,7 @@ use super::positions::COMMON_SETS;
 pub(super) type Ranges = SmallVec<[(u32, u32); 3]>;
 
 const ASCII: usize = 128;
-/// A byte that stands for all classes that it cannot hold.
+/// The byte for all classes that don't fit into a byte.
 const FAR: u8 = u8::MAX;
 
 /// Maps each character to a class; all characters of a class are in the same sets.
@@ -80,7 +80,7 @@ impl Alphabet {
         }
         let mut ascii = [0; ASCII];
         for (start, class) in starts.iter().zip(&classes) {
-            // What the next one has is overwritten.
+            // The next class overwrites its own range.
             let following = ascii.get_mut(*start as usize..).unwrap_or_default();
             following.fill(u8::try_from(*class).unwrap_or(FAR));
         }

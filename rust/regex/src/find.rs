@@ -61,7 +61,7 @@ pub fn rarest(text: &str) -> usize {
 pub fn has_part(text: &str, part: &[u8], place: usize) -> bool {
     let text = text.as_bytes();
     let Some(rare) = part.get(place) else { return true };
-    // Where the rarest byte stands in the text of every possible place.
+    // The range where the rarest byte can be, over all possible places.
     let last_start = text.len().checked_sub(part.len());
     let end = last_start.and_then(|start| start.checked_add(place)?.checked_add(1));
     let Some(places) = end.and_then(|end| text.get(place..end)) else { return false };

@@ -29,7 +29,7 @@ impl Lazies {
         let first = FIRST.with(|first| *first);
         for step in 0..PLACES {
             let place = places.get(first.wrapping_add(step) % PLACES);
-            // What a panic left behind may be half done.
+            // A panic may have left it half updated.
             if let Some(Ok(mut lazy)) =
                 place.map(|place| place.get_or_init(Box::default).try_lock())
             {

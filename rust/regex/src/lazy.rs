@@ -1,7 +1,7 @@
 //! A deterministic automaton over the machine's states, made while it runs.
 //!
-//! What it may hold is bounded, and so is what one search may add to it: text that
-//! makes a new state of each character is left to the machine itself.
+//! Its size is bounded, and so are the steps that one search may add. Text that needs a new state
+//! for each character is left to the machine itself.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -17,8 +17,8 @@ const MAX_BYTES: usize = 512 * 1024;
 /// Most steps that one search may add.
 const MAX_STEPS: u32 = 512;
 
-/// The work of a step's lookup for a byte of text, and of adding a new step, beside a step of the
-/// machine: in the units of [`Machine::step_work`].
+/// The work of a step's lookup for a byte of text, and of adding a new step, in addition to a step
+/// of the machine; in the units of [`Machine::step_work`].
 const BYTE_WORK: u64 = 12;
 const NEW_STEP_WORK: u64 = 1_500;
 /// Units of work in one unit of cost, some 20 ns.

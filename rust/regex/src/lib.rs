@@ -45,8 +45,8 @@ pub use work::{Unlimited, Work};
 /// parser's: group, alternation, concatenation, repetition.
 const NESTING: u32 = 400;
 
-/// The work of a search for a text in a byte, and of a match there beside the steps of the machine,
-/// in the units of [`Machine::step_work`].
+/// The work per byte of searching for a text, and of a match there in addition to the steps of the
+/// machine, in the units of [`Machine::step_work`].
 const PART_WORK: u64 = 2;
 const FIND_WORK: u64 = 200;
 
@@ -108,7 +108,7 @@ impl Regex {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// The text is no pattern, or one past all that the checker lets through.
+    /// The text isn't a pattern, or exceeds anything that the checker accepts.
     pub fn new(text: &str) -> Result<Self, Refused> {
         let short = shortened(text);
         // A refusal names the pattern as it was given.

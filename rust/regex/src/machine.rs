@@ -60,7 +60,7 @@ struct FollowBuilder {
 struct Shift {
     /// The word before the first that is read.
     from: usize,
-    /// The shift in bits, beside whole words.
+    /// The shift in bits, in addition to whole words.
     bits: u32,
     /// The words that are written.
     to: Run,
@@ -371,7 +371,7 @@ const fn shift_cost(words: usize) -> usize {
     words.saturating_mul(2).saturating_add(28)
 }
 
-/// The cost of a product beside its words.
+/// The cost of a product, in addition to its words.
 const PRODUCT_COST: usize = 8;
 
 /// The cost of a step by itself and for the words of all positions.

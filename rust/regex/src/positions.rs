@@ -2,8 +2,8 @@
 //! may come first and last, and which may follow which (Glushkov, "The abstract theory
 //! of automata", 1961).
 //!
-//! Who follows whom is kept as pairs at a distance, which many copies of a counted
-//! part have in common, and as products of two sets where those are large.
+//! The follow relation is kept as pairs at a distance, which many copies of a counted part have in
+//! common, and as products of two sets where those are large.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -122,7 +122,7 @@ impl Block {
     /// Decides on a call, counts it, and adds the decision.
     ///
     /// # Errors
-    /// It is no event: nothing was counted or added.
+    /// The input isn't an event; nothing was counted or added.
     pub fn decide(
         &mut self,
         engine: &Engine,
@@ -215,7 +215,7 @@ impl<'d, 'a> CallOutcome<'d, 'a> {
     }
 }
 
-/// The members of a line beside the decision.
+/// The members of a line other than the decision.
 struct LineExtras<'e> {
     /// Redacted.
     event: &'e str,
@@ -409,7 +409,7 @@ fn failed<'a>(decision: &Decision<'a>) -> SmallVec<[&'a str; 4]> {
         Place::Action { .. } | Place::Match { .. } | Place::KeyField { .. } => "",
     });
     let mut failed: SmallVec<[&str; 4]> = ids.collect();
-    // Those of one policy stand together: errors are in the order of the decision.
+    // Errors are in decision order, so those of one policy are adjacent.
     failed.dedup();
     failed
 }

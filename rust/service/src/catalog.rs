@@ -123,8 +123,7 @@ impl LearnedNames {
     /// Rows of JSON for a database: name, type, example, events that have it, sketch in hexadecimal,
     /// time it was last seen. The first row has no name and counts the events.
     ///
-    /// `stored` are names with the sketches of what was learned before. A sketch that is none counts
-    /// as empty.
+    /// `stored` are names with sketches learned before. An invalid sketch counts as empty.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ const HOUR_NS: i64 = 3_600_000_000_000;
 const BUCKET_BITS: u32 = 16;
 /// The action of an entry that is not a decision.
 const LIFT: &str = "lift";
-/// The policy id that stands for every decision.
+/// The policy id for all decisions.
 const ALL: &str = "";
 const MONITOR: &str = "Monitor";
 
@@ -47,7 +47,7 @@ pub struct LogCounts {
 ///
 /// # Errors
 ///
-/// `index` is none.
+/// `index` is invalid.
 pub fn count_log(index: &str, first: u64) -> Result<LogCounts, serde_json::Error> {
     let text = ["[", index, "]"].concat();
     let entries: Vec<Entry<'_>> = serde_json::from_str(&text)?;
@@ -114,7 +114,7 @@ impl<'a> Entry<'a> {
             let policy = fired.0;
             self.answered(table, policy, self.policy == Some(policy), monitors(fired));
         }
-        // An empty name stands for expressions of no policy.
+        // An empty name is for expressions that belong to no policy.
         for policy in self.errors.iter().filter(|policy| !policy.is_empty()) {
             add(&mut self.counts(table, policy).errors);
         }

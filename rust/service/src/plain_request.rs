@@ -1,7 +1,7 @@
 //! The plain form of a request: the one that nearly every client writes.
 //!
-//! What is recognised here is one whole request, entirely and exactly. Whatever is unusual in any
-//! way is nothing, and left to the server's full parser; so no request can be read in two ways.
+//! This parser accepts exactly one complete request. It leaves anything unusual to the server's
+//! full parser, so no request can be read in two ways.
 
 use httparse::{EMPTY_HEADER, Header, Status};
 

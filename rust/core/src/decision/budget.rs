@@ -51,7 +51,7 @@ pub enum Budget {
     /// The work that the definitions allow.
     #[default]
     Own,
-    /// The places where it is known to have ended; there is no other bound.
+    /// The recorded places where it ended, without another bound.
     Known(Ends),
 }
 

@@ -35,7 +35,7 @@ const MOVE: &str = "move";
 /// Windows that count one event without memory on the heap.
 const FEW_COUNTS: usize = 16;
 
-/// Effects that are refused: one of several, which stands at a position.
+/// Rejected effects, with the position of the rejected entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EffectsError {
     pub message: String,
@@ -357,7 +357,7 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    /// Whether the part after the time is no list of mitigations.
+    /// Whether the part after the time isn't a list of mitigations.
     fn counts_or_lifts(&self) -> bool {
         !matches!(&self.does, Does::Late(late) if late.events == 0)
     }
@@ -452,7 +452,7 @@ fn read_pass(
     Ok(())
 }
 
-/// What windows count, each once: the first.
+/// The counts of windows, each window once: its first count.
 fn once_each(mut counts: Vec<(u32, Option<&str>)>) -> Vec<(u32, Option<&str>)> {
     let mut seen = HashSet::with_capacity(counts.len());
     counts.retain(|(number, _)| seen.insert(*number));

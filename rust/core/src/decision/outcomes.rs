@@ -92,7 +92,7 @@ impl<'a, 'k> Conditions<'a, 'k> {
         self.work.get().done()
     }
 
-    /// Counts work that is done beside expressions.
+    /// Counts work outside of expressions.
     pub(crate) fn add_work(&self, units: u64) {
         let mut work = self.work.get();
         work.add(units);

@@ -108,7 +108,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         self.count(end);
         let Self { mut candidates, mut decision, conditions, .. } = self;
         if let Some(end) = end {
-            // What ends the walk before the budget does leaves it at that.
+            // Drop the end of the budget if the walk ended earlier.
             candidates.ends.walk =
                 candidates.ends.walk.filter(|stop| *stop <= Stop::window_field(end));
         }

@@ -306,7 +306,7 @@ impl<'d> Builder<'d> {
         let mut builder = Self { source, extractor, matching: Vec::new() };
         for action in source.actions {
             let (analysed, _) = builder.analyse(action.expression);
-            // An action that does not match is no error to those who ask for it.
+            // An action that doesn't match isn't an error for expressions that read it.
             builder.matching.push(analysed.necessary.with(Some(Vec::new())));
         }
         for (action, necessary) in source.actions.iter().zip(&builder.matching) {
@@ -373,7 +373,7 @@ impl<'d> Builder<'d> {
         }
     }
 
-    /// The facts under which an expression is no error, once the actions are known.
+    /// The facts under which an expression isn't an error, once the actions are known.
     fn requirements(&self, id: ExpressionId) -> Option<Vec<Requirement>> {
         let mut requirements = requirements(&self.source.expressions.program(id)?.root)?;
         requirements.retain(|requirement| match requirement {

@@ -21,7 +21,7 @@ const STALE: usize = 1024;
 
 impl Definitions {
     /// These definitions with the policies of a change. None if earlier changes left more unused
-    /// expressions than [`STALE`] allows: compiling everything anew is better then.
+    /// expressions than [`STALE`] allows, so that compiling everything again is better.
     ///
     /// # Errors
     /// The change is not one of these definitions, or not one that the compiler of this version

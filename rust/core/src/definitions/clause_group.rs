@@ -115,7 +115,7 @@ impl ClauseGroups {
             let group = ClauseGroup { scope, condition, actions, entity, steps, plain, families };
             groups.groups.push(group);
         }
-        // What a disabled clause has counted is kept for when it is enabled again.
+        // Keep the counts of disabled clauses for when they are enabled again.
         for step in disabled {
             groups.add_families(policies, &[step]);
         }

@@ -2,8 +2,8 @@
 //! objects only, in decision order, expressions as checked trees. Objects refer to
 //! each other by position.
 //!
-//! What is here says which members there are; [`crate::definitions`] says what
-//! they must be. An expression is left as it is written: equal ones are written alike.
+//! This module defines the members; [`crate::definitions`] validates them. Expressions keep their
+//! JSON text: equal expressions have equal text.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ use crate::definitions::{Clause, Definitions, EntityDefinition, Policy};
 
 type ByName<T> = HashMap<Box<str>, T, RandomState>;
 
-/// The numbers that names stand for.
+/// The numbers of names.
 #[derive(Debug, Default)]
 pub struct Names {
     entities: ByName<u32>,

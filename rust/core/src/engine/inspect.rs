@@ -59,8 +59,8 @@ impl Engine {
     }
 
     /// Ends the mitigations that a policy, or one of its clauses, has set for an entity
-    /// and that have not ended at `at`. Gives the effects that repeat it; `None` when
-    /// there are none. The key is the JSON array of its parts.
+    /// and that have not ended at `at`. Returns the effects that repeat it; `None`
+    /// if nothing was ended. The key is the JSON array of its parts.
     pub fn lift(
         &self,
         definition: &str,

@@ -45,7 +45,7 @@ pub trait EventSource {
     /// Reads the members that the layout needs.
     ///
     /// # Errors
-    /// It is no event.
+    /// The input isn't an event.
     fn read<'a>(
         &'a self,
         layout: &Layout,
@@ -107,7 +107,7 @@ thread_local! {
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
-/// What the caller knows of a decision beforehand: the places where its budget ended, and the
+/// Data about a decision that the caller already has: the places where its budget ended, and the
 /// proofs of challenges that its event shows. The engine finds the rest.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
@@ -129,7 +129,7 @@ pub struct Decided<'a, 's> {
     state: StateGuard<'s>,
 }
 
-/// Data that fields are computed from beside the event.
+/// Data other than the event that fields are computed from.
 #[derive(Default)]
 pub struct ReferenceData {
     pub user_agents: Option<&'static UserAgents>,
@@ -217,7 +217,7 @@ impl Engine {
     /// Decides on an event and counts it. Gives the answer to the caller, as JSON.
     ///
     /// # Errors
-    /// It is no event; nothing was counted.
+    /// The input isn't an event; nothing was counted.
     pub fn answer<S>(&self, source: &S, received_at: i64) -> Result<String, S::Error>
     where
         S: EventSource + ?Sized,
@@ -270,7 +270,7 @@ impl Engine {
     /// The record that an event would get now. Nothing is counted.
     ///
     /// # Errors
-    /// It is no event.
+    /// The input isn't an event.
     pub fn peek<S>(&self, source: &S, received_at: i64, given: Given) -> Result<String, S::Error>
     where
         S: EventSource + ?Sized,
@@ -288,7 +288,7 @@ impl Engine {
     /// The work that a decision would take now. Nothing is counted in the state.
     ///
     /// # Errors
-    /// It is no event.
+    /// The input isn't an event.
     pub fn work_of<S>(&self, source: &S, received_at: i64) -> Result<Spent, S::Error>
     where
         S: EventSource + ?Sized,
@@ -296,10 +296,10 @@ impl Engine {
         self.decided(source, received_at, |Decided { decision, .. }| decision.spent)
     }
 
-    /// The state of an event's entities and of the pass it shows, as a snapshot of no others.
+    /// A snapshot of only an event's entities and the pass it shows.
     ///
     /// # Errors
-    /// It is no event.
+    /// The input isn't an event.
     pub fn entity_states<S>(
         &self,
         source: &S,
@@ -325,10 +325,10 @@ impl Engine {
         snapshot::save(&self.definitions, &self.state())
     }
 
-    /// Puts a snapshot in place of the state.
+    /// Replaces the state by a snapshot.
     ///
     /// # Errors
-    /// It is no snapshot of this version and tenant; the state stays as it was.
+    /// It isn't a snapshot of this version and tenant; the state is unchanged.
     pub fn restore(&self, bytes: &[u8]) -> Result<(), SnapshotError> {
         let hasher = self.state.hasher().clone();
         let state = snapshot::restore(&self.definitions, bytes, hasher)?;
@@ -337,7 +337,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes the state out and leaves an empty one, since dropping a large state takes time.
+    /// Takes the state and leaves an empty one, since dropping a large state takes time.
     pub fn take_state(&self) -> State {
         let empty = State::new(self.definitions.max_keys, self.state.hasher().clone());
         self.state().exchange(empty)
@@ -357,7 +357,7 @@ impl Engine {
     /// A copy of the state as JSON, in pieces.
     ///
     /// # Errors
-    /// What `take` did not do with a piece.
+    /// The error of `take` for a piece.
     pub fn write<E>(
         &self,
         frozen: &FrozenState,

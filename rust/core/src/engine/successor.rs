@@ -118,14 +118,14 @@ impl Engine {
         let state = if definitions.keeps_as(self.definitions()) {
             carried(self.definitions(), &definitions, &frozen, hasher)
         } else {
-            // What is a secret from now on leaves the state too.
+            // Values that are secrets from now on leave the state too.
             snapshot::restore(&definitions, self.save(&frozen).as_bytes(), hasher)?
         };
         drop(frozen);
         let reference_data = self.reference_data().with_user_agents(user_agents);
         let engine = Self::inheriting(definitions, reference_data, state, Arc::clone(&journal))
             .with_proof_keys(self.proof_keys().cloned());
-        // The first decision need not wait for all that came meanwhile.
+        // Catch up, so that the first decision doesn't wait for all new effects.
         for _ in 0..ROUNDS {
             if journal.len() <= FEW_ENTRIES {
                 break;

@@ -22,7 +22,7 @@ use crate::value::map::{KeyError, Map, integral};
 pub use crate::value::meter::Meter;
 use crate::value::{Text, Value};
 
-/// A value, or why there is none.
+/// A value, or the reason why it is missing.
 pub(crate) type Evaluated<'a> = Result<Value<'a>, Failure>;
 
 /// One evaluation: the data it may see, and the units it has spent.

@@ -24,7 +24,7 @@ impl Program {
     /// Whether the expression, which must be a bool, is true for one event.
     ///
     /// # Errors
-    /// As [`Program::evaluate`]; `no_such_overload` when the value is no bool.
+    /// As [`Program::evaluate`]; `no_such_overload` if the value isn't a bool.
     pub fn test<'a>(
         &'a self,
         record: &Record<'a>,

@@ -1,4 +1,4 @@
-//! The client of an event: its address, or why there is none (docs/fields.md, "Addresses").
+//! The client of an event: its address, or why it is missing (docs/fields.md, "Addresses").
 
 pub mod geo;
 

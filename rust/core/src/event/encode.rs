@@ -27,14 +27,14 @@ use crate::value::limits::Limits;
 use crate::value::map::Map;
 use crate::value::{List, Text, TotalMap, Value};
 
-/// Bits of the network that stands for an address, by family.
+/// Bits of the network that represents an address, by family.
 const SUBNET_BITS_V4: u8 = 24;
 const SUBNET_BITS_V6: u8 = 48;
 /// Bits of the network that one client commonly has to itself, by family.
 const CLIENT_BITS_V4: u8 = 32;
 const CLIENT_BITS_V6: u8 = 64;
 
-/// Data that the encoder has beside the event.
+/// Data of the encoder other than the event.
 #[derive(Clone, Copy)]
 pub struct Settings<'s> {
     pub trusted_proxies: &'s NetworkSet,

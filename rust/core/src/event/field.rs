@@ -16,7 +16,7 @@ impl Section {
     pub const ALL: [Self; Self::COUNT] =
         [Self::Headers, Self::QueryParams, Self::Cookies, Self::RouteParams, Self::Fields];
 
-    /// The sections that are members of `request`; `fields` stands in the event itself.
+    /// The sections that are members of `request`; `fields` is a member of the event itself.
     pub const OF_REQUEST: [Self; 4] =
         [Self::Headers, Self::QueryParams, Self::Cookies, Self::RouteParams];
 
@@ -54,7 +54,7 @@ pub enum Member {
 impl Member {
     pub const COUNT: usize = 10;
 
-    /// The members of `request` with their names; `source` stands in the event itself.
+    /// The members of `request` with their names; `source` is a member of the event itself.
     pub const OF_REQUEST: [(Self, &'static str); 9] = [
         (Self::Method, "method"),
         (Self::Scheme, "scheme"),

@@ -159,7 +159,7 @@ impl Layout {
     }
 
     /// The slot of a literal key of a map field, numbered when it is new; `None`
-    /// when the field is none of the event's maps.
+    /// if the field isn't one of the event's maps.
     pub fn key_slot(&mut self, map: &str, key: &str) -> Option<KeySlot> {
         let Source::Field(Field::Section(section)) = *self.declared.get(map)? else {
             return None;

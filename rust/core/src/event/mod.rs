@@ -149,7 +149,7 @@ impl<'a> RawEvent<'a> {
 /// names, whether it is read or not.
 ///
 /// # Errors
-/// The text is no event: see docs/fields.md.
+/// The text isn't an event: see docs/fields.md.
 pub fn read<'a>(
     bytes: &'a [u8],
     layout: &Layout,

@@ -103,7 +103,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A text in ASCII lower case, of which the slot is given, `None` where there is none.
+    /// The text of a slot in ASCII lower case; `None` if the event lacks it.
     #[inline]
     pub fn lowered(&self, text: TextSlot, slot: LoweredSlot) -> Option<&str> {
         let text = self.text(text)?;

@@ -26,7 +26,7 @@ pub enum Strictness {
 }
 
 impl Strictness {
-    /// The strictness of a name, `None` when there is none.
+    /// The strictness with a name; `None` for an unknown name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "any" => Some(Self::Any),
@@ -47,8 +47,8 @@ impl Strictness {
     }
 }
 
-/// Why nobody can be sent back to the `return_url` of an event, `None` when somebody can, or when
-/// there is none.
+/// Why visitors can't return to the `return_url` of an event; `None` if they can, or if the event
+/// has none.
 pub fn return_url_refusal(event: &RawEvent<'_>) -> Option<EventError> {
     match event.return_url {
         Some(url) if !is_return_url(url) => Some(no_return_url()),
@@ -56,8 +56,8 @@ pub fn return_url_refusal(event: &RawEvent<'_>) -> Option<EventError> {
     }
 }
 
-/// Whether a text is an absolute http or https URL, or empty, which stands for none. The rest after
-/// the host is the visitor's request: it may hold anything, since an attack is to be decided.
+/// Whether a text is an absolute http or https URL, or empty, which means none. The part after the
+/// host is the visitor's request, which may hold anything, since attacks must be decided too.
 fn is_return_url(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return text.is_empty() };
     let host = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
@@ -102,8 +102,8 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// The known name that a misspelt one most likely stands for: at most two letters away, whatever
-/// its case and its signs between words.
+/// The known name that a misspelt one most likely means: at most two letters away, ignoring case
+/// and the separators between words.
 fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
     let folded = folded(name);
     let near = known.iter().map(|each| (distance(&folded, &self::folded(each)), *each));

@@ -76,8 +76,8 @@ impl fmt::Display for BadUserAgentData {
 impl std::error::Error for BadUserAgentData {}
 
 impl UserAgents {
-    /// Compiles the data, given as JSON with the names of ua-parser's `regexes.yaml`, and beside
-    /// them `known_agents`, for robots that ua-parser's data does not know as such.
+    /// Compiles the data, given as JSON with the names of ua-parser's `regexes.yaml`, and with
+    /// `known_agents` for robots that ua-parser's data doesn't recognise.
     ///
     /// # Errors
     /// [`BadUserAgentData`] for JSON of another shape, or a pattern that does not compile.
@@ -165,7 +165,7 @@ impl UserAgents {
     }
 }
 
-/// Whether a text has a word with neither letter, digit nor `_` beside it.
+/// Whether a text has a word with no letter, digit or `_` next to it.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     text.match_indices(word).any(|(at, _)| {

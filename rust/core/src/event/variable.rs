@@ -19,7 +19,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The type of a variable that is declared beside the field model.
+/// The type of a variable that is declared in addition to the field model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VariableType {
     Dyn,

@@ -110,8 +110,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// -2^63 and 2^63 as doubles; the bounds themselves are refused, since a
-/// double there may stand for a number beyond.
+/// -2^63 and 2^63 as doubles. The bounds themselves are rejected, since such a double may be a
+/// rounded number beyond them.
 const INT_BOUND: f64 = 9_223_372_036_854_775_808.0;
 const UINT_BOUND: f64 = 18_446_744_073_709_551_616.0;
 

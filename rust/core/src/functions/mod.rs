@@ -34,7 +34,7 @@ use crate::value::map::Map;
 use crate::value::meter::{Meter, units};
 use crate::value::{Bytes, Duration, List, Text, Timestamp, TotalMap, Value};
 
-/// The cost of a function beside its nodes.
+/// The cost of a function, in addition to its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pricing {
     /// Text and elements of arguments and result.
@@ -114,7 +114,7 @@ impl fmt::Debug for Function {
 pub(crate) type Overload =
     for<'a, 'm, 'v> fn(&mut Call<'a, 'm>, &'v [Value<'a>]) -> Option<Applied<'a>>;
 
-/// Data that an overload may use beside its arguments.
+/// Data that an overload may use in addition to its arguments.
 pub(crate) struct Call<'a, 'm> {
     pub(crate) meter: &'m mut Meter,
     /// The compiled constants of this call.

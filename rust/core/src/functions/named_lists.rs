@@ -46,7 +46,7 @@ impl Lists {
     /// Compiles lists by name.
     ///
     /// # Errors
-    /// An entry of a list of addresses is no address or network.
+    /// An entry of an address list isn't an address or network.
     pub fn new(
         definitions: impl IntoIterator<Item = (String, ListDefinition)>,
     ) -> Result<Self, ProgramError> {
@@ -69,7 +69,7 @@ impl Lists {
         self.numbers.get(name).copied()
     }
 
-    /// Whether a list has a text; text that is no address is in no list of addresses.
+    /// Whether a list has a text; text that isn't an address is never in an address list.
     pub(crate) fn has_text(&self, list: ListIndex, text: &str) -> bool {
         match self.lists.get(list.0) {
             Some(NamedList::Strings(entries)) => entries.contains(text),

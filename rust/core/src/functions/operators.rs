@@ -332,9 +332,9 @@ fn compare(
     }
 }
 
-/// The order of two numbers: None when one value is no number, `Some(None)`
-/// when one is NaN. An integer beside a double counts as the double nearest to
-/// it, as published engines do; integers of both kinds compare exactly.
+/// The order of two numbers: None if a value isn't a number, `Some(None)` if one is NaN. An integer
+/// compared with a double counts as the nearest double, as in published engines; integers of both
+/// kinds compare exactly.
 pub(crate) fn compare_numbers(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Ordering>> {
     Some(match (left, right) {
         (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),

@@ -33,7 +33,7 @@ pub(crate) struct LikePattern {
 }
 
 impl LikePattern {
-    /// Reads a pattern: `*` is any run, `\*` and `\\` stand for themselves.
+    /// Reads a pattern: `*` matches any run, `\*` and `\\` are a literal `*` and `\`.
     pub(crate) fn new(pattern: &str) -> Self {
         let mut parts = vec![String::new()];
         let mut characters = pattern.chars().peekable();

@@ -227,7 +227,7 @@ fn any<'a>(elements: &[Value<'_>], test: impl Fn(&str) -> bool) -> Applied<'a> {
 /// The elements as text.
 ///
 /// # Errors
-/// `no_such_overload` when one is no string.
+/// `no_such_overload` if one isn't a string.
 pub(super) fn strings<'v>(elements: &'v [Value<'_>]) -> Result<Vec<&'v str>, ErrorCode> {
     elements.iter().map(|element| element.as_str().ok_or(ErrorCode::NoSuchOverload)).collect()
 }

@@ -150,8 +150,8 @@ pub(crate) fn find_zone(name: &str) -> Option<TimeZone> {
     (zone.iana_name() == Some(name) && !zone.is_unknown()).then_some(zone)
 }
 
-/// The seconds of `[+-]hh:mm`, None for text of another form, `Some(None)` when
-/// there is no such time.
+/// The seconds of `[+-]hh:mm`; None for text of another form, `Some(None)` if the time doesn't
+/// exist.
 fn offset_seconds(text: &str) -> Option<Option<i32>> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     let [b'0'..=b'9', b'0'..=b'9', b':', b'0'..=b'9', b'0'..=b'9'] = digits.as_bytes() else {

@@ -53,7 +53,7 @@ pub(crate) struct IndexedRule {
     pub(crate) analysed: Analysed,
     /// Its worst cost, if it need not be evaluated when the index proves it.
     pub(crate) cost: Option<Cost>,
-    /// Requirements beside the conditions of the access path.
+    /// Requirements in addition to the conditions of the access path.
     pub(crate) requirements: Vec<Requirement>,
 }
 
@@ -155,7 +155,7 @@ struct BuildContext<'b> {
     /// The frequency of each condition, by number like the weights.
     frequencies: Vec<Frequency>,
     weights: Vec<f64>,
-    /// What follows if the index passes over a rule.
+    /// The conclusion if the index skips a rule.
     skipped: Skipped,
 }
 
@@ -179,7 +179,7 @@ impl<'b> BuildContext<'b> {
     ) -> Vec<Result<AccessPath<'b>, Reason>> {
         let odds = Odds { weights: &self.weights, is_shared };
         let access_path = |IndexedRule { analysed, .. }: &'b IndexedRule| {
-            // What a rule requires beside a condition plays no part where skipping must be exact.
+            // If skipping must be exact, requirements other than the condition don't count.
             let is_exact = self.skipped == Skipped::False;
             let exact = if is_exact { &Exact::Open } else { &analysed.exact };
             analysed.necessary.access_path(exact, odds, self.skipped)

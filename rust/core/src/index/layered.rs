@@ -1,5 +1,5 @@
 //! An index of rules that change: a large base, which sets share, and a layer of the rules that the
-//! base lacks. Each change builds the layer anew, and a rebuild makes one index of all.
+//! base lacks. Each change rebuilds the layer, and a rebuild makes one index of all.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -2,7 +2,7 @@
 //! (Efficient String Matching, 1975).
 //!
 //! The automaton has the parts in ASCII lower case, so that one pass over the text serves parts
-//! of both cases. Where one may stand it is compared with the text as it is.
+//! of both cases. At each possible place the part is compared with the original text.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use aho_corasick::{Input, Match};
 /// Bytes of a part's needle, its end. Each state of the automaton lists all needles that end there,
 /// which would be unbounded memory for long needles within each other.
 const MAX_NEEDLE: usize = 32;
-/// Parts that may be compared with a text, beside those for each of its bytes. A set may have
-/// thousands of parts that differ only before their needles, or in case.
+/// Parts that may be compared with a text, in addition to those for each of its bytes. A set may
+/// have thousands of parts that differ only before their needles, or in case.
 const LOOKS: usize = 4096;
 const LOOKS_A_BYTE: usize = 16;
 
-/// The place at which a part must stand.
+/// The required place of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Anywhere,

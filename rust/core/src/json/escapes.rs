@@ -24,7 +24,7 @@ impl<'a> Reader<'a> {
             }
             let escaped = self.at.wrapping_add(1);
             if let Some(b'"' | b'\\' | b'/') = self.byte_at(escaped) {
-                // It stands for itself: what follows the backslash goes on with it.
+                // The escaped character is literal: the plain run continues after the backslash.
                 plain = escaped;
                 self.at = self.string_ends.next(escaped.wrapping_add(1));
             } else {

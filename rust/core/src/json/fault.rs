@@ -2,7 +2,7 @@
 
 use crate::value::error::EventError;
 
-/// What kind of fault ends the reading.
+/// The kind of fault that ends the reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// The text is not strict JSON.

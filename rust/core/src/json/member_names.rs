@@ -9,8 +9,8 @@ const FEW_NAMES: usize = 24;
 
 /// The names that an object has so far.
 ///
-/// Among few names a filter of 256 bits recognises most new ones at once; behind it stands a
-/// walk, which is short however alike someone makes them. Many names are in a set whose
+/// Among few names a filter of 256 bits recognises most new ones at once; otherwise a walk
+/// compares them, which is short even for names chosen to collide. Many names are in a set whose
 /// hash has a secret seed, so that no choice of names is slow.
 #[derive(Default)]
 pub(crate) struct Names<'a> {

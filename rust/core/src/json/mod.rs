@@ -426,7 +426,7 @@ impl<'a> Reader<'a> {
         Ok(Value::Double(number))
     }
 
-    /// The next byte that is no white space, which is passed over.
+    /// Skips white space and gives the next byte.
     #[inline]
     fn peek(&mut self) -> Option<u8> {
         match self.byte_at(self.at) {

@@ -89,7 +89,7 @@ impl<'t> Tree<'t> {
 /// Deepest JSON that is read. A level of a checked tree is at most three of JSON.
 pub const MAX_DEPTH: usize = 512;
 
-/// Most arrays of a tree have no more parts than this, most objects no more members.
+/// Most arrays of a tree have at most this many parts, most objects this many members.
 const PARTS: usize = 4;
 const MEMBERS: usize = 6;
 

@@ -1,8 +1,8 @@
-//! Tests for the shapes of most rules, at the cost of the nodes they stand for.
+//! Tests for the shapes of most rules, at the cost of the nodes they replace.
 //!
 //! A predicate answers only when nothing unusual happens: the field is there and of the kind, and
-//! the budget suffices. Otherwise [`crate::evaluate`] runs the nodes it stands for, so that errors,
-//! their places and their cost are written down once. The test, its constant and the places of the
+//! the budget suffices. Otherwise [`crate::evaluate`] runs the nodes it replaces, so that errors,
+//! their places and their cost are implemented once. The test, its constant and the places of the
 //! nodes determine these; [`crate::program::nodes`] makes them.
 
 pub(crate) mod first_network;
@@ -39,7 +39,7 @@ pub(crate) struct Test {
     /// The cost of the nodes.
     pub(crate) units: u64,
     /// The places of the nodes, from the start of the predicate; a node comes after those inside
-    /// it. So equal tests of many rules are equal, wherever they stand.
+    /// it. So equal tests of many rules are equal at any place.
     pub(crate) spans: Box<[Span]>,
 }
 
@@ -145,7 +145,7 @@ pub(crate) enum TextTest {
 }
 
 impl TextTest {
-    /// The cost of the test for a text, beside its nodes.
+    /// The cost of the test for a text, in addition to its nodes.
     #[inline]
     fn units(&self, length: usize, constant: &[u8]) -> u64 {
         match self {
@@ -302,7 +302,7 @@ impl Predicate {
         }
     }
 
-    /// The answer, and its cost beside the nodes.
+    /// The answer, and its cost in addition to the nodes.
     fn answer(&self, record: &Record<'_>, meter: &mut Meter) -> Option<(bool, u64)> {
         match &self.kind {
             Kind::Text { .. } => None,

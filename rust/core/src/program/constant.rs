@@ -27,7 +27,7 @@ pub type Refusal = String;
 /// Reads a VALUE.
 ///
 /// # Errors
-/// The JSON is no well-formed VALUE, or nests too deep.
+/// The JSON isn't a well-formed VALUE, or nests too deep.
 pub fn read_value(json: &Tree<'_>) -> Result<Value<'static>, Refusal> {
     read(json, 0)
 }

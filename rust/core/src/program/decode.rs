@@ -1,7 +1,7 @@
 //! The decoder from the canonical JSON of checked trees to programs.
 //!
-//! The JSON may come from anywhere: whatever is not a tree of this version is
-//! refused with a pointer to the place, and the depth is bounded.
+//! The JSON may be untrusted: anything but a tree of this version is rejected with a pointer to the
+//! place, and the depth is bounded.
 
 use crate::event::layout::Layout;
 use crate::functions::named_lists::Lists;
@@ -42,7 +42,7 @@ impl<'c> Compiler<'c> {
     /// Compiles one expression from its envelope.
     ///
     /// # Errors
-    /// The JSON is no checked tree of this version.
+    /// The JSON isn't a checked tree of this version.
     pub fn compile(&mut self, envelope: &Tree<'_>) -> Result<Program> {
         let envelope = object(envelope)?;
         if envelope.get("version").and_then(Tree::as_u64) != Some(VERSION) {

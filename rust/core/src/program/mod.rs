@@ -41,7 +41,7 @@ impl Program {
     }
 }
 
-/// A node and where it stands in the text.
+/// A node and its place in the text.
 #[derive(Debug)]
 pub(crate) struct Expr {
     pub(crate) span: Span,
@@ -105,8 +105,8 @@ impl Expr {
     }
 }
 
-/// The nodes of docs/canonical-tree.md, and two that stand for common shapes
-/// of them at the same cost: `SectionKey` and `Predicate`.
+/// The nodes of docs/canonical-tree.md, and two that replace common shapes of them at the same
+/// cost: `SectionKey` and `Predicate`.
 #[derive(Debug)]
 pub(crate) enum Node {
     Literal(Box<Value<'static>>),
@@ -135,8 +135,7 @@ pub(crate) enum Node {
     Predicate(Predicate),
 }
 
-/// Parts of a node, behind one word: their number stands with them, which keeps every
-/// node small.
+/// Parts of a node, behind one word. Their number is stored with them, which keeps nodes small.
 #[derive(Debug)]
 pub(crate) struct Parts<T>(ThinArc<(), T>);
 
@@ -260,8 +259,8 @@ pub(crate) struct OptionalMap {
     pub(crate) is_flat: bool,
 }
 
-/// A literal key of a map of the event. The spans are those of the nodes it
-/// stands for, in the order in which they are entered.
+/// A literal key of a map of the event. The spans are those of the nodes it replaces, in evaluation
+/// order.
 #[derive(Debug)]
 pub(crate) struct SectionKey {
     pub(crate) key: KeySlot,

@@ -1,6 +1,6 @@
-//! The nodes that a predicate stands for: its test, its constant and their places determine them.
+//! The nodes that a predicate replaces, rebuilt from its test, its constant and their places.
 //!
-//! They are seldom run, so a rule keeps no nodes: they are made where an error or an index asks.
+//! They seldom run, so a rule doesn't keep them; errors and the index rebuild them when needed.
 
 use std::slice::Iter;
 
@@ -62,7 +62,7 @@ impl Predicate {
         self.spans.first().map_or_else(Span::default, |span| moved(*span, start))
     }
 
-    /// The nodes that a predicate at a place of its text stands for.
+    /// The nodes that a predicate replaces, at a place of its text.
     pub(crate) fn nodes(&self, start: u32) -> Expr {
         let mut make = Maker { start, spans: self.spans.iter() };
         match &self.kind {

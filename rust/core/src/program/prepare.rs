@@ -26,7 +26,7 @@ impl Preparer {
     /// match.
     ///
     /// # Errors
-    /// What the pattern library says of a pattern that it refuses.
+    /// The message of the pattern library for a pattern that it rejects.
     pub(crate) fn patterns(&mut self, texts: &[&str], finds: bool) -> Result<Prepared, String> {
         let patterns: Result<Box<[Regex]>, String> =
             texts.iter().map(|text| self.pattern(text, finds)).collect();

@@ -25,7 +25,7 @@ use crate::value::address::Network;
 use crate::value::meter::units;
 use tidegate_regex::find::rarest;
 
-/// A kind of predicate with the cost of the nodes that it stands for, and its constant.
+/// A kind of predicate with the cost of the nodes that it replaces, and its constant.
 type Recognised<'e> = Option<(Kind, u64, Cow<'e, str>)>;
 
 /// The predicates of a set, each once.

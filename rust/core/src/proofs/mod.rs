@@ -165,7 +165,7 @@ impl Slots {
 /// Proofs as records have them.
 ///
 /// # Errors
-/// The text is no such list.
+/// The text isn't such a list.
 pub fn read(text: &[u8]) -> Result<AllShown, serde_json::Error> {
     let forms: Vec<Form> = serde_json::from_slice(text)?;
     Ok(forms.iter().map(Form::shown).collect())

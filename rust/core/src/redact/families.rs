@@ -302,7 +302,7 @@ impl Families {
         self.stems.is_match(&rest)
     }
 
-    /// Whether a name says something about a secret, and is none: `password_length`.
+    /// Whether a name describes a secret but isn't one: `password_length`.
     fn is_about(&self, words: &[&str]) -> bool {
         match words {
             [first, .., last] => self.about.contains(last) || self.asking.contains(first),

@@ -30,7 +30,7 @@ impl Tree {
     }
 }
 
-/// What may be kept of one value, as far as it is no secret.
+/// The parts of one value that may be kept unless they are secrets.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kept<'k> {
     Whole,
@@ -43,7 +43,7 @@ impl<'k> Kept<'k> {
         matches!(self, Self::Whole)
     }
 
-    /// What may be kept of a member; `None` where it is nothing.
+    /// The parts of a member that may be kept; `None` if nothing may be kept.
     pub(super) fn member(self, name: &str) -> Option<Self> {
         match self {
             Self::Whole => Some(Self::Whole),

@@ -64,7 +64,7 @@ type SmallString = SmallVec<[u8; LONGEST_SHORT]>;
 pub struct Redactor {
     patterns: Box<[String]>,
     names: Names,
-    /// The members that are kept; `None` keeps all that is no secret.
+    /// The members to keep; `None` keeps everything that isn't a secret.
     read: Option<Tree>,
     mac: Hmac<Sha256>,
     limits: Limits,
@@ -88,7 +88,7 @@ impl Redactor {
         Self { read: Some(Tree::of(paths)), ..self }
     }
 
-    /// What may be kept of an event.
+    /// The parts of an event that may be kept.
     fn kept(&self) -> Kept<'_> {
         self.read.as_ref().map_or(Kept::Whole, Tree::kept)
     }
@@ -112,7 +112,7 @@ impl Redactor {
     /// The event without its secrets, as compact JSON.
     ///
     /// # Errors
-    /// The body is no strict JSON object within the limits of an event.
+    /// The body isn't a strict JSON object within the limits of an event.
     pub fn redact(&self, body: &[u8]) -> std::result::Result<String, EventError> {
         let mut out = String::with_capacity(body.len().saturating_add(128));
         self.redact_into(body, &Bump::with_capacity(4096), &mut out)?;
@@ -148,7 +148,7 @@ impl Redactor {
         self.searched("", text, TextKind::Link)
     }
 
-    /// The text of a name that is no secret, without secrets inside the text.
+    /// The text of a name that isn't secret, without secrets inside the text.
     pub fn text<'t>(&self, name: &str, text: &'t str) -> Cow<'t, str> {
         self.searched(name, text, TextKind::Text)
     }
@@ -160,7 +160,7 @@ impl Redactor {
         out
     }
 
-    /// Whether a text is the name of a secret, and no more than a name.
+    /// Whether a text is the name of a secret and nothing else.
     fn is_label(&self, text: &str) -> bool {
         text.len() <= LONGEST_LABEL
             && !text.contains(HASH)
@@ -203,7 +203,7 @@ impl Redactor {
         if read.is_ok() { found } else { HashSet::new() }
     }
 
-    /// Whether a number is a secret under a name of which others are none.
+    /// Whether a number is a secret under a name whose other values aren't.
     fn is_secret_number(&self, name: &str, number: &str, is_queried: bool) -> bool {
         (self.names.families.values.is_card(number) && !self.names.is_clear(name))
             || ((is_queried || families::may_be_held(number))
@@ -267,7 +267,7 @@ fn holds_cookies(header: &str) -> bool {
     header.eq_ignore_ascii_case("cookie") || header.eq_ignore_ascii_case("set-cookie")
 }
 
-/// The event as it is written anew.
+/// Writes the redacted event.
 struct Writer<'r, 'a, 'o> {
     redactor: &'r Redactor,
     arena: &'a Bump,
@@ -277,7 +277,7 @@ struct Writer<'r, 'a, 'o> {
     source: Option<&'a str>,
     /// Bytes of the source that are in the output.
     copied: usize,
-    /// Strings with an escape that are written anew.
+    /// Strings with an escape that are rewritten.
     unescaped: usize,
     has_redacted: bool,
     /// Rounds left for reading a text as JSON, or decoding it.
@@ -491,7 +491,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         Ok(())
     }
 
-    /// What may be kept of a member whose name is its own; `None` if it is one secret as a whole.
+    /// The parts of a member with a name of its own that may be kept; `None` if it is one secret.
     fn kept_of(&self, name: &str, place: Place, kept: Kept<'r>) -> Option<Kept<'r>> {
         let found = if place == Place::Headers && !kept.is_whole() {
             kept.member(&name.to_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! Patterns of names: `*` stands for any run, ASCII letters match in either case, and separators of
+//! Patterns of names: `*` matches any run, ASCII letters match in either case, and separators of
 //! words do not count.
 
 use std::borrow::Cow;

@@ -68,7 +68,7 @@ impl<'r, 'a> Texts<'r, 'a> {
         Self { redactor, arena }
     }
 
-    /// A text of a member whose name is no secret, without its secrets; `None` when it has none.
+    /// A text of a member whose name isn't secret, without its secrets; `None` if it has none.
     /// `kept` is for a body, of which not all may be kept.
     pub(super) fn redacted(
         self,
@@ -158,7 +158,7 @@ impl<'r, 'a> Texts<'r, 'a> {
             .any(|cell| !(is_one && cell.contains(' ')) && self.redactor.is_label(cell))
     }
 
-    /// A text that begins as JSON, and is one secret when it is none.
+    /// A text that begins like JSON; if it isn't JSON, all of it is a secret.
     fn json(self, text: &str, rounds: u8, kept: Kept<'r>) -> Found {
         let Some(rounds) = rounds.checked_sub(1) else { return Found::Whole };
         let mut out = String::with_capacity(text.len());
@@ -182,7 +182,7 @@ impl<'r, 'a> Texts<'r, 'a> {
         Some(inner.has_redacted)
     }
 
-    /// Names and values of a query. The text before the first delimiter of a link is no pair.
+    /// Names and values of a query. The text before the first delimiter of a link isn't a pair.
     fn pairs(self, name: &str, text: &str, kind: Kind, rounds: u8, scan: Scan) -> Found {
         let (valued, mut count) = self.without_values(name, text, scan);
         let seen = valued.as_deref().unwrap_or(text);

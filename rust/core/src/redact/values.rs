@@ -86,7 +86,7 @@ pub(super) struct Marks {
     pub(super) has_delimiter: bool,
 }
 
-/// What one pass over a text shows.
+/// The result of one pass over a text.
 #[derive(Clone, Copy)]
 pub(super) struct Scan {
     pub(super) marks: Marks,
@@ -108,7 +108,7 @@ impl Scan {
     }
 }
 
-/// What a pass has seen so far: the bytes of each kind, and the end of the bytes before.
+/// The state of a pass: the bytes of each kind so far, and the end of the previous bytes.
 #[derive(Default)]
 struct Pass {
     colons: u8x16,
@@ -339,7 +339,7 @@ impl Values {
         }
     }
 
-    /// How many groups of digits are the number of a card; 0 when they are none.
+    /// The number of digit groups that form a card number; 0 if they don't form one.
     fn card_at(&self, text: &str, groups: &[Range<usize>]) -> usize {
         let Some(first) = groups.first() else { return 0 };
         let before = byte_before(text, first.start);
@@ -525,7 +525,7 @@ fn scheme(text: &str, start: usize, after: usize, anchor: Anchor) -> Option<Rang
     is_secret.then_some(begins..end)
 }
 
-/// Whether a word after a scheme is no word of a sentence.
+/// Whether a word after a scheme isn't an ordinary word of a sentence.
 fn is_credential(word: &str, scheme: &str) -> bool {
     let letters = word.trim_end_matches('.');
     let is_upper = |text: &str| text.bytes().all(|byte| byte.is_ascii_uppercase());

@@ -40,7 +40,7 @@ impl<'t> Bundle<'t> {
     /// The programs with their ids.
     ///
     /// # Errors
-    /// There are none, or one does not compile.
+    /// The programs are missing, or one doesn't compile.
     pub(super) fn compile(&self, mut compiler: Compiler<'_>) -> Result<Vec<Rule>, ProgramError> {
         let missing = || refused("the member is missing").within("programs");
         let programs: Option<Vec<&RawValue>> = self.part("programs")?;

@@ -22,7 +22,7 @@ const REBUILT_PART: usize = 100;
 /// Why a set was not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeError {
-    /// There is no rule of this id to remove.
+    /// The rule to remove doesn't exist.
     UnknownRule(String),
     Program(ProgramError),
 }
@@ -54,7 +54,7 @@ impl RuleSet {
     /// a thread in the background makes a new base that later changes build on.
     ///
     /// # Errors
-    /// There is no rule of an id to remove, or a program does not compile.
+    /// A rule to remove doesn't exist, or a program doesn't compile.
     pub fn with_changes(&self, bundle: &[u8], removed: &[&str]) -> Result<Self, ChangeError> {
         let bundle = Bundle::read(bundle)?;
         let mut layout = Layout::clone(&self.context.layout);
@@ -118,7 +118,7 @@ impl RuleSet {
     }
 }
 
-/// Stops reading variables of an event that no program reads any more.
+/// Stops reading event variables that no program reads.
 pub(crate) fn keep_variables<'p>(layout: &mut Layout, programs: impl Iterator<Item = &'p Program>) {
     if !layout.has_variable_slots() {
         return;

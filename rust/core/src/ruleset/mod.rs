@@ -97,7 +97,7 @@ impl RuleSet {
     /// Compiles a bundle.
     ///
     /// # Errors
-    /// The text is no bundle of this version, or something in it does not compile.
+    /// The text isn't a bundle of this version, or something in it doesn't compile.
     pub fn from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
         let bundle = Bundle::read(bundle)?;
         if bundle.part::<Option<u64>>("version")?.is_some_and(|version| version != VERSION) {
@@ -175,7 +175,7 @@ impl RuleSet {
         if self.is_changed { self.index.whole(whole).report() } else { self.index().report() }
     }
 
-    /// The outcome of one program, None when there is none of this number.
+    /// The outcome of one program; None for an unknown number.
     pub fn outcome<'a>(&'a self, index: usize, record: &Record<'a>) -> Option<Outcome<'a>> {
         let mut meter = Meter::new(self.limits());
         let result =

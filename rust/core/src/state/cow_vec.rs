@@ -35,7 +35,7 @@ impl<T: Clone> Chunk<T> {
     #[cold]
     fn owned(&mut self) -> &mut Vec<T> {
         if let Self::Shared(elements) = self {
-            // Without a copy when nobody else has it any more.
+            // Without a copy if this is the last reference.
             *self = Self::Own(Arc::unwrap_or_clone(std::mem::take(elements)));
         }
         match self {

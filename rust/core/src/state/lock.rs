@@ -107,7 +107,7 @@ impl<'s> StateGuard<'s> {
         self.shard(shard_of(known.hash))?.get(known.index?)
     }
 
-    /// Updates the block of a key for one event at `time`, or makes one if there is none. `known`
+    /// Updates the block of a key for one event at `time`, creating it if it is missing. `known`
     /// is the result of a search since the shards were locked.
     pub fn update<'c>(
         &mut self,
@@ -138,7 +138,7 @@ impl<'s> StateGuard<'s> {
         }
     }
 
-    /// Replaces the block of a key, which is made at `time` if there is none.
+    /// Replaces the block of a key, creating it at `time` if it is missing.
     pub(crate) fn rewrite(&mut self, key: &str, time: i64, change: impl Fn(&Entity) -> Entity) {
         let Known { hash, index } = self.find(key);
         let index = index.or_else(|| self.add(hash, key, time));

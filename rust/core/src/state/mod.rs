@@ -3,7 +3,7 @@
 //!
 //! Blocks are in shards by the hash of their key, each behind a lock of its own. A
 //! decision locks the shards of its entities for as long as it looks at them and changes
-//! them; whoever needs more than that locks all.
+//! them; callers that need more lock all.
 
 pub mod cow_vec;
 pub mod entity;
@@ -112,7 +112,7 @@ impl StampBlock {
 }
 
 /// The counters that every decision writes. They are on cache lines of their own, since every
-/// decision reads the fields beside them.
+/// decision reads the fields next to them.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Counters {
@@ -146,7 +146,7 @@ pub struct State {
     /// Locked after the shards, by callers that need both.
     passes: Mutex<Arc<Passes>>,
     max_keys: usize,
-    /// Keyed anew in every process: keys are text from outside.
+    /// Seeded in every process, since keys are untrusted text.
     hasher: RandomState,
 }
 

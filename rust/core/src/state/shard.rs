@@ -10,13 +10,13 @@ use crate::state::Change;
 use crate::state::entity::Entity;
 use crate::state::slab::{FreezableSlab, Queue};
 
-/// Keys of a table on average, when the state is full. A table hashes all of its keys anew when it
-/// grows, and a decision waits for that.
+/// Average keys per table in a full state. A table rehashes all of its keys when it grows, and a
+/// decision waits for that.
 const KEYS_OF_A_TABLE: usize = 4_096;
 
 /// Blocks found by key and ordered by last stamp.
 ///
-/// What every event changes stands first, on one line with the lock.
+/// The fields that every event changes come first, on one cache line with the lock.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Shard {

@@ -10,8 +10,8 @@ pub const MAX_TREE_DEPTH: usize = 128;
 /// Deepest constant inside a tree.
 pub const MAX_VALUE_DEPTH: usize = 96;
 
-/// A match looks at no more of its subject than this: longer ones are cut before the character that
-/// would cross it.
+/// A match reads at most this much of its subject; longer subjects are cut before the character
+/// that would cross the limit.
 pub const REGEX_SUBJECT_BYTES: usize = 16 * 1024;
 
 /// The most that an event's time may be after its receipt, in nanoseconds: clocks differ.

@@ -38,7 +38,7 @@ impl<'k> Token<'k> {
         }
     }
 
-    /// The token to look a value up by: a double stands for the integer it is.
+    /// The token to look a value up by: a double with an integer value becomes that integer.
     fn to_find(key: &'k Value<'_>) -> Option<Self> {
         match key {
             Value::Double(value) => integral(*value).map(Self::Number),
@@ -62,7 +62,7 @@ pub(crate) fn integral(value: f64) -> Option<i128> {
 /// Why an entry cannot be added to a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyError {
-    /// The key is no bool, int, uint or string.
+    /// The key isn't a bool, int, uint or string.
     Kind,
     /// The map has the key already.
     Repeated,

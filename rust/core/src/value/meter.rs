@@ -28,7 +28,7 @@ impl Meter {
         Self::within(limits, Work::unlimited())
     }
 
-    /// The same, for an evaluation that does no more than the work that is left.
+    /// The same, for an evaluation limited to the remaining work.
     pub(crate) const fn within(limits: &Limits, work: Work) -> Self {
         Self { spent: 0, limit: limits.cost, string_bytes: limits.string_bytes, work }
     }

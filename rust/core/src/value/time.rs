@@ -12,7 +12,7 @@ const NANOSECONDS: i128 = 1_000_000_000;
 const TIMESTAMP_RANGE: RangeInclusive<i128> =
     -62_135_596_800 * NANOSECONDS..=253_402_300_800 * NANOSECONDS - 1;
 
-/// Why a text is no moment or no length of time.
+/// Why a text isn't a timestamp or a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeTextError {
     /// The text is not of the form, or names no day or time that exists.

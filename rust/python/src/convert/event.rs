@@ -129,7 +129,7 @@ impl<'a> DictReader<'_, 'a> {
 
     fn read_top(&self, members: &Bound<'_, PyDict>, raw: &mut RawEvent<'a>) -> Result<()> {
         for (name, value) in members {
-            // A name that is no text means nothing either.
+            // A name that isn't text has no meaning either.
             let name = name.cast::<PyString>().ok().and_then(|name| name.to_str().ok());
             match name.unwrap_or_default() {
                 name if self.layout.declares_variable(name) => {}

@@ -102,11 +102,11 @@ impl<'py> Outward<'py> {
     }
 }
 
-/// The value that a Python object stands for; text is copied into the arena.
+/// Converts a Python object to a value; text is copied into the arena.
 ///
 /// # Errors
-/// `TypeError` for an object that stands for no value, `ValueError` for one
-/// that is out of range, too deep or too large.
+/// `TypeError` for an object that has no value, `ValueError` for one that is out of range, too
+/// deep or too large.
 pub(crate) fn from_python<'a>(object: &Bound<'_, PyAny>, arena: &'a Bump) -> PyResult<Value<'a>> {
     Inward { arena, left: MAX_PARTS }.convert(object, 0)
 }

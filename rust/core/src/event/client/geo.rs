@@ -29,7 +29,7 @@ impl AddressDatabases {
     /// Opens databases, each given as the content of its file.
     ///
     /// # Errors
-    /// [`BadDatabase`] for content that is none.
+    /// [`BadDatabase`] for content that isn't a database.
     pub fn new(contents: impl IntoIterator<Item = Vec<u8>>) -> Result<Self, BadDatabase> {
         let readers = contents.into_iter().map(Reader::from_source);
         let readers = readers.collect::<Result<_, _>>();

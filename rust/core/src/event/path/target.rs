@@ -1,4 +1,4 @@
-//! The target of a request: the text that stands in the place of a path, and the pairs of a query.
+//! The target of a request: the text given as its path, and the pairs of a query.
 
 use bumpalo::Bump;
 

@@ -1,6 +1,6 @@
 //! Names of robots in the text of a user agent: `evaluation/agents/robot_names.py` has the definition.
 
-/// What an address of a page or of mail begins with or has.
+/// Text that web and mail addresses begin with or contain.
 const CONTACTS: [&str; 3] = ["://", "@", "www."];
 const ENDINGS: [&str; 4] = ["bot", "spider", "crawler", "crawl"];
 /// Names after `compatible` that are browsers, and a phone's maker whose name ends like a robot's.

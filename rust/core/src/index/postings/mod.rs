@@ -1,7 +1,8 @@
 //! From true conditions to the rules that may be true.
 //!
-//! Beside each rule stands the mask of what it requires of the 64 most common subexpressions. One that is not true drops the rule before it is evaluated. A condition may prove a
-//! rule, which is then not evaluated at all ([`Meaning`]).
+//! Each rule has a mask of the subexpressions that it requires, among the 64 most common ones. One
+//! that isn't true drops the rule before it is evaluated. A condition may prove a rule, which is
+//! then not evaluated at all ([`Meaning`]).
 
 pub(crate) mod batch;
 pub(crate) mod per_thread;
@@ -18,7 +19,7 @@ use crate::value::error::ErrorCode;
 use crate::value::limits::Limits;
 use crate::value::work::Work;
 
-/// A subexpression that many rules share, by one of the places where it stands.
+/// A subexpression that many rules share, by one of its places.
 #[derive(Clone, Debug)]
 pub(crate) struct CommonSubexpression {
     pub(crate) program: u32,
@@ -61,7 +62,7 @@ pub(crate) struct Posting {
     pub(crate) meaning: Meaning,
 }
 
-/// What follows for a rule if a condition is true and nothing it needs is missing.
+/// The conclusion for a rule if a condition is true and nothing it needs is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     MaybeTrue,

@@ -57,7 +57,7 @@ pub(crate) struct Term<'t> {
     is_proven: bool,
 }
 
-/// What follows if no condition of an access path is true.
+/// The conclusion if no condition of an access path is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Skipped {
     /// The rule is not true.
@@ -144,7 +144,7 @@ impl Necessary {
     /// The conditions to watch for, where the same expression is `exact` by its conditions.
     ///
     /// # Errors
-    /// There are none, and why: only where it must be false when skipped.
+    /// The reason why there are none; only if the rule must be false when skipped.
     pub(crate) fn access_path<'t>(
         &self,
         exact: &'t Exact,

@@ -302,7 +302,7 @@ impl<'l> Extractor<'l> {
         if *variable != comprehension.depth || comprehension.has_two_variables {
             return None;
         }
-        // Text that is no network is an error, and none of them holds.
+        // Text that isn't a network is an error, which never holds.
         let networks = texts(members)?.into_iter().filter_map(Network::parse).collect();
         let (condition, _) = self.network_condition(address, networks)?;
         Some(self.number(condition))

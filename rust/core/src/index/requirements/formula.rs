@@ -199,7 +199,7 @@ impl Analysed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Subexpression {
     pub(crate) exact: Exact,
-    /// The program that it stands in.
+    /// The program that contains it.
     pub(crate) program: u32,
     /// The way from the root of the program, through chains of `&&`.
     pub(crate) path: Box<[u16]>,
@@ -361,7 +361,7 @@ fn of_test(expression: &Expr, positive: bool, extractor: &mut Extractor<'_>) -> 
     }
 }
 
-/// The facts under which an expression is no error; None also if they are not needed.
+/// The facts under which an expression isn't an error; None also if they aren't needed.
 fn error_free_if(expression: &Expr, extractor: &Extractor<'_>) -> Option<Vec<Requirement>> {
     if extractor.judges_errors { requirements(expression) } else { None }
 }
@@ -448,7 +448,7 @@ fn within<T>(
 }
 
 impl Necessary {
-    /// The same formula, for an expression that is no error if these are met.
+    /// The same formula, for an expression that isn't an error if these are met.
     #[must_use]
     pub(crate) fn with(self, error_free: Option<Vec<Requirement>>) -> Self {
         let each = |parts: Vec<Self>| {

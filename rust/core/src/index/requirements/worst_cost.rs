@@ -60,7 +60,7 @@ impl Cost {
         total <= limits.cost && size.bytes <= limits.string_bytes
     }
 
-    /// The next of a few costs that is no less.
+    /// The next of a few rounded costs, rounding up.
     pub(crate) fn rounded(self) -> Self {
         let round = |number: u64| {
             let step = number.checked_next_power_of_two().map_or(1, |power| (power / 8).max(1));
@@ -95,7 +95,7 @@ impl Cost {
     }
 }
 
-/// A bound on the cost of an expression; None where there is none.
+/// A bound on the cost of an expression; None if it is unbounded.
 pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
     let node = Cost::units(1);
     match &expression.node {
@@ -136,8 +136,7 @@ pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
     }
 }
 
-/// A loop over entries whose body looks at nothing else: all bodies together look at
-/// no more text than there is.
+/// A loop over entries whose body reads only its entry: all bodies together read at most all text.
 fn of_entries(comprehension: &Comprehension, layout: &Layout) -> Option<Cost> {
     let Node::Field(_) = comprehension.range.node else { return None };
     let body = cost(&comprehension.body, layout)?;
@@ -148,7 +147,7 @@ fn of_entries(comprehension: &Comprehension, layout: &Layout) -> Option<Cost> {
     Some(Cost { fixed: 2, scans: body.scans, entries: each })
 }
 
-/// Whether an expression reads a text that is no entry.
+/// Whether an expression reads a text that isn't an entry.
 fn reads_event(expression: &Expr) -> bool {
     match &expression.node {
         Node::Literal(_) | Node::Local(_) | Node::Index(_) => false,

@@ -203,7 +203,7 @@ impl NumberSearch {
                 });
             }
             NumberSource::LengthOf(source) => {
-                // A text has no more code points than bytes.
+                // A text has at most as many code points as bytes.
                 each_text(source, record, |text| {
                     if !i64::try_from(text.len()).is_ok_and(|most| self.is_too_small(most)) {
                         take(i64::try_from(text.chars().count()).ok());

@@ -42,7 +42,7 @@ impl Extractor<'_> {
             Operator::Equal => Bound::OneOf(vec![number]),
             _ => return None,
         };
-        // What is not a number compares as false; its negation is true of it.
+        // A text that isn't a number compares as false, and the negation as true.
         let is_exact = kind == Kind::Int || value;
         Some((Condition::Number { source, bound }, is_exact))
     }

@@ -14,7 +14,7 @@ const FIRST_PLACES: usize = 16;
 const WAYS: usize = 4;
 /// A longer value is not remembered.
 const MAX_VALUE_BYTES: usize = 512;
-/// All values together take no more than this.
+/// The maximum size of all values together.
 const MAX_BYTES: usize = 1024 * 1024;
 /// Lookups after which the cache is judged by its hits. With few hits it rests for as many lookups.
 const TRIAL: u32 = 1024;

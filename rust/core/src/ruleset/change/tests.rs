@@ -102,8 +102,8 @@ impl Kept {
         Self { set: Arc::new(set(&rules)), rules }
     }
 
-    /// Changes a rule, or removes it where it is one and `new` is none. Of some rules the
-    /// part is one that no rule of the first base has.
+    /// Changes a rule, or removes an existing one if `new` is None. Some rules have a part that no
+    /// rule of the first base has.
     fn change(&mut self, number: usize, new: Option<usize>) {
         let id = format!("r{number}");
         let place = self.rules.iter().position(|each| each["id"] == id.as_str());
@@ -132,7 +132,7 @@ impl Kept {
         for event in [path("<1> <39> +6"), path("<3><31><5><7>"), path("+1 +2 +8"), path("")] {
             assert_eq!(matches(&self.set, &event), matches(&whole, &event));
         }
-        // The report makes the index anew, and later answers are those of the new one.
+        // The report rebuilds the index, which then gives the answers.
         let again = self.set.with_changes(&bundle(&[]), &[]).unwrap();
         assert_eq!(again.report().rules, ids.len());
         assert_eq!(matches(&again, &path("<1><2>")), matches(&whole, &path("<1><2>")));

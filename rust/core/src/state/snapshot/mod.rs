@@ -62,7 +62,7 @@ pub fn save_entities<'s>(
 /// Writes a snapshot of some blocks and passes in pieces of about [`PIECE`] bytes.
 ///
 /// # Errors
-/// What `take` did not do with a piece.
+/// The error of `take` for a piece.
 pub fn write_entities<'s, E>(
     definitions: &Definitions,
     (evictions, passes): (Evictions, &Passes),

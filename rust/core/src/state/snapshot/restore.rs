@@ -24,7 +24,7 @@ use crate::state::{Evictions, State};
 /// it.
 ///
 /// # Errors
-/// The text is no snapshot of this version and tenant.
+/// The text isn't a snapshot of this version and tenant.
 pub fn restore(
     definitions: &Definitions,
     bytes: &[u8],
@@ -49,7 +49,7 @@ impl<'d> Restorer<'d> {
         Self { definitions, state: State::new(definitions.max_keys, hasher) }
     }
 
-    /// Makes a block of a row; nothing for a definition that is no longer there.
+    /// Makes a block from a row; skips rows of definitions that no longer exist.
     fn adopt(&mut self, row: Row<'_>) -> Result<(), String> {
         let Row(slug, parts, event_count, Time(first_seen), Time(last_seen), windows, mitigations) =
             row;

@@ -8,7 +8,7 @@ use hashbrown::HashTable;
 
 use crate::state::slab::{Queue, Slab};
 
-/// Values searched one by one: up to here a scan is no slower than a table.
+/// Values searched one by one: up to this number a scan is as fast as a table.
 const SCANNED: usize = 8;
 
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl DistinctTimes {
         self.seen.iter(&self.order).map(|(_, seen)| (&*seen.value, seen.time))
     }
 
-    /// Notes a value as seen at `time`, which is no older than the newest.
+    /// Notes a value as seen at `time`, which isn't older than the newest.
     pub fn renew(&mut self, value: &str, time: i64, hasher: &RandomState) {
         if let Some(index) = self.find(value, hasher) {
             self.seen.renew(&mut self.order, index);

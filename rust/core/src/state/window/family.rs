@@ -168,7 +168,7 @@ fn number_and_rule(family: Family<'_>, position: usize) -> Option<(u32, Rule)> {
     Some((number, family.rule(position)?))
 }
 
-/// The place of a window, made if there is none.
+/// The place of a window, which is created if it is missing.
 fn made(
     windows: &mut Vec<Window>,
     near: usize,

@@ -1,9 +1,9 @@
 //! Exact rolling windows.
 //!
 //! "At least `threshold` events in the last `duration`" holds exactly when the
-//! `threshold`-th newest event is younger than `duration`, so a window keeps that
-//! many times and no more, and of those only what is still inside. Most keys have a
-//! few: up to eight times stay in the window itself, which then is 56 bytes.
+//! `threshold`-th newest event is younger than `duration`, so a window keeps at
+//! most that many times, and only those that are still inside. Most keys have a few: up to eight
+//! times stay in the window itself, which then is 56 bytes.
 
 pub mod distinct;
 pub mod family;
@@ -41,7 +41,7 @@ impl Window {
         Self::Few { number, len: 0, oldest: 0, later: Differences::default() }
     }
 
-    /// A count window of no more than [`FEW`] times, oldest first.
+    /// A count window of at most [`FEW`] times, oldest first.
     pub(crate) fn of_few(number: u32, times: impl Iterator<Item = i64>) -> Self {
         let (mut len, mut oldest, mut later) = (0_u8, 0, Differences::default());
         for time in times {
@@ -360,7 +360,7 @@ impl Differences {
         }
     }
 
-    /// Drops the oldest `dropped` of `len` times and states the rest anew.
+    /// Drops the oldest `dropped` of `len` times and rewrites the rest.
     fn shift(&mut self, len: &mut u8, oldest: &mut i64, dropped: u8) {
         if dropped == 0 {
             return;

@@ -1,8 +1,8 @@
 //! Count windows of one entity, packed: they share their times.
 //!
-//! What several clauses count of one actor are mostly the same events, and few of them. So each
-//! time is there once, and a window is a set of times: eight bytes for a time, eight for a
-//! window, all in one piece of memory. A window that outgrows this, or for which there is
+//! The clauses that count one actor mostly count the same few events. So each time is stored once,
+//! and a window is a set of times: eight bytes for a time, eight for a window, all in one piece of
+//! memory. A window that outgrows this, or for which there is
 //! no room among them, is kept by itself ([`crate::state::window`]).
 
 use crate::definitions::window_rule::Rule;
@@ -17,7 +17,7 @@ const FULL: usize = 16;
 const STEP: usize = 4;
 
 /// The number of windows; the windows, each its number and its set, in the order of their numbers;
-/// the times, oldest first. A time that no window holds any more stays until its place is needed.
+/// the times, oldest first. A time that no window holds stays until its place is needed.
 /// Without any window there are no words.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PackedWindows(Vec<u64>);
@@ -52,7 +52,7 @@ impl PackedWindows {
         }
     }
 
-    /// The place of a window, made if there is none.
+    /// The place of a window, which is created if it is missing.
     #[inline]
     pub(crate) fn made(&mut self, next: usize, number: u32) -> usize {
         self.find(next, number).unwrap_or_else(|place| {
@@ -65,7 +65,7 @@ impl PackedWindows {
     /// Counts an event at `time`, if that is the newest. Makes changes as long as each is for the
     /// window at `next`, then the one after, and only puts that time into its set. Gives the
     /// changes that are left, and the window of the first.
-    // By itself it needs no more than the registers there are.
+    // Not inlined, it fits into the registers.
     #[inline(never)]
     pub(crate) fn add_newest<'c, C>(
         &mut self,
@@ -96,8 +96,8 @@ impl PackedWindows {
         (next, changes)
     }
 
-    /// Counts an event at `time`. False if there is no room for it: then the caller takes the
-    /// window out, and it counts by itself.
+    /// Counts an event at `time`. False if it doesn't fit; the caller then moves the window out, so
+    /// that it counts by itself.
     pub(crate) fn count(&mut self, place: usize, rule: Rule, time: i64) -> bool {
         self.push(time);
         let Some((windows, times)) = self.parts_mut() else { return false };
@@ -305,7 +305,7 @@ fn rule_for(window: u64, change: Option<Change<'_>>) -> Option<Rule> {
 #[inline]
 fn add(window: &mut u64, rule: Rule, earlier: &[u64], time: i64) -> bool {
     let (newest, mut word) = (u64::from(bit(earlier.len())), *window);
-    // The set has no more than there are.
+    // The set has at most `earlier.len()` times.
     if earlier.len() >= usize::from(rule.threshold.min(FEW.into())) || word & newest != 0 {
         return false;
     }
