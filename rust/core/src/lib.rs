@@ -1,21 +1,21 @@
 //! The Tidegate engine: expressions, fields, windows, decisions.
 //!
-//! No Python, no input or output, no clock. The rooms, from the ground floor up:
+//! No Python, no I/O, no clock. The modules, from the bottom up:
 //!
 //! - `text` and [`value`]: texts, values, addresses, times, errors, limits, the meter of work;
 //! - [`json`] reads and writes JSON; [`event`] turns an event into a record of the fields that
-//!   programs read; [`redact`] makes what may be kept of an event, [`proofs`] finds the proofs of
+//!   programs read; [`redact`] removes secrets from an event, [`proofs`] finds the proofs of
 //!   challenges in it;
-//! - [`program`] is a compiled expression, [`functions`] are what it may call, [`evaluate`] runs it
-//!   over a record; `predicate` holds the tests that programs of a set share;
+//! - [`program`] is a compiled expression, [`functions`] are the functions it calls, [`evaluate`]
+//!   runs it over a record; `predicate` holds the tests that programs of a set share;
 //! - [`index`] finds the few of many rules that can be true of an event; [`ruleset`] is a set of
 //!   rules;
-//! - [`definitions`] are a tenant's rules; [`state`] is what is remembered of its traffic;
+//! - [`definitions`] are a tenant's rules; [`state`] is the state of its traffic;
 //! - [`decision`] is the decision over one event; [`engine`] puts all this together.
 //!
-//! Regular expressions are the crate `tidegate-regex`, proofs `tidegate-proof`; what only a service
-//! needs is `tidegate-service`. Failures caused by text or data are values of [`value::error`], never
-//! panics.
+//! Regular expressions are in the crate `tidegate-regex`, proofs in `tidegate-proof`, parts that
+//! only a service needs in `tidegate-service`. Failures caused by text or data are values of
+//! [`value::error`], never panics.
 
 pub mod decision;
 pub mod definitions;

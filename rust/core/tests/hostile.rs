@@ -1,5 +1,5 @@
-//! Sets and events made to be slow: what is looked at is what is true, and the answers are
-//! those of one rule after another.
+//! Sets and events made to be slow: only rules that are true are evaluated, and the answers equal
+//! those of evaluating rules one by one.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Proofs of challenges: tokens that are read, clients they are bound to, and what a challenge is
-//! sealed with. See the README.
+//! Proofs of challenges: reads tokens, binds them to clients, and seals the context of challenges.
+//! See the README.
 
 mod network;
 mod token;
@@ -79,7 +79,7 @@ impl Keys {
     }
 
     /// A return URL and a client that can only be opened with the key, and only for this decision;
-    /// empty where the URL is too long, which no event has.
+    /// empty if the URL is longer than any event's.
     pub fn seal(&self, decision_id: Uuid, return_url: Option<&str>, client: &Client) -> Vec<u8> {
         let url = return_url.map(|url| [&[VERSION], url.as_bytes()].concat());
         let network = client.network.to_string();

@@ -1,4 +1,4 @@
-//! Tokens, read.
+//! Reads tokens.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,9 +1,9 @@
 //! The places where a pattern matches, and the ranges of its groups.
 //!
 //! First the machine runs over the text backwards and finds at each place the positions
-//! that lead to a match. A single thread then goes forwards and always takes what is
-//! preferred among them (Frisch and Cardelli, "Greedy Regular Expression Matching", 2004):
-//! each character is worked on a fixed number of times, whatever the pattern.
+//! that lead to a match. A single thread then goes forwards and always takes the preferred
+//! one among them (Frisch and Cardelli, "Greedy Regular Expression Matching", 2004). Each character
+//! is processed a fixed number of times for any pattern.
 
 use std::ops::Range;
 
@@ -102,7 +102,7 @@ impl<'p> Matches<'p> {
         let mut begins = vec![false; length.saturating_add(1)];
         let mut kept = vec![0; length.div_ceil(BLOCK).saturating_mul(words)];
         let (mut set, mut next) = (vec![0; words], vec![0; words]);
-        // From the end: at each place what leads to a match from there.
+        // From the end: at each place the positions that lead to a match.
         for (at, begins) in begins.iter_mut().enumerate().rev() {
             let looks = text.looks(at);
             if let Some(class) = text.classes.get(at) {
@@ -254,8 +254,8 @@ impl Thread {
         self.stack.extend(places.into_iter().map(Task::Enter));
     }
 
-    /// Goes on to the preferred character that leads to a match, and reads it. Gives the place
-    /// behind, or None at the end of the match.
+    /// Advances to the preferred character that leads to a match, and reads it. Returns the place
+    /// after it, or None at the end of the match.
     fn settle(
         &mut self,
         finder: &Finder,

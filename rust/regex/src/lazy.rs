@@ -66,7 +66,7 @@ impl Automaton<'_> {
         })
     }
 
-    /// The same, as far as it is quick.
+    /// The same, but gives up if the search is slow.
     ///
     /// # Errors
     /// The text makes too many new states.

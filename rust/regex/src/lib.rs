@@ -53,7 +53,7 @@ const FIND_WORK: u64 = 200;
 /// Shorter texts are in too many others to be worth a search of their own.
 const MIN_PART: usize = 2;
 
-/// The reason why a pattern is refused.
+/// The reason why a pattern is rejected.
 #[derive(Debug)]
 pub enum Refused {
     Syntax(Box<regex_syntax::Error>),
@@ -111,7 +111,7 @@ impl Regex {
     /// The text isn't a pattern, or exceeds anything that the checker accepts.
     pub fn new(text: &str) -> Result<Self, Refused> {
         let short = shortened(text);
-        // A refusal names the pattern as it was given.
+        // The error shows the original pattern.
         let hir = parse(&short).or_else(|_| parse(text))?;
         let positions = Positions::new(&hir)?;
         let (alphabet, members) = alphabet(&hir, &positions)?;
@@ -149,7 +149,7 @@ impl Regex {
         self.0.groups
     }
 
-    /// Whether the pattern is found anywhere in a text; true also if the work is over before.
+    /// Whether the pattern is found in a text; also true if the work limit ends the search.
     pub fn is_match(&self, text: &str, work: &mut impl Work) -> bool {
         let Compiled { alphabet, machine, lazies, .. } = &*self.0;
         let automaton = Automaton { alphabet, machine };
@@ -178,7 +178,7 @@ impl Regex {
     /// As [`Regex::new`].
     pub fn prepare_to_find(&self) -> Result<(), Refused> {
         if self.0.finder.get().is_none() {
-            // Another thread may have been first; what it made is the same.
+            // Another thread may have been first; its result is equal.
             let _ = self.0.finder.set(Box::new(self.0.finder()?));
         }
         Ok(())

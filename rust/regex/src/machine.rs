@@ -374,7 +374,7 @@ const fn shift_cost(words: usize) -> usize {
 /// The cost of a product, in addition to its words.
 const PRODUCT_COST: usize = 8;
 
-/// The cost of a step by itself and for the words of all positions.
+/// The fixed cost of a step plus that of the words of all positions.
 const fn step_work(words: usize) -> u64 {
     words.saturating_mul(2).saturating_add(80) as u64
 }

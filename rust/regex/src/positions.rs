@@ -17,8 +17,8 @@ use super::looks::Looks;
 
 /// More pairs than this stay a product.
 const MAX_PAIRS: usize = 16;
-/// Most positions of a pattern, and most that all its products may name together: far
-/// above what the checker lets through.
+/// Maximum positions of a pattern, and of all its products together: far above anything that the
+/// checker accepts.
 const MAX_POSITIONS: usize = 1 << 16;
 const MAX_NAMED: usize = 1 << 20;
 

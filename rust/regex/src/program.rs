@@ -7,7 +7,7 @@ use super::Refused;
 use super::looks::Looks;
 use super::machine::{Bits, all_bits};
 
-/// Most instructions, far above what the checker lets through.
+/// Maximum instructions, far above anything that the checker accepts.
 const MAX_INSTRUCTIONS: usize = 1 << 18;
 
 /// The place of an instruction.

@@ -1,8 +1,8 @@
 //! Texts of which a pattern needs at least one, so that a search for texts
 //! finds the values on which the pattern is worth running.
 //!
-//! Case plays no part: the texts are in ASCII lower case and sought in text in
-//! lower case. That finds too much at worst.
+//! Case is ignored: texts in ASCII lower case are searched in lower-case text, which at worst finds
+//! too many values.
 
 use std::cmp::Reverse;
 

@@ -21,7 +21,7 @@ pub(super) fn shortened(pattern: &str) -> Box<str> {
                 after
             }
             _ => {
-                // A backslash and what it is before.
+                // A backslash and the character after it.
                 let mut characters = escape.chars();
                 short.extend(characters.by_ref().take(2));
                 characters.as_str()

@@ -1,6 +1,6 @@
-//! Work of a search, counted for its caller, who may end it.
+//! Counts the work of a search, so that its caller can stop it.
 
-/// Counts the work of searches, and says when there has been enough of it.
+/// Counts the work of searches, and says when the limit is reached.
 ///
 /// One unit is some 20 ns. Steps that an earlier search has kept cost less than new ones, so two
 /// searches of the same text may count differently. No clock is read.

@@ -305,7 +305,7 @@ impl Text<'_> {
             self.write_challenge(out, outcome);
             return None;
         }
-        // No challenge: there is no URL in it that the caller is to have as it came.
+        // Not a challenge, so there is no URL that the caller needs unredacted.
         write_answer(out, outcome.decision, None);
         let known = start..out.len();
         self.write_decision_id(out);

@@ -29,27 +29,27 @@ impl Endpoint {
         }
     }
 
-    /// Whether an event without anything in `request` and `fields` is refused.
+    /// Whether an event with nothing in `request` and `fields` is rejected.
     const fn needs_content(self) -> bool {
         matches!(self, Self::Runtime)
     }
 }
 
-/// The reason why a call is refused.
+/// The reason why a call is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     Event(EventError),
-    /// The event says that it is another tenant's.
+    /// The event names another tenant.
     OtherTenant,
     Empty,
     /// The idempotency key is too long or empty.
     KeyLength,
 }
 
-/// The hashes of an idempotency key and of what the body says that it came with.
+/// The hashes of an idempotency key and of the meaning of the body sent with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idempotency {
-    /// A keyed hash, which tells nothing of the text: of the tenant, the endpoint and the key.
+    /// A keyed hash of the tenant, the endpoint and the key, which reveals nothing about them.
     pub identity: [u8; 16],
     /// Not a cryptographic hash: a caller with two colliding bodies deceives only itself.
     pub fingerprint: [u8; 16],
@@ -95,7 +95,7 @@ impl<'a> Call<'a> {
     /// Reads the event of a call of the engine's tenant.
     ///
     /// # Errors
-    /// The call is refused.
+    /// The call is rejected.
     pub fn read(
         engine: &Engine,
         endpoint: Endpoint,
@@ -135,7 +135,7 @@ impl<'a> Call<'a> {
 }
 
 fn has_key_length(key: &str) -> bool {
-    // A character has a byte at least: nearly every key needs no counting.
+    // A character has at least one byte, so most keys need no counting.
     !key.is_empty() && (key.len() <= MAX_KEY_LENGTH || key.chars().count() <= MAX_KEY_LENGTH)
 }
 

@@ -2,7 +2,7 @@
 //! and an example.
 //!
 //! It learns from every line of the log. The number of different values is estimated by
-//! HyperLogLog, which needs 3 KiB for a name however many values there are.
+//! HyperLogLog, which needs 3 KiB per name for any number of values.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -86,11 +86,11 @@ impl LearnedNames {
         Self { sections, room, events: 0, last_seen_ns: 0, rounds: 0 }
     }
 
-    /// Learns from lines of the log, the oldest first, with a line feed between two. A line that
-    /// has no event is passed over.
+    /// Learns from lines of the log, the oldest first, with a line feed between two. Lines
+    /// without an event are skipped.
     pub fn learn(&mut self, lines: &str) {
         self.rounds = self.rounds.saturating_add(1);
-        // The newest first: only one example of a name is made, and it is the newest.
+        // Newest first, so that the only example of a name is the newest.
         for line in lines.rsplit('\n') {
             if let Ok(line) = serde_json::from_str::<Line<'_>>(line)
                 && line.endpoint.0 != LIFT

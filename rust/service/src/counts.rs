@@ -1,7 +1,7 @@
 //! The counts of a service's decisions, and their idempotency keys, taken from the index of its
 //! log.
 //!
-//! The index says of each decision what it is found and counted by, as one array of JSON
+//! The index has one JSON array per decision with the values it is found and counted by
 //! (`tidegate.stores.decision_log.lines.encode_index`). Thousands of them become a few rows of
 //! counts, and the keys in the order in which the store keeps them.
 

@@ -1,5 +1,5 @@
-//! Parts for a service: calls read together, answered and recorded in blocks, and data derived of
-//! them.
+//! Parts for a service: calls are read together, answered and recorded in blocks; data is derived
+//! from them.
 
 pub mod block;
 pub mod call;

@@ -1,4 +1,4 @@
-//! The plain form of a request: the one that nearly every client writes.
+//! The plain form of a request, which nearly every client sends.
 //!
 //! This parser accepts exactly one complete request. It leaves anything unusual to the server's
 //! full parser, so no request can be read in two ways.

@@ -1,8 +1,8 @@
 //! The decision on one event (docs/decision.md).
 //!
-//! [`decide`] walks the definitions (`walk.rs`) and looks at the state as it was before the
-//! event; [`Decision::apply`] then makes of it the state after. An explanation is a
-//! decision that is not applied.
+//! [`decide`] walks the definitions (`walk.rs`) and reads the state from before the
+//! event; [`Decision::apply`] then updates the state. An explanation is a decision that isn't
+//! applied.
 
 pub mod budget;
 pub mod candidates;
@@ -172,7 +172,7 @@ impl PendingChange<'_> {
 }
 
 impl<'a> Decision<'a> {
-    /// The first fired clause that challenges or blocks; none in spite of a proof.
+    /// The first fired clause that challenges or blocks; None if a proof lets the event through.
     ///
     /// After a revoked pass a Block comes before Challenges, since one more solution would lead to
     /// it again.
@@ -216,7 +216,7 @@ impl<'a> Decision<'a> {
         self.proof = counts;
     }
 
-    /// The answer without a clause that gave it, where the budget ended.
+    /// The answer if the budget ended and no clause gave one.
     fn fallback(&self) -> Option<&'a Fallback> {
         (self.reason() == Reason::BudgetExceeded).then_some(self.on_budget_exceeded)
     }
@@ -251,7 +251,7 @@ impl<'a> Decision<'a> {
         }
     }
 
-    /// Makes of the state before the event the state after it.
+    /// Updates the state with the event.
     pub fn apply(&self, state: &mut StateGuard<'_>) {
         for (position, entity) in self.entities.iter().enumerate() {
             state.update(&entity.key, Some(entity.known), self.time, self.changes_of(position));
@@ -286,7 +286,7 @@ impl<'a> Decision<'a> {
     }
 }
 
-/// A proof checked against the state of its pass. A proof that is no longer valid stays as it is.
+/// Checks a proof against the state of its pass. A proof that is no longer valid is unchanged.
 fn settled(proof: Shown, passes: &Passes) -> Shown {
     let Shown { status: Status::Valid, claim: Some(claim) } = proof else { return proof };
     let Some(pass) = passes.get(claim.pass_id) else { return proof };

@@ -1,5 +1,5 @@
-//! The outcomes of a definition set's expressions for one event. The decision asks for them only
-//! here, by number, and does not know how they are found.
+//! The outcomes of a definition set's expressions for one event. The decision only
+//! gets them here, by number, and doesn't know how they are found.
 
 use std::cell::Cell;
 

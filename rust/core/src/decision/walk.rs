@@ -1,8 +1,8 @@
 //! The walk through a tenant's definitions for one event (docs/decision.md, "The walk").
 //!
-//! It does not visit every clause. Triggers that hold lead to the clauses that fire by
-//! themselves, entities to those that mitigate them; these, and where an error is reported,
-//! are the stops, in the order of the definitions.
+//! It does not visit every clause. It stops at clauses whose trigger holds, at clauses that
+//! mitigate an entity of the event, and at places that report an error, in the order of the
+//! definitions.
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;

@@ -3,8 +3,8 @@
 //!
 //! Every action, match expression, scope and clause group is a rule of one [`Index`]. A clause group
 //! is the conjunction of a scope, actions and a condition, so that the rarest of these leads
-//! to it. What the search leaves out is certainly false and no
-//! error: going there would change and report nothing.
+//! to it. Anything that the search skips is certainly false and
+//! not an error, so visiting it would change and report nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -387,7 +387,7 @@ impl<'d> Builder<'d> {
 /// A rule whose errors are reported; its preconditions make a candidate of it where it may cost too
 /// much.
 fn indexed(analysed: Analysed, cost: Option<Cost>, requirements: Vec<Requirement>) -> IndexedRule {
-    // Without a bound on its cost it is looked at on every event.
+    // Without a bound on its cost it is a candidate on every event.
     let analysed = if cost.is_some() { analysed } else { Analysed::of_nothing() };
     IndexedRule { analysed, cost: Some(cost.unwrap_or_default()), requirements }
 }

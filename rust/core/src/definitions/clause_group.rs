@@ -1,8 +1,8 @@
 //! Clause groups: the common conditions of clauses, evaluated once for all of them.
 //!
 //! Clauses of one scope, entity, actions and condition hold on the same events. Those of their
-//! windows that count the same are a family ([`crate::state::window::family`]); what distinguishes them
-//! is how much they hold, and only those that are reached need a look.
+//! windows that count the same are a family ([`crate::state::window::family`]). They differ only in
+//! how much they hold, and only those that are reached are visited.
 
 use std::collections::HashMap;
 use std::ops::Range;

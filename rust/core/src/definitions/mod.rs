@@ -1,5 +1,5 @@
-//! A tenant's definitions, ready to decide by: validated, expressions compiled
-//! and shared, references resolved to numbers.
+//! A tenant's definitions, ready for decisions: validated, expressions compiled and shared,
+//! references resolved to numbers.
 
 pub mod answers;
 pub mod candidates_index;
@@ -42,8 +42,7 @@ use crate::value::limits::Limits;
 /// The smallest number that may be that of a payment card, of 13 digits.
 const SHORTEST_CARD: i64 = 1_000_000_000_000;
 
-/// The number of an expression. Equal expressions have one number, whoever
-/// states them.
+/// The number of an expression. Equal expressions share a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExpressionId(u32);
 
@@ -242,7 +241,7 @@ impl Definitions {
         Self { redactor, ..self }
     }
 
-    /// A part of a key as it is stored: a secret is its hash, whatever its kind.
+    /// A part of a key as it is stored; secrets of any kind are stored as hashes.
     pub fn kept_part<'a>(&self, field: ExpressionId, part: Part<'a>) -> Part<'a> {
         let Some(redactor) = &self.redactor else { return part };
         match part {

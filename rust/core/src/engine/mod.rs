@@ -53,7 +53,7 @@ pub trait EventSource {
         limits: &Limits,
     ) -> Result<RawEvent<'a>, Self::Error>;
 
-    /// A refusal of the encoder as an error of this source.
+    /// An error of the encoder as an error of this source.
     fn refused(&self, error: EventError) -> Self::Error;
 }
 
@@ -103,7 +103,7 @@ struct Scratch {
 }
 
 thread_local! {
-    /// Shared by all engines: no engine reads what an event left there. Empty while it is in use.
+    /// Shared by all engines, since none reads an earlier event's data. Empty while in use.
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 

@@ -1,8 +1,7 @@
 //! An engine with changed definitions takes over the state of another one, which still decides.
 //!
-//! The state is frozen at once and carried over at leisure; what the old engine
-//! decides in the meantime it also hands on, as effects, and the new one applies
-//! them before it looks at its state.
+//! The state is frozen at once and copied in the background. Meanwhile the old engine also passes
+//! the effects of its decisions to the new one, which applies them before it reads its state.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

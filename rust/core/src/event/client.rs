@@ -25,7 +25,7 @@ pub enum Problem {
     /// Both are empty.
     Empty,
     NotAnAddress,
-    /// Several are given as one, and no trusted proxies say which of them is the client's.
+    /// Several addresses are given, and no trusted proxies tell which is the client's.
     SeveralAddresses,
     /// Every address is a trusted proxy's.
     OnlyProxies,

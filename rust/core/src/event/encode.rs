@@ -1,6 +1,6 @@
-//! From an event to the fields that programs read (docs/fields.md).
+//! Computes the fields that programs read from an event (docs/fields.md).
 //!
-//! Only what the layout has slots for is computed, each part once.
+//! It computes only fields with a slot in the layout, each part once.
 
 use std::cell::OnceCell;
 use std::fmt::Write as _;

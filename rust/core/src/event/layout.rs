@@ -137,8 +137,8 @@ impl Layout {
         self.slots.iter().any(|(name, _)| self.declares_variable(name))
     }
 
-    /// Keeps the variables that are read, and looks at no others in an event. Their
-    /// slots stay, for they may be kept again.
+    /// Keeps the variables that are read, and ignores others in an event. Their slots stay, since
+    /// they may be kept again.
     pub(crate) fn keep_variables(&mut self, is_read: impl Fn(Slot) -> bool) {
         self.reads_variables = false;
         for (number, (name, source)) in (0_u32..).zip(&mut self.slots) {

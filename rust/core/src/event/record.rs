@@ -60,7 +60,7 @@ impl Lowered {
 }
 
 impl<'a> Record<'a> {
-    /// A record of an event that has nothing.
+    /// The record of an empty event.
     pub fn empty(layout: &Layout) -> Self {
         let values = std::iter::repeat_with(|| None).take(layout.slot_count());
         Self::new(layout, values.collect(), &[], None)

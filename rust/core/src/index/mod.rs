@@ -6,17 +6,17 @@
 //! by their networks, numbers by their order. The rarest conditions of a rule are its *access path*
 //! ([`requirements::access_path`]): at least one of them is true whenever the rule is. An event is searched once
 //! ([`search`]), each condition found has a list of rules ([`postings`]), and only those rules
-//! are evaluated. A search may find too much; it never finds too little.
+//! are evaluated. A search may find too many rules, but never too few.
 //!
 //! Rules share subexpressions. The index tests each common one once an event, and drops all rules
-//! that require one which is not true ([`postings::batch`]). A rule is *proven* where its
-//! condition and its shared subexpressions are all that it asks for ([`requirements::formula::Exact`]), the
-//! search found nothing too much and no limit of cost can be met. A proven rule is not evaluated.
+//! that require one which isn't true ([`postings::batch`]). A rule is *proven* if it consists of
+//! its condition and its shared subexpressions ([`requirements::formula::Exact`]), the search was
+//! exact and the rule can't reach a cost limit. A proven rule isn't evaluated.
 //!
-//! A rule that only says what must not be has no access path. It is evaluated on every event,
-//! and the report of the index names it.
+//! A rule with only negative conditions has no access path. It is evaluated on every event, and the
+//! report of the index lists it.
 //!
-//! A decision reports errors. Its index passes over a rule only if the rule is certainly no
+//! A decision reports errors. Its index skips a rule only if the rule certainly isn't an
 //! error either ([`requirements::error_free`], [`requirements::worst_cost`],
 //! [`postings::preconditions`]).
 //!

@@ -1,4 +1,4 @@
-//! Why a JSON text is refused, and where.
+//! The fault in a rejected JSON text, and its place.
 
 use crate::value::error::EventError;
 
@@ -13,7 +13,7 @@ pub enum FaultKind {
     Shape,
 }
 
-/// Why a text is refused, and where. Boxed, so that results stay small.
+/// The fault in a rejected text, and its place. Boxed to keep results small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub kind: FaultKind,

@@ -1,4 +1,4 @@
-//! A hash of what a JSON text says, however it is spaced, escaped and ordered.
+//! A hash of the meaning of a JSON text, independent of space, escapes and order.
 
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
@@ -59,7 +59,7 @@ fn add(reader: &mut Reader<'_>, place: u64, sum: &mut u128) -> Result<()> {
     Ok(())
 }
 
-/// The place of a part of what is at a place.
+/// The place of a part of the value at a place.
 fn inside(part: &[u8], place: u64) -> u64 {
     xxh3_64_with_seed(part, place)
 }

@@ -32,7 +32,7 @@ impl<'a> Names<'a> {
         self.count < FEW_NAMES && !self.mark(sketch(name.as_bytes())) && self.keep(name)
     }
 
-    /// Adds a name; false when it is there already.
+    /// Adds a name; false if it already exists.
     pub(crate) fn add(&mut self, name: &'a str) -> bool {
         if self.count < FEW_NAMES {
             let may_be_there = self.mark(sketch(name.as_bytes()));

@@ -1,8 +1,8 @@
 //! A strict reader of JSON text (RFC 8259), made for the events of the hot path.
 //!
-//! One forward pass, nothing is built that the caller does not ask for, and all
-//! text is checked, also what is skipped: UTF-8, grammar, escapes, duplicate
-//! members, and the limits on depth, members and strings. Strings without escapes
+//! It makes one forward pass, builds only the values that the caller asks for, and checks all text,
+//! including skipped parts: UTF-8, grammar, escapes, duplicate members, and the limits on depth,
+//! members and strings. Strings without escapes
 //! are borrowed from the text, others are decoded into the arena.
 
 mod escapes;

@@ -1,8 +1,8 @@
-//! JSON trees that borrow from a text: strings without escapes, names and numbers are the text's
-//! own, all else is in an arena, so that a tree is dropped without a visit to its parts.
+//! JSON trees that borrow from a text: strings without escapes, names and numbers borrow from it,
+//! everything else is in an arena, so that dropping a tree doesn't visit its parts.
 //!
-//! Members keep their order in a plain list. The objects of a checked tree have a
-//! handful of members, which are found sooner by looking through them than by a hash.
+//! Members keep their order in a plain list. The objects of a checked tree have a handful of
+//! members, for which a linear search is faster than a hash.
 
 use bumpalo::Bump;
 use smallvec::SmallVec;

@@ -1,7 +1,7 @@
 //! Tests for the shapes of most rules, at the cost of the nodes they replace.
 //!
-//! A predicate answers only when nothing unusual happens: the field is there and of the kind, and
-//! the budget suffices. Otherwise [`crate::evaluate`] runs the nodes it replaces, so that errors,
+//! A predicate only answers in the usual case: the field is present and of the right kind, and the
+//! budget suffices. Otherwise [`crate::evaluate`] runs the nodes it replaces, so that errors,
 //! their places and their cost are implemented once. The test, its constant and the places of the
 //! nodes determine these; [`crate::program::nodes`] makes them.
 

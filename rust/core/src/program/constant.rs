@@ -21,7 +21,7 @@ pub const MAX_PARTS: usize = 1_000_000;
 /// Deepest value that is written.
 const MAX_WRITTEN_DEPTH: usize = 200;
 
-/// Why a VALUE was refused, in words.
+/// The reason why a VALUE was rejected, as text.
 pub type Refusal = String;
 
 /// Reads a VALUE.

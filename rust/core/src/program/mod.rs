@@ -1,8 +1,8 @@
 //! A compiled expression: the checked tree with names turned into numbers, functions into pointers
 //! and constants into the data their function works with.
 //!
-//! [`crate::program::decode`] makes it from JSON, [`crate::evaluate`] runs it. Nodes of the common
-//! shapes become a [`Predicate`], and are made again where they are asked for.
+//! [`crate::program::decode`] makes it from JSON, [`crate::evaluate`] runs it. Nodes of common
+//! shapes become a [`Predicate`], and are rebuilt when needed.
 
 pub mod constant;
 pub mod decode;

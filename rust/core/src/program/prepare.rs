@@ -15,7 +15,7 @@ use crate::value::address::{Address, Network, NetworkSet};
 use tidegate_regex::Regex;
 use tidegate_regex::find::Part;
 
-/// Compiles constants, each pattern once however often rules repeat it.
+/// Compiles constants; repeated patterns are compiled once.
 #[derive(Default)]
 pub(crate) struct Preparer {
     patterns: HashMap<String, Regex, RandomState>,

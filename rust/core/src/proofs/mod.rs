@@ -17,7 +17,7 @@ const PROOF_COOKIE: &str = "service_challenge";
 /// The places of proofs, in the order in which they are read.
 const PLACES: [(&str, &str); 2] =
     [("request.query_params", "service_challenge_proof"), ("request.cookies", PROOF_COOKIE)];
-/// Most proofs of one text that are read, so that no visitor can have many verified.
+/// Maximum proofs read from one text, so that a visitor can't make us verify many.
 const MAX_OF_A_PLACE: usize = 2;
 
 /// The state of a proof.

@@ -1,5 +1,5 @@
-//! Families of secret names: what a name says about its values, whatever the tenant's patterns are
-//! (docs/fields.md, "What is kept of an event").
+//! Families of secret names: they tell from a name which of its values are secrets, in addition to
+//! the tenant's patterns (docs/fields.md, "What is kept of an event").
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -146,7 +146,7 @@ fn is_one_word(value: &str) -> bool {
 type Words = HashSet<&'static str, RandomState>;
 type Led = HashMap<&'static str, Words, RandomState>;
 
-/// The tables of `families.txt`, and what is made of them.
+/// The tables of `families.txt`, and data built from them.
 pub(super) struct Families {
     /// Parts of names: a name without any of them is in no family.
     triggers: AhoCorasick,

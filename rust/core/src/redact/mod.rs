@@ -81,8 +81,8 @@ impl Redactor {
         Ok(Self { patterns: patterns.into(), names, read: None, mac, limits: Limits::default() })
     }
 
-    /// The same, which keeps of members with names of their own only those at some paths, as far as
-    /// they are no secrets. A path has the names on the way to a member.
+    /// The same, but of members with names of their own it keeps only those at some paths, unless
+    /// they are secrets. A path has the names on the way to a member.
     #[must_use]
     pub fn keeping_only(self, paths: &[Vec<String>]) -> Self {
         Self { read: Some(Tree::of(paths)), ..self }
@@ -119,7 +119,7 @@ impl Redactor {
         Ok(out)
     }
 
-    /// As [`Self::redact`], into an empty text, which is of no use after a refusal.
+    /// As [`Self::redact`], into an empty text, whose content is undefined after an error.
     pub fn redact_into(
         &self,
         body: &[u8],
@@ -262,7 +262,7 @@ fn short(name: &str) -> Option<SmallString> {
     Some(letters)
 }
 
-/// Whether a header is always a secret, whatever the patterns are: it holds cookies of any name.
+/// Whether a header is a secret regardless of the patterns, because it holds cookies.
 fn holds_cookies(header: &str) -> bool {
     header.eq_ignore_ascii_case("cookie") || header.eq_ignore_ascii_case("set-cookie")
 }
@@ -501,8 +501,8 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         found.or_else(|| self.redactor.names.is_clear(name).then_some(Kept::Whole))
     }
 
-    /// Whether a member is a secret as a whole. Cookies are, whatever their names, except for those
-    /// that the tenant wants in clear.
+    /// Whether a member is a secret as a whole. All cookies are, except for those that the tenant
+    /// wants in clear.
     fn is_secret(&self, name: &str, place: Place) -> bool {
         let names = &self.redactor.names;
         match place {

@@ -17,7 +17,7 @@ const MAX_PROGRAM_BYTES: usize = 32 * 1024 * 1024;
 /// The names of proofs of challenges, whose tokens are secrets of the service.
 const PROOFS: &str = "service_challenge*";
 
-/// Patterns that are refused: together they are too large.
+/// Rejected patterns: together they are too large.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternsError(pub(super) String);
 
@@ -38,7 +38,7 @@ pub(super) struct Names {
     /// Whether a pattern is nothing but stars.
     has_everything: bool,
     clear: Option<NamePatterns>,
-    /// Names of secrets that no tenant can see in clear.
+    /// Names of secrets that tenants can never see in clear.
     always: NamePatterns,
 }
 

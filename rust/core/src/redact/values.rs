@@ -1,5 +1,5 @@
-//! Values that show themselves to be secrets, whatever their names are (docs/fields.md, "What is kept
-//! of an event").
+//! Values that are recognisable as secrets under any name (docs/fields.md, "What is kept of an
+//! event").
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -96,7 +96,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Whether nothing in the text comes with a secret.
+    /// Whether the text has no byte that comes with secrets.
     pub(super) fn is_quiet(&self) -> bool {
         let marks = &self.marks;
         !(marks.has_pair
@@ -131,7 +131,7 @@ struct Ends {
     space: u32,
 }
 
-/// Searches texts for values that show themselves.
+/// Searches texts for values that are recognisable as secrets.
 pub(super) struct Values {
     /// The anchors by their first letters, the longest first.
     anchors: HashMap<u32, Vec<(&'static str, Anchor)>, RandomState>,

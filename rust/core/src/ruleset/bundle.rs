@@ -1,5 +1,5 @@
-//! The JSON of a rule set. Each program stays text until it is compiled: the trees of a large set
-//! would be many times its text, and out of every cache by then.
+//! The JSON of a rule set. Each program stays text until it is compiled, since the trees of a large
+//! set would be many times larger than its text and wouldn't fit into caches.
 
 use std::collections::HashMap;
 

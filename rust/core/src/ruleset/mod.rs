@@ -236,7 +236,7 @@ impl RuleSet {
     /// The record of an event in JSON.
     ///
     /// # Errors
-    /// The event is refused.
+    /// The event is rejected.
     pub fn read<'a>(
         &self,
         bytes: &'a [u8],
@@ -330,7 +330,7 @@ pub fn read_tree<'t>(text: &'t [u8], arena: &'t Bump) -> Result<Tree<'t>, Progra
     tree::read(utf8(text)?, arena).map_err(|fault| unread(&fault))
 }
 
-/// The refusal of a text that is not JSON or nests too deep.
+/// The error for a text that isn't JSON or nests too deep.
 fn unread(fault: &Fault) -> ProgramError {
     match fault.kind {
         FaultKind::Limit => refused("the JSON nests too deep"),

@@ -1,7 +1,7 @@
 //! Events that are counted after later ones: at their own time, not at the newest.
 //!
-//! They are rare and may wait, so a block is taken apart into what each clause knows of it, changed
-//! there, and put together again, as a snapshot is.
+//! They are rare and may be slow, so a block is split into its windows by clause, changed there,
+//! and put together again, like a snapshot.
 
 use foldhash::fast::RandomState;
 

@@ -118,7 +118,7 @@ impl<'s> StateGuard<'s> {
     ) {
         let known = known.unwrap_or_else(|| self.find(key));
         let number = shard_of(known.hash);
-        // An entity before this one may have made it leave, or be the same key.
+        // An earlier entity may have evicted it, or have the same key.
         let index = known.index.filter(|_| !self.has_lost);
         let index = index.or_else(|| self.shard(number)?.find(known.hash, key));
         let index = index.or_else(|| self.add(known.hash, key, time));
@@ -205,7 +205,7 @@ impl<'s> StateGuard<'s> {
         Some(index)
     }
 
-    /// Removes the key whose loss hurts least.
+    /// Evicts the least important key.
     fn evict(&mut self, time: i64) -> Option<()> {
         let mitigated = self.oldest(Shard::mitigated);
         let is_expired = |&(_, number, index): &(u64, usize, u32)| {

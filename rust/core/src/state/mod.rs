@@ -2,8 +2,8 @@
 //! everything in constant time (docs/decision.md, "State").
 //!
 //! Blocks are in shards by the hash of their key, each behind a lock of its own. A
-//! decision locks the shards of its entities for as long as it looks at them and changes
-//! them; callers that need more lock all.
+//! decision locks the shards of its entities while it reads and changes them; callers that need
+//! more lock all.
 
 pub mod cow_vec;
 pub mod entity;
@@ -78,7 +78,7 @@ impl Known {
 pub type AllKnown = SmallVec<[Known; AT_ONCE]>;
 
 /// Blocks of stamps for the decisions of a batch: if each event reserved its own, threads would
-/// contend for one counter. Changes by others meanwhile count as earlier or later.
+/// contend for one counter. Concurrent changes by others count as earlier or later.
 #[derive(Debug, Default)]
 pub struct StampBlock {
     kept: Range<u64>,
@@ -116,7 +116,7 @@ impl StampBlock {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Counters {
-    /// Blocks, and those there is room for that a decision may still make.
+    /// Existing blocks, and reserved blocks that a decision may still make.
     len: AtomicUsize,
     /// Stamps that are reserved.
     stamps: AtomicU64,

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use tidegate_proof::Network;
 use uuid::Uuid;
 
-/// The most passes that are remembered, whatever the number of keys.
+/// The maximum number of remembered passes, independent of the number of keys.
 pub const MAX_PASSES: usize = 100_000;
 
 /// The state of one pass.

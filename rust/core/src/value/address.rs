@@ -1,9 +1,9 @@
 //! Addresses and networks: text, masks, membership.
 //!
-//! Text comes in two flavours, see docs/fields.md. Expressions and lists are
-//! strict: dotted decimal inside IPv6 text is refused. What a client sent is
-//! read with [`Address::parse_received`], which takes that spelling too. In both
-//! an IPv4-mapped IPv6 address is the IPv4 address it maps.
+//! There are two parsers, see docs/fields.md. Expressions and lists use the strict one, which
+//! rejects dotted decimal inside IPv6 text. Text from clients is read with
+//! [`Address::parse_received`], which accepts that spelling too. Both treat an IPv4-mapped IPv6
+//! address as the IPv4 address it maps.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -32,7 +32,7 @@ impl ErrorCode {
         }
     }
 
-    /// The meaning of the code, in words for a person.
+    /// A human-readable description of the code.
     pub const fn message(self) -> &'static str {
         match self {
             Self::NoSuchKey => "the map has no such key",
@@ -62,7 +62,7 @@ pub struct Failure {
     pub span: Span,
 }
 
-/// An event that is refused.
+/// The error of a rejected event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventError {
     pub message: String,
@@ -74,8 +74,8 @@ pub struct EventError {
     pub is_unreadable: bool,
 }
 
-/// A refused bundle of programs: this version's checker did not make it, or it was changed on the
-/// way.
+/// The error of a rejected bundle of programs: this version's checker didn't make it, or it was
+/// changed in transit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramError {
     pub message: String,

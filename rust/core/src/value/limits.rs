@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-/// Deepest tree that is decoded, and so the deepest recursion: a bound on the
-/// stack that no setting moves. An author's nesting of 64 stays well below.
+/// Deepest tree that is decoded, and so the deepest recursion: a fixed bound on the stack. The
+/// author's limit of 64 is well below.
 pub const MAX_TREE_DEPTH: usize = 128;
 
 /// Deepest constant inside a tree.

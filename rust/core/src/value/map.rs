@@ -18,7 +18,7 @@ pub struct Map<'a> {
     positions: HashTable<usize>,
 }
 
-/// The identity of a key: integers are one kind, whatever their type, and `true` is never `1`.
+/// The identity of a key: integers of both types are one kind, and `true` is never `1`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Token<'k> {
     Bool(bool),
@@ -81,7 +81,7 @@ impl<'a> Map<'a> {
     /// Adds an entry at the end.
     ///
     /// # Errors
-    /// The key is of a kind that can be no key, or the map has it.
+    /// The key is of a kind that can't be a key, or the map already has it.
     pub fn insert(&mut self, key: Value<'a>, value: Value<'a>) -> Result<(), KeyError> {
         let token = Token::of(&key).ok_or(KeyError::Kind)?;
         if self.position(token).is_some() {

@@ -1,4 +1,4 @@
-//! Moments and lengths of time in text, as events and expressions write them.
+//! Parses timestamps and durations as events and expressions write them.
 
 use std::ops::RangeInclusive;
 
@@ -15,9 +15,9 @@ const TIMESTAMP_RANGE: RangeInclusive<i128> =
 /// Why a text isn't a timestamp or a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeTextError {
-    /// The text is not of the form, or names no day or time that exists.
+    /// The text isn't of the form, or the day or time doesn't exist.
     Malformed,
-    /// The text means something beyond what the language can hold.
+    /// The value is beyond the range of the language.
     OutOfRange,
 }
 

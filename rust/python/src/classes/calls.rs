@@ -133,7 +133,7 @@ impl PyCalls {
     }
 }
 
-/// The reason why a call is refused: an `EventError`, or a word.
+/// The reason why a call is rejected: an `EventError`, or a word.
 fn shown(py: Python<'_>, refusal: &Refusal) -> PyResult<Py<PyAny>> {
     let word = match refusal {
         Refusal::Event(error) => return event_error_object(py, error.clone().into()),

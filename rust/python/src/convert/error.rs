@@ -45,7 +45,7 @@ static SPAN: ImportedClass = ImportedClass::new("tidegate.language.tree.ast", "S
 
 /// The reason why a call fails.
 pub(crate) enum Error {
-    /// An event is refused. It is not an exception yet: the enclosing objects add to its pointer,
+    /// An event is rejected. It isn't an exception yet: the enclosing objects add to its pointer,
     /// and a batch has it among its answers.
     Event(Box<EventError>),
     Python(PyErr),
@@ -114,7 +114,7 @@ impl From<EffectsError> for Error {
     }
 }
 
-/// The refusal of an event as an object; any other error stays one.
+/// The error of a rejected event as an object; any other error is raised.
 pub(crate) fn event_error_object(py: Python<'_>, error: Error) -> PyResult<Py<PyAny>> {
     match error {
         Error::Event(_) => Ok(PyErr::from(error).into_value(py).into_any()),
@@ -127,7 +127,7 @@ pub(crate) fn value_error(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The refusal of a value that, written out, is larger than may cross the border.
+/// The error for a value that is too large to convert.
 pub(crate) fn too_many_parts() -> PyErr {
     let limit = tidegate_core::program::constant::MAX_PARTS;
     value_error(format!("the value has more than {limit} parts"))

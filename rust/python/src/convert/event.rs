@@ -84,7 +84,7 @@ fn refused(message: impl Into<String>) -> Error {
 }
 
 impl Error {
-    /// The same refusal, seen from the object or array around its place.
+    /// The same error, with its place relative to the enclosing object or array.
     fn under(mut self, part: impl ToString) -> Self {
         if let Self::Event(error) = &mut self {
             error.pointer.insert_str(0, &pointer_step(&part.to_string()));

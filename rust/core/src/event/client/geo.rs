@@ -51,7 +51,7 @@ impl AddressDatabases {
         self.find(address, &["autonomous_system_organization"])
     }
 
-    /// A broken entry counts as no answer: an event is never refused for it.
+    /// A broken entry counts as no answer; it never rejects an event.
     fn find<'d, T: serde::Deserialize<'d>>(&'d self, address: Address, keys: &[&str]) -> Option<T> {
         let address = match address {
             Address::V4(bits) => IpAddr::V4(Ipv4Addr::from_bits(bits)),

@@ -65,7 +65,7 @@ fn the_client_is_the_rightmost_address_that_is_no_trusted_proxy() {
         ("2001:db8::1, ::ffff:10.0.0.1", address("2001:db8::1")),
     ] {
         assert_eq!(Client::of(None, Some(chain), &trusted()), expected, "{chain}");
-        // One address alone is the client's, whoever has it.
+        // A single address is always the client's.
         let of_member = if chain == "10.0.0.1" { address(chain) } else { expected };
         assert_eq!(Client::of(Some(chain), None, &trusted()), of_member, "{chain}");
     }

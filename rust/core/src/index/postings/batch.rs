@@ -1,4 +1,4 @@
-//! Candidates, gathered before any of them is looked at.
+//! Candidates, collected before any of them is visited.
 
 use crate::index::postings::{CommonValues, Meaning, Posting};
 

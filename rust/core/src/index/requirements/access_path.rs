@@ -1,9 +1,9 @@
 //! The access path of a rule: the conditions that make it a candidate, and the other expressions
 //! that each of them requires.
 //!
-//! A candidate costs little where it lacks a shared subexpression, which is tested once for all
-//! rules, and where it is proven without evaluation. So a condition that is often true of rules
-//! that then lack something is better than a rare one after which they are evaluated.
+//! A candidate is cheap if it lacks a shared subexpression, which is tested once for all rules, or
+//! if it is proven without evaluation. So a frequent condition of rules that are then dropped is
+//! better than a rare one after which they are evaluated.
 
 use smallvec::SmallVec;
 
@@ -104,7 +104,7 @@ impl Term<'_> {
         if self.condition.is_none() { each * ALWAYS } else { each }
     }
 
-    /// Whether the rule is evaluated on every event, whatever its other terms are.
+    /// Whether the rule is evaluated on every event, regardless of its other terms.
     fn is_hopeless(&self) -> bool {
         self.condition.is_none() && self.required.is_empty() && !self.is_proven
     }

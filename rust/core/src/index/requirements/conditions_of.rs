@@ -276,7 +276,7 @@ impl<'l> Extractor<'l> {
         Pattern { text: text.into(), required: known.required.first().cloned() }
     }
 
-    /// `[...].exists(c, cidr(c).containsIP(text))` as one condition, however long the list.
+    /// `[...].exists(c, cidr(c).containsIP(text))` as one condition, for lists of any length.
     pub(crate) fn network_search(&mut self, comprehension: &Comprehension) -> Option<u32> {
         let Value::List(members) = self.constant(&comprehension.range)? else { return None };
         let nodes;

@@ -1,9 +1,9 @@
 //! The facts under which an expression cannot be an error, except for cost limits
 //! ([`crate::index::requirements::worst_cost`]).
 //!
-//! A decision reports errors, so it passes over an expression only when that is certainly
-//! false. For most expressions this depends on a few facts of the event: a field is there, a
-//! text is a number. Where nothing is known, the expression is evaluated.
+//! A decision reports errors, so it skips an expression only if that is certainly false. For most
+//! expressions this depends on a few facts of the event: a field is present, a text is a number. If
+//! nothing is known, the expression is evaluated.
 
 use crate::event::layout::{KeySlot, Slot, TextSlot};
 use crate::event::record::Record;

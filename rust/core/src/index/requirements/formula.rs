@@ -1,8 +1,8 @@
 //! Rules as combinations of conditions that can be searched for.
 //!
-//! A [`Necessary`] formula holds whenever its rule is true. Errors do not weaken this, because an
-//! error makes nothing true. An [`Exact`] formula is the rule itself as far as it goes: it says of
-//! which parts the conditions alone decide, errors apart.
+//! A [`Necessary`] formula holds whenever its rule is true. Errors don't weaken this, because an
+//! error never makes a rule true. An [`Exact`] formula is as much of the rule as conditions can
+//! express: it tells the parts that the conditions alone decide, except for errors.
 
 use crate::index::requirements::conditions_of::{Extracted, Extractor, Local};
 use crate::index::requirements::error_free::{Requirement, requirements};
@@ -22,7 +22,7 @@ pub enum Reason {
     Test,
     /// It loops in a way that no search follows.
     Loop,
-    /// It reads what the decision sets after the search.
+    /// It reads a value that the decision sets after the search.
     Decision,
     /// It may be an error, which a decision must report.
     Error,

@@ -1,4 +1,4 @@
-//! The worst cost of an expression, by the size of the event: below the limit it is no
+//! The worst cost of an expression, by the size of the event: below the limit it can't be a
 //! `cost_exceeded` error.
 
 use crate::event::field::Field;

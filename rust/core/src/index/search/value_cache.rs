@@ -1,8 +1,7 @@
 //! A cache of frequent values, with the conditions that are true of them.
 //!
-//! A value is admitted when it is seen for the second time. It replaces only a value that was
-//! not used since that was last considered for removal, so that a run of new values flushes
-//! nothing.
+//! A value is admitted when it is seen for the second time. It only replaces a value that wasn't
+//! used since its last check for eviction, so that a run of new values doesn't flush the cache.
 
 use std::hash::BuildHasher;
 

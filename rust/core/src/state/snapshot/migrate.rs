@@ -1,5 +1,5 @@
-//! Migration of a state to changed definitions in memory, with the result of a snapshot that the
-//! old ones save and the new ones restore.
+//! Migration of a state to changed definitions in memory. The result is the same as saving a
+//! snapshot with the old definitions and restoring it with the new ones.
 
 use foldhash::fast::RandomState;
 

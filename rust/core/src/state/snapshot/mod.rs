@@ -23,10 +23,10 @@ pub use restore::restore;
 
 const VERSION: u32 = 1;
 
-/// Bytes from which on a piece is handed over.
+/// The size in bytes at which a piece is passed on.
 pub const PIECE: usize = 1 << 20;
 
-/// A snapshot that is refused, in words.
+/// The reason why a snapshot is rejected, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotError(pub String);
 

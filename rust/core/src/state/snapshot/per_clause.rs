@@ -1,5 +1,4 @@
-//! An entity's windows by clause, as everything outside the process sees them, whichever windows
-//! share memory.
+//! An entity's windows by clause, as seen outside the process, even if windows share memory.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! A state from a snapshot. The text is from outside: it is read row by row, and
-//! each row is checked before it becomes a block.
+//! Restores a state from a snapshot. The text is untrusted: it is read row by row, and each row is
+//! checked before it becomes a block.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -340,7 +340,7 @@ fn is_unique<'v>(mut values: impl Iterator<Item = &'v str>) -> bool {
     values.all(|value| seen.insert(value))
 }
 
-/// Sorts by number; a clause twice is refused.
+/// Sorts by number; rejects repeated clauses.
 fn in_order<T>(mut items: Vec<T>, number: fn(&T) -> u32) -> Result<Vec<T>, String> {
     items.sort_by_key(number);
     let is_unique = items.windows(2).all(|pair| match pair {

@@ -2,11 +2,11 @@
 //! ([`crate::state::window::packed`]), in the order of their numbers.
 //!
 //! Clauses that count the same events are a family. Their windows have numbers in a row, and
-//! the first is of the widest rule: it holds what all others would. So the others are not there;
-//! they are read from the first, each by its own rule. Where one holds something else
-//! (a final clause kept an event from it, a change of definitions brought it into the family) it
-//! is there, until the two are the same again. There is also an empty one in place of a
-//! window that holds nothing while the first does hold something.
+//! the first has the widest rule: it holds everything that the others would. So the others aren't
+//! stored; they are read from the first, each by its own rule. A window with different content (a
+//! final clause kept an event from it, or a change of definitions brought it into the family) is
+//! stored until the two are equal again. An empty window is stored if it holds nothing while the
+//! first holds something.
 
 use crate::definitions::window_rule::Family;
 use std::borrow::Cow;

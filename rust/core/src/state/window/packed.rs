@@ -2,8 +2,8 @@
 //!
 //! The clauses that count one actor mostly count the same few events. So each time is stored once,
 //! and a window is a set of times: eight bytes for a time, eight for a window, all in one piece of
-//! memory. A window that outgrows this, or for which there is
-//! no room among them, is kept by itself ([`crate::state::window`]).
+//! memory. A window that outgrows this, or that doesn't fit among them, is kept separately
+//! ([`crate::state::window`]).
 
 use crate::definitions::window_rule::Rule;
 use crate::state::Change;
@@ -319,7 +319,7 @@ fn add(window: &mut u64, rule: Rule, earlier: &[u64], time: i64) -> bool {
     true
 }
 
-/// The bit of a place, none for one that no set has.
+/// The bit of a place; no bit for a place beyond a set.
 fn bit(place: usize) -> u32 {
     1_u32.unbounded_shl(place as u32)
 }
