@@ -385,7 +385,7 @@ export const text = {
   },
   mitigation: {
     create: "New mitigation",
-    empty: "No mitigations yet. A mitigation is how a clause treats a visitor.",
+    empty: "No mitigations yet. A mitigation defines how a clause treats visitors.",
     mode: "Mode",
     ttl: "Duration (seconds)",
     challenge: "Challenge",
