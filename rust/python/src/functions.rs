@@ -8,7 +8,7 @@ use tidegate_service::counts::{Bucket, count_log as count};
 
 use crate::convert::error::value_error;
 
-/// Bounds that Python states as well, by the names of `tidegate.limits`.
+/// Limits that Python defines too, by their names in `tidegate.limits`.
 pub(crate) fn facts(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let limits = Limits::default();
     let facts = PyDict::new(py);

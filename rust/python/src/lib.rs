@@ -1,4 +1,4 @@
-//! The extension module `tidegate._native`: a skin over `tidegate-core`.
+//! The extension module `tidegate._native`: a thin layer over `tidegate-core`.
 
 mod background_drop;
 mod classes;

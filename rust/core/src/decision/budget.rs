@@ -8,7 +8,7 @@ use crate::definitions::Definitions;
 use crate::definitions::candidates_index::Step;
 use crate::value::meter::units;
 
-/// Bytes of a text that is kept which are one unit of work.
+/// Bytes of a kept text per unit of work.
 const BYTES_KEPT_A_UNIT: usize = 4;
 
 /// Units for a clause that fires: it is recorded, and mitigates an entity.
@@ -21,7 +21,7 @@ pub(crate) const fn kept_units(bytes: usize) -> u64 {
     (bytes / BYTES_KEPT_A_UNIT) as u64
 }
 
-/// Units for a value that windows count: each of them looks for it.
+/// Units for a value that windows count, since each of them searches for it.
 pub(crate) fn window_units(value: Option<&str>, windows: usize) -> u64 {
     let bytes = value.map_or(0, str::len);
     kept_units(bytes).saturating_add(units(bytes).saturating_mul(windows as u64))

@@ -52,7 +52,7 @@ pub struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    /// Looks at an event; `conditions` know the outcomes then.
+    /// Finds the candidates of an event; afterwards `conditions` know the outcomes.
     pub fn new(
         definitions: &'a Definitions,
         conditions: &mut Conditions<'a, '_>,
@@ -90,7 +90,7 @@ impl<'a> Candidates<'a> {
     /// The text by which a distinct window counts the event.
     ///
     /// # Errors
-    /// The code of the expression's error, or that the work is over.
+    /// The code of the expression's error, or the end of the work.
     pub fn counted(
         &self,
         field: ExpressionId,
@@ -146,7 +146,7 @@ struct Finder<'a, 'c, 'k> {
 }
 
 impl<'a> Finder<'a, '_, '_> {
-    /// Tests the actions that may match. The others have not matched, where some expression reads
+    /// Tests the actions that may match, and marks the others as not matched if expressions read
     /// them.
     fn actions(&mut self, candidates: &[u32]) {
         let definitions = self.definitions;
@@ -326,7 +326,7 @@ impl<'a> Finder<'a, '_, '_> {
         }
     }
 
-    /// An outcome as a bool; an error is noted and false, and so is the end of the work.
+    /// An outcome as a bool; errors and the end of the work are noted and count as false.
     fn note(&mut self, outcome: Outcome, place: impl FnOnce() -> Place<'a>) -> bool {
         if let Err(Undecided::Error(code)) = outcome {
             self.candidates.errors.push((place(), code));

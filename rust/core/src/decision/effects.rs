@@ -160,7 +160,7 @@ pub(crate) fn write_lift(
     out
 }
 
-/// The clauses whose windows count by a change, and what.
+/// The clauses whose windows count a change, and the counted values.
 fn counted<'c>(
     definitions: &Definitions,
     change: Change<'c>,
@@ -214,8 +214,8 @@ impl Effect<'_> {
     }
 }
 
-/// The key of an entity from the JSON array of its parts, when there is such a
-/// definition with this number of parts.
+/// The key of an entity from the JSON array of its parts, if a definition with this number of parts
+/// exists.
 pub(crate) fn read_key(definitions: &Definitions, slug: &str, parts: &[u8]) -> Option<String> {
     let arena = Bump::new();
     let mut reader = Reader::new(parts, &arena, &limits()).ok()?;
@@ -279,7 +279,7 @@ fn read_as<'a>(
     Ok(effects)
 }
 
-/// No bounds here: the store of the text has its own.
+/// No limits here, since the store of the text has its own.
 fn limits() -> Limits {
     Limits {
         event_depth: 4,
@@ -293,7 +293,7 @@ fn limits() -> Limits {
 struct Row<'a> {
     definitions: &'a Definitions,
     len: usize,
-    /// Position and number of key parts, when there still is such a definition.
+    /// Position and number of key parts, if the definition still exists.
     definition: Option<(u32, usize)>,
     /// Absent if the definitions have no place for the entry.
     key: Option<String>,
@@ -505,8 +505,8 @@ fn wrong_length(place: &Reader<'_>, len: usize) -> Box<Fault> {
     place.shape_fault(format!("must be an array of {len} parts"))
 }
 
-/// The key of an entity of a definition, if there is one with this number of parts. Parts that were
-/// written in clear and are secrets by now become their hashes.
+/// The key of an entity of a definition, if one with this number of parts exists. Parts that were
+/// written in clear and are secrets now become hashes.
 fn key(
     reader: &mut Reader<'_>,
     definitions: &Definitions,

@@ -132,7 +132,7 @@ pub struct Decision<'a> {
     pub spent: Spent,
     /// The reason why the client that the event names has no address.
     pub client_problem: Option<Problem>,
-    /// The proof of a challenge that the event shows, as it was found.
+    /// The proof of a challenge that the event shows, with its status.
     pub proof: Option<Shown>,
     /// The changes of its pass.
     pub(crate) pass_changes: SmallVec<[PassChange; 2]>,

@@ -99,7 +99,7 @@ impl<'a, 'k> Conditions<'a, 'k> {
         self.work.set(work);
     }
 
-    /// Whether the work is over: the last outcome does not count then.
+    /// Whether the work is over; then the last outcome doesn't count.
     pub(crate) fn is_over(&self) -> bool {
         self.work.get().is_over()
     }
@@ -107,7 +107,7 @@ impl<'a, 'k> Conditions<'a, 'k> {
     /// Whether an expression that does not read `entity.*` is true.
     ///
     /// # Errors
-    /// The code of its error, or that the work is over.
+    /// The code of its error, or the end of the work.
     pub fn test(&mut self, id: ExpressionId) -> Outcome {
         if let Some(outcome) = self.known.get(id) {
             return outcome;
@@ -141,7 +141,7 @@ impl<'a, 'k> Conditions<'a, 'k> {
         outcome
     }
 
-    /// The value of an expression; it does not count if the work is over then.
+    /// The value of an expression; it doesn't count if the work is over afterwards.
     ///
     /// # Errors
     /// The code of its error.

@@ -204,7 +204,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         self.candidates.steps.dedup();
     }
 
-    /// Walks through the clauses that may fire. Gives the one that ends the walk.
+    /// Walks through the clauses that may fire. Returns the one that ends the walk.
     fn policies(&mut self) -> Option<Step> {
         let definitions = self.definitions;
         let arena = self.candidates.steps.bump();
@@ -373,7 +373,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         self.decision.entities.binary_search_by_key(&definition, |entity| entity.definition).ok()
     }
 
-    /// An outcome as a bool; an error is noted and false, and so is the end of the budget.
+    /// An outcome as a bool; errors and the end of the budget are noted and count as false.
     fn note(&mut self, outcome: Outcome, stop: Stop, place: impl FnOnce() -> Place<'a>) -> bool {
         match outcome {
             Ok(holds) => return holds,
@@ -414,7 +414,7 @@ impl Counted {
         }
     }
 
-    /// A clause without a window has none to reach.
+    /// A clause without a window counts as reached.
     fn is_reached(self, clause: &Clause) -> bool {
         clause
             .window

@@ -24,8 +24,7 @@ impl Definitions {
     /// expressions than [`STALE`] allows, so that compiling everything again is better.
     ///
     /// # Errors
-    /// The change is not one of these definitions, or not one that the compiler of this version
-    /// writes.
+    /// The change is for other definitions, or wasn't written by the compiler of this version.
     pub fn changed(&self, bytes: &[u8]) -> Result<Option<Self>, ProgramError> {
         let change: Change<'_> = read_json(bytes)?;
         if change.base_revision != self.revision {

@@ -43,7 +43,7 @@ impl Definitions {
     /// Reads and compiles a bundle.
     ///
     /// # Errors
-    /// The bundle is not one that the compiler of this version writes.
+    /// The bundle wasn't written by the compiler of this version.
     pub fn from_json(bytes: &[u8]) -> Result<Self, ProgramError> {
         let bundle: Bundle<'_> = read_json(bytes)?;
         if bundle.version != VERSION {
@@ -344,7 +344,7 @@ fn mitigation(
     Ok(Mitigation { slug: form.slug.into(), mode: form.mode, ttl, response })
 }
 
-/// The answer past the budget, for which nobody wrote a mitigation.
+/// The answer past the budget, which has no mitigation of its own.
 fn fallback(on_budget_exceeded: OnBudgetExceeded) -> Fallback {
     match on_budget_exceeded {
         OnBudgetExceeded::Allow => Fallback { mode: None, response: Response::None },

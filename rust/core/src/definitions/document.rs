@@ -42,7 +42,7 @@ pub(crate) struct Bundle<'t> {
     pub(crate) on_budget_exceeded: OnBudgetExceeded,
 }
 
-/// Definitions in which policies differ from others that are compiled; all else is as there.
+/// Definitions whose policies differ from compiled ones; everything else is the same.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change<'t> {

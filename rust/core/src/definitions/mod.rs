@@ -221,7 +221,7 @@ pub struct Definitions {
     index: Built<DefinitionsIndex>,
     /// The base on which changes of these definitions build.
     newest: Arc<Newest<Statement>>,
-    /// Events that train an index.
+    /// Sample events for training an index.
     sample: Arc<Sample>,
 }
 

@@ -8,11 +8,11 @@ use crate::engine::Engine;
 use crate::json::write::list;
 
 impl Engine {
-    /// Repeats decisions by their effects, in order. Skips effects that the definitions have no
-    /// place for.
+    /// Repeats decisions by their effects, in order. Skips effects of unknown
+    /// definitions.
     ///
     /// # Errors
-    /// Some are malformed: those before them are applied, nothing of them is.
+    /// Some are malformed: effects before the malformed ones are applied, nothing of those is.
     pub fn apply_effects<'e>(
         &self,
         entries: impl IntoIterator<Item = &'e [u8]>,

@@ -1,4 +1,4 @@
-//! The loop: a program over a record, by docs/canonical-tree.md.
+//! The evaluation loop: runs a program over a record, as docs/canonical-tree.md defines.
 //!
 //! Recursion is bounded because decoding bounds the depth of a tree.
 
@@ -407,7 +407,7 @@ fn element_of<'a>(
     }
 }
 
-/// The index that a number is; one that no list reaches when it is out of range.
+/// A number as an index; out of range, an index beyond any list.
 fn list_index(key: &Value<'_>) -> Result<usize, ErrorCode> {
     let index = match key {
         Value::Int(index) => usize::try_from(*index).ok(),

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use crate::event::ARENA_BYTES;
 use bumpalo::Bump;
 
-/// An arena that has grown past this is dropped.
+/// Arenas that have grown past this are dropped.
 const KEPT_BYTES: usize = 1024 * 1024;
 
 thread_local! {

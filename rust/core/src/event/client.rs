@@ -86,7 +86,7 @@ impl Client {
             return found;
         }
         match found {
-            // The last of several may be a proxy, and a block of it meets everybody behind it.
+            // The last of several may be a proxy, and blocking it would block everybody behind it.
             Self::Known(last)
                 if entries().any(|each| !is_empty(each) && read(each) != Some(last)) =>
             {
@@ -116,8 +116,7 @@ fn is_empty(entry: &str) -> bool {
 }
 
 /// Reads an address as sources write it: blanks and quotes around it, a port, brackets, a zone, the
-/// length of the whole address and Java's slash are left out. `None` where it is not certain which
-/// address is meant.
+/// length of the whole address and Java's slash are left out. `None` if the address is ambiguous.
 pub fn read(text: &str) -> Option<Address> {
     if let Some(address) = Address::parse_received(text) {
         return Some(address);

@@ -196,7 +196,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
         self.event.member(Member::Query).or_else(|| self.target().query).unwrap_or_default()
     }
 
-    /// Refuses a query of which more pairs would be read than an object may have members.
+    /// Rejects a query with more pairs than an object may have members.
     fn check_query(&self, layout: &Layout) -> Result<(), EventError> {
         let most = self.settings.limits.event_members;
         if !layout.reads_section(Section::QueryParams) {

@@ -182,8 +182,8 @@ impl Layout {
         Some(slot)
     }
 
-    /// The slot of a text in lower case, which is then made once an event however
-    /// many rules read it; numbered when it is new.
+    /// The slot of a text in lower case, which is then made once per event for
+    /// all rules that read it; numbered when it is new.
     pub fn lowered_slot(&mut self, text: TextSlot) -> Option<LoweredSlot> {
         let known = self.lowered.iter().position(|each| *each == text);
         let number = known.unwrap_or(self.lowered.len());

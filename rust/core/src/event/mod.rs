@@ -109,7 +109,7 @@ impl<'a> RawEvent<'a> {
     }
 
     /// The text of several values under one name, `None` without one. All that a client sends are
-    /// joined, as the values of a header are: which of them counts is the back end's choice.
+    /// joined, as the values of a header are: the back end chooses among them.
     pub fn join(
         &mut self,
         (section, name): (Section, &'a str),
@@ -167,7 +167,7 @@ pub fn read<'a>(
 
 #[cold]
 fn refusal(fault: Box<Fault>, bytes: &[u8], limits: &Limits) -> EventError {
-    // A misplaced value may come before a fault of the text, which counts more.
+    // A misplaced value may come before a fault of the text, which takes precedence.
     let earlier = match fault.kind {
         FaultKind::Shape => json::check(bytes, limits).err(),
         FaultKind::Text | FaultKind::Limit => None,
@@ -175,7 +175,7 @@ fn refusal(fault: Box<Fault>, bytes: &[u8], limits: &Limits) -> EventError {
     earlier.unwrap_or(fault).into()
 }
 
-/// Refuses a text that is too long to be an event.
+/// Rejects a text that is too long to be an event.
 pub(crate) fn check_length(bytes: &[u8], limits: &Limits) -> std::result::Result<(), EventError> {
     if bytes.len() > limits.event_bytes {
         let message = format!("the event is longer than {} bytes", limits.event_bytes);
@@ -391,7 +391,7 @@ impl<'a> Reading<'_, 'a> {
         Ok(self.event.join(place, texts.into_bump_slice(), arena))
     }
 
-    /// Reads `fields.body`, which is an entry where it is not structured.
+    /// Reads `fields.body`, which is an entry if it isn't structured.
     fn body(&mut self, reader: &mut Reader<'a>, kind: Kind) -> Result<Option<&'a str>> {
         let reads_body = self.layout.reads_body();
         if !matches!(kind, Kind::Object | Kind::Array) {
@@ -449,12 +449,12 @@ fn begins_no_object(reader: &mut Reader<'_>, text: Option<&str>) -> Result<bool>
     }
 }
 
-/// Passes over a value, which is read already where it is a plain text.
+/// Skips a value, which is already read if it is a plain text.
 fn pass(reader: &mut Reader<'_>, text: Option<&str>) -> Result<()> {
     if text.is_some() { Ok(()) } else { reader.skip() }
 }
 
-/// Said of an `observed_at` that cannot be read.
+/// The error for an unreadable `observed_at`.
 pub const NO_MOMENT: &str =
     "must be ISO 8601 text with an offset from UTC, such as `2026-03-02T10:00:00Z`";
 

@@ -11,7 +11,7 @@ use wide::u8x16;
 const BLANKS: [char; 7] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r', '\u{a0}'];
 
 /// The text with percent escapes decoded once. Bad sequences stay as they are;
-/// bytes that are no UTF-8 become U+FFFD.
+/// bytes that aren't UTF-8 become U+FFFD.
 pub fn percent_decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);

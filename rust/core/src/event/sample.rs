@@ -15,7 +15,7 @@ const EVENTS: usize = 1024;
 /// Samples kept for the indexes that follow.
 const KEPT: usize = 256;
 
-/// Events like those to come; they change no answer.
+/// Events like future ones; they don't change any answer.
 #[derive(Debug, Default)]
 pub(crate) struct Sample {
     events: Vec<Box<[u8]>>,
@@ -30,7 +30,7 @@ impl Sample {
         Self { events, user_agents }
     }
 
-    /// Part of the sample, which says nearly the same.
+    /// Part of the sample, which is nearly as representative.
     pub(crate) fn thinned(&self) -> Self {
         let step = self.events.len().div_ceil(KEPT).max(1);
         let events = self.events.iter().step_by(step).cloned().collect();

@@ -16,7 +16,7 @@ const LONGEST: usize = 64;
 /// The events that an engine accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// Every event: a service decides again on recorded events as they are.
+    /// Every event, since a service decides again on recorded events.
     #[default]
     Any,
     /// Events with something in `request` or `fields`; unknown members are left out.
@@ -36,7 +36,7 @@ impl Strictness {
         }
     }
 
-    /// Why an event is not decided on, `None` when it is.
+    /// The reason why an event is rejected; `None` if it is accepted.
     pub fn refusal(self, event: &RawEvent<'_>) -> Option<EventError> {
         match event.unknown {
             Some(unknown) if self == Self::Strict => Some(no_such_member(unknown)),

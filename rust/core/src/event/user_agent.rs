@@ -16,10 +16,10 @@ pub const UNKNOWN_FAMILY: &str = "Other";
 /// The device family of crawlers and other robots.
 pub const ROBOT_DEVICE: &str = "Spider";
 
-/// A user agent is read this far: no honest one is longer.
+/// A user agent is read up to this length; honest ones are shorter.
 const MAX_BYTES: usize = 1_024;
 
-/// Parts of the memory that threads lock apart from each other.
+/// Parts of the cache with separate locks.
 const SHARDS: usize = 16;
 
 /// User agents in one generation of a shard: 16,384 in all, which is 16 MiB at
@@ -48,8 +48,8 @@ struct KnownAgents {
     known_agents: Vec<KnownAgent>,
 }
 
-/// The compiled data, and the answers it gave lately: a search takes some twenty
-/// microseconds, a remembered answer a few hundredths of that.
+/// The compiled data and a cache of recent answers: a search takes some twenty microseconds, a
+/// cached answer a few hundredths of that.
 pub struct UserAgents {
     extractor: Extractor<'static>,
     known: Vec<KnownAgent>,
@@ -104,7 +104,7 @@ impl UserAgents {
         let Some(shard) = self.shards.get(hash % SHARDS) else {
             return Arc::new(self.search(&user_agent));
         };
-        // A thread that panicked while it held the lock has left a usable memory.
+        // A thread that panicked while it held the lock left a usable cache.
         let known = shard.lock().unwrap_or_else(PoisonError::into_inner).recall(&user_agent);
         known.unwrap_or_else(|| {
             let families = Arc::new(self.search(&user_agent));

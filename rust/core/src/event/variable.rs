@@ -162,7 +162,7 @@ fn convert_key<'a>(wanted: &VariableType, key: &Value<'a>) -> Option<Value<'a>> 
     }
 }
 
-/// Deeper types say nothing about JSON that is itself no deeper than this.
+/// Maximum depth of a type: JSON isn't deeper, so deeper types are useless.
 const MAX_DEPTH: u32 = 32;
 
 fn parse_type(rest: &mut &str, depth: u32) -> Option<VariableType> {

@@ -34,7 +34,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 fn decode(text: &str) -> Result<Vec<u8>, ErrorCode> {
     let bare = text.trim_end_matches('=').len();
     let padding = text.len().saturating_sub(bare);
-    // The engine takes some of the padding for all of it.
+    // The engine also accepts partial padding.
     if padding != 0 && !text.len().is_multiple_of(4) {
         return Err(ErrorCode::InvalidArgument);
     }

@@ -1,8 +1,8 @@
 //! The library of functions, in the families of `tidegate.functions`.
 //!
-//! A function is a name and its overloads, tried in order. An overload says by
-//! its parameters which kinds of values it takes; once they fit, the arguments
-//! are charged and the body runs. Operators are in [`crate::functions::operators`].
+//! A function is a name and its overloads, tried in order. The parameters
+//! of an overload determine the kinds of values it takes; once they fit, the arguments are charged
+//! and the body runs. Operators are in [`crate::functions::operators`].
 
 pub(crate) mod conversions;
 mod encoders;
@@ -49,7 +49,7 @@ pub(crate) enum Pricing {
 /// The meaning of a call for code that analyses an expression without running it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// No meaning that any analysis needs.
+    /// No meaning that an analysis needs.
     Other,
     /// A text has another at a place, or one of several.
     Has(Place),
@@ -96,7 +96,7 @@ impl Shape {
 
 /// A function or member, by name.
 pub struct Function {
-    // Seen by the table alone: others ask for the shape.
+    // Only for the table; other code uses the shape.
     name: &'static str,
     is_member: bool,
     pub(crate) pricing: Pricing,

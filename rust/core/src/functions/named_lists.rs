@@ -108,11 +108,11 @@ pub(crate) struct LiteralSet {
     others: Option<Box<OtherLiterals>>,
 }
 
-/// Members that are no strings.
+/// Members that aren't strings.
 #[derive(Debug, Default)]
 struct OtherLiterals {
     integers: HashSet<i128, RandomState>,
-    /// Doubles that are no integer, by their bits; NaN equals nothing.
+    /// Doubles that aren't integers, by their bits; NaN equals nothing.
     fractions: HashSet<u64, RandomState>,
     values: Vec<Value<'static>>,
 }

@@ -7,7 +7,7 @@ use crate::value::map::integral;
 use crate::value::meter::{Meter, units};
 use crate::value::{Duration, List, Timestamp, Value};
 
-/// A value, or the code of what went wrong.
+/// A value or an error code.
 pub type Applied<'a> = Result<Value<'a>, ErrorCode>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -69,7 +69,7 @@ fn patterns<'a>(call: &Call<'a, '_>) -> &'a [Regex] {
 /// The pattern of the call.
 ///
 /// # Errors
-/// `invalid_argument` for one that was no constant, which the checker refuses.
+/// `invalid_argument` for one that isn't constant, which the checker rejects.
 fn pattern<'a>(call: &Call<'a, '_>) -> Result<&'a Regex, ErrorCode> {
     patterns(call).first().ok_or(ErrorCode::InvalidArgument)
 }

@@ -19,12 +19,12 @@ const HOUR: i64 = 3_600;
 const DAY: i64 = 86_400;
 const DAYS_IN_400_YEARS: i64 = 146_097;
 
-/// Zones are asked about moments this far from the ends of time, where the
-/// calendar runs out; no zone changes its offset there.
+/// Zone lookups stay this far from the ends of time, where the calendar runs out; no zone changes
+/// its offset there.
 const FIRST_ASKED: i64 = -62_135_596_800 + 2 * DAY;
 const LAST_ASKED: i64 = 253_402_300_799 - 2 * DAY;
 
-/// The zones of the package, not of the machine: every host knows the same.
+/// The zones of the package, not of the machine, so that all hosts agree.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
 /// The overloads of a part of a timestamp: in UTC, and in a zone by name.

@@ -26,7 +26,7 @@ const COMMON_SIZE: Size = Size { bytes: 4096, entries: 64 };
 /// The weight of a prior belief about a condition, in sample events.
 const BELIEF: f64 = 4.0;
 
-/// Figures of an index, for people.
+/// Human-readable figures of an index.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub rules: usize,
@@ -126,8 +126,8 @@ struct Frequency {
 }
 
 impl Index {
-    /// An index of rules; `samples` are records like those to come. Where the extractor judges
-    /// errors, the index passes over a rule only when it is certainly false and no error.
+    /// An index of rules; `samples` are records like those to come. If the extractor judges
+    /// errors, the index skips a rule only if it is certainly false and not an error.
     pub(crate) fn new(
         extractor: &Extractor<'_>,
         rules: &[IndexedRule],
@@ -137,8 +137,8 @@ impl Index {
         let context = BuildContext::new(extractor, rules, programs, samples);
         let mut access_paths = context.access_paths(&|_| false);
         if context.skipped == Skipped::NotTrue {
-            // Which subexpressions are worth sharing depends on the access paths, and the cheapest
-            // access path on what is shared. So the paths are chosen twice. A rule whose other
+            // The subexpressions worth sharing depend on the access paths, and the cheapest
+            // access path on what they are. So the paths are chosen twice. A rule whose other
             // alternative may be an error is not dropped for what one requires.
             let common = Chosen::new(&context, &access_paths);
             access_paths = context.access_paths(&|exact| common.bit(exact).is_some());
@@ -329,8 +329,8 @@ fn frequencies(
     frequencies
 }
 
-/// The probability of each condition: from the samples, else from rules, as what many rules have in
-/// common is likely common in events.
+/// The probability of each condition: from the samples, else from rules, since conditions of many
+/// rules are likely common in events.
 fn weights(
     conditions: &[Condition],
     frequencies: &[Frequency],

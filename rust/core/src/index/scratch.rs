@@ -44,7 +44,7 @@ impl Marks {
     }
 }
 
-/// Memory of one thread for one index. It changes no answer.
+/// Memory of one thread for one index. It never changes an answer.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// Conditions found true of the event, each once.

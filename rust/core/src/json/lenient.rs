@@ -21,8 +21,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an array of two whole numbers without space; nothing is read where something
-    /// else comes next.
+    /// Reads an array of two whole numbers without space; reads nothing if something else comes
+    /// next.
     pub(crate) fn span(&mut self) -> Option<(u32, u32)> {
         let array = self.text.as_bytes().get(self.at..).filter(|_| self.depth < self.max_depth)?;
         let (start, rest) = position(array.strip_prefix(b"[")?)?;

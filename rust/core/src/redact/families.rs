@@ -17,7 +17,7 @@ use super::values::Values;
 const TEXT: &str = include_str!("families.txt");
 /// Bytes of a word that is split into words written together.
 const LONGEST_WORD: usize = 32;
-/// Bytes of a value that is looked at as one word.
+/// Bytes of a value that is checked as one word.
 const LONGEST_VALUE: usize = 1024;
 /// Characters of the shortest value that looks generated.
 const SHORTEST_GENERATED: usize = 16;
@@ -97,8 +97,7 @@ impl Kind {
     }
 }
 
-/// Whether a value looks generated, or as a code of digits: a value under a name of which only some
-/// are secrets.
+/// Whether a value looks generated or like a code of digits; for names with some secret values.
 pub(super) fn may_be_held(value: &str) -> bool {
     is_numeric(value) || (value.len() <= LONGEST_VALUE && is_generated(value))
 }
@@ -392,8 +391,8 @@ fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A name without the differences between letters that look alike: width, accents, characters
-/// without a look.
+/// A name without the differences between letters that look alike: width, accents, invisible
+/// characters.
 fn folded(name: &str) -> Cow<'_, str> {
     if name.is_ascii() {
         return Cow::Borrowed(name);
@@ -417,7 +416,7 @@ fn small(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().flat_map(char::to_lowercase).collect())
 }
 
-/// Whether a character has no look.
+/// Whether a character is invisible.
 fn is_ignored(character: char) -> bool {
     matches!(
         character,

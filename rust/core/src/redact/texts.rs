@@ -21,7 +21,7 @@ const SPACE_QUOTE_OR_END: [char; 9] = [' ', '\t', '\n', '\r', '"', '\'', '`', '\
 const CELLS: [char; 4] = [',', ';', '\t', '|'];
 const SLASHES: [char; 2] = ['/', '\\'];
 const DELIMITERS: [char; 4] = ['?', '#', '&', ';'];
-/// Characters that no name has inside it.
+/// Characters that don't occur inside names.
 const NAME_STOPS: [char; 19] = [
     ' ', '\t', '\n', '\r', '"', '\'', '`', ',', '(', ')', '{', '}', '<', '>', '|', '/', '\\', ':',
     '=',
@@ -103,7 +103,7 @@ impl<'r, 'a> Texts<'r, 'a> {
         self.redactor.names.families.values.scan(text)
     }
 
-    /// Whether not all parameters in a link may be kept.
+    /// Whether some parameters in a link may not be kept.
     fn is_limited(self, kind: Kind, scan: Scan) -> bool {
         let has_pairs = kind == Kind::Search || (kind == Kind::Link && scan.marks.has_delimiter);
         has_pairs && self.redactor.read.is_some()
@@ -233,7 +233,7 @@ impl<'r, 'a> Texts<'r, 'a> {
         Found::Parts(out)
     }
 
-    /// The text with a hash for each value that shows itself, if there are some; and how many.
+    /// The text with a hash for each value that looks like a secret, if any; and their number.
     fn without_values(self, name: &str, text: &str, scan: Scan) -> (Option<String>, usize) {
         let names = &self.redactor.names;
         let spans = names.families.values.spans(text, scan);
@@ -250,7 +250,7 @@ impl<'r, 'a> Texts<'r, 'a> {
         (Some(out), spans.len())
     }
 
-    /// The text with the user and password of each URL hashed, if there are some; and how many.
+    /// The text with the user and password of each URL hashed, if any; and their number.
     fn without_userinfo(self, text: &str) -> (Option<String>, usize) {
         if !text.contains('@') {
             return (None, 0);

@@ -31,7 +31,7 @@ const PEM: &str = "-----BEGIN ";
 const PEM_END: &str = "-----END ";
 const DASHES: &str = "-----";
 const LONGEST_LABEL: usize = 64;
-/// Labels of what everybody may see.
+/// Labels of public content.
 const PUBLIC: [&str; 5] =
     ["CERTIFICATE", "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST", "PUBLIC KEY", "X509 CRL"];
 /// Words of 64 bits of the table of starts.

@@ -20,7 +20,7 @@ impl<'t> Bundle<'t> {
     /// Reads the members as they are written.
     ///
     /// # Errors
-    /// The text is no JSON object.
+    /// The text isn't a JSON object.
     pub(super) fn read(text: &'t [u8]) -> Result<Self, ProgramError> {
         read_json(text).map(Self)
     }

@@ -19,7 +19,7 @@ use crate::value::error::ProgramError;
 const REBUILT_AT: usize = 256;
 const REBUILT_PART: usize = 100;
 
-/// Why a set was not changed.
+/// The reason why a set wasn't changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeError {
     /// The rule to remove doesn't exist.
@@ -48,10 +48,9 @@ impl RuleSet {
     /// The set with other rules. First it removes rules by their ids. Then rules of a bundle
     /// replace those with the same ids, or are added at the end.
     ///
-    /// `bundle` is one whose programs alone count; the fields, lists and limits stay
-    /// those of the set. All that did not change is shared with this set, which stays
-    /// as it is, so that threads that match it never wait. When much has changed,
-    /// a thread in the background makes a new base that later changes build on.
+    /// Only the programs of `bundle` are used; fields, lists and limits stay those of the set.
+    /// Unchanged parts are shared with this set, which isn't modified, so threads that match it
+    /// never wait. After many changes a background thread makes a new base for later changes.
     ///
     /// # Errors
     /// A rule to remove doesn't exist, or a program doesn't compile.

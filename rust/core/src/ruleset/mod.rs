@@ -246,7 +246,7 @@ impl RuleSet {
         self.context.environment.read(bytes, &self.context.layout, user_agents, arena)
     }
 
-    /// The record of an event that is read as the layout of this set says.
+    /// The record of an event that was read by the layout of this set.
     ///
     /// # Errors
     /// A declared variable has a value that its type does not hold.
@@ -325,7 +325,7 @@ fn proxies(texts: &[String]) -> Result<NetworkSet, ProgramError> {
 /// Reads a tree of bounded depth into an arena.
 ///
 /// # Errors
-/// The text is no JSON, or nests deeper than any tree.
+/// The text isn't JSON, or nests deeper than any tree.
 pub fn read_tree<'t>(text: &'t [u8], arena: &'t Bump) -> Result<Tree<'t>, ProgramError> {
     tree::read(utf8(text)?, arena).map_err(|fault| unread(&fault))
 }
@@ -338,10 +338,10 @@ fn unread(fault: &Fault) -> ProgramError {
     }
 }
 
-/// Reads JSON; trees in it stay text, however deep.
+/// Reads JSON; trees in it stay text at any depth.
 ///
 /// # Errors
-/// The text is no JSON of the type.
+/// The text isn't JSON of the type.
 pub(crate) fn read_json<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
     serde_json::from_slice(text).map_err(|error| refused(&format!("not JSON: {error}")))
 }

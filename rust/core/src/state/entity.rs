@@ -143,7 +143,7 @@ pub struct Entity {
     clauses: Clauses,
 }
 
-/// Bits of a block that count events. Those that are left last for years of events.
+/// Bits of a block that count events. The bits left for stamps last for years of events.
 const EVENT_BITS: u32 = 16;
 const EVENT_MASK: u64 = (1 << EVENT_BITS) - 1;
 

@@ -19,7 +19,7 @@ pub struct Meter {
     spent: u64,
     limit: u64,
     string_bytes: usize,
-    /// The work of the evaluation, for which the cost says too little.
+    /// The work of the evaluation, which the cost alone underestimates.
     pub(crate) work: Work,
 }
 
@@ -45,7 +45,7 @@ impl Meter {
         self.spent
     }
 
-    /// Counts from nothing again, for the next evaluation.
+    /// Restarts the count for the next evaluation.
     pub const fn reset(&mut self) {
         self.spent = 0;
     }

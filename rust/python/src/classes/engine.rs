@@ -28,7 +28,7 @@ use crate::classes::served::PyServed;
 use crate::convert::error::{Error, Result, event_error_object, value_error};
 use crate::convert::event::{read_whole_event, user_agents};
 
-/// A state of fewer keys is dropped at once.
+/// A state with fewer keys is dropped immediately.
 const KEYS_WORTH_A_THREAD: usize = 10_000;
 
 /// Active definitions. See `_native.pyi`.
@@ -122,7 +122,7 @@ impl PyEngine {
         received_at: Received,
     ) -> PyResult<Vec<Py<PyAny>>> {
         let py = bodies.py();
-        // Others may change a list while the interpreter lock is released, but no tuple.
+        // Other threads may change a list, but not a tuple, while the interpreter lock is released.
         let bodies = bodies.to_tuple()?;
         let texts = bodies.iter_borrowed().map(|body| body.extract());
         let texts: Vec<&[u8]> = texts.collect::<Result<_, _>>()?;

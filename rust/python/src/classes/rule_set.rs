@@ -25,10 +25,10 @@ use crate::convert::value::to_python;
 
 /// Fewer rules than this take less time than releasing the interpreter lock.
 const RULES_WORTH_A_DETACH: usize = 32;
-/// A set of fewer rules is dropped at once.
+/// A set with fewer rules is dropped immediately.
 const RULES_WORTH_A_THREAD: usize = 1_000;
-/// A set of at most this number of rules keeps all ids as objects. For a larger one that would be
-/// noticed in the time of the first answer, and in memory.
+/// A set of at most this number of rules keeps all ids as objects. For larger sets that would cost
+/// noticeable memory, and time in the first answer.
 const FEW: usize = 2048;
 /// An answer is long if it names more rules than this, and more than this part of all rules.
 const LONG: usize = 64;
@@ -241,7 +241,7 @@ impl PyRuleSet {
     }
 }
 
-/// The set has no rule of this number.
+/// The error for a rule number that the set doesn't have.
 fn no_such_rule(index: usize) -> Error {
     PyIndexError::new_err(format!("there is no rule {index}")).into()
 }

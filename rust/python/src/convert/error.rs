@@ -1,4 +1,4 @@
-//! Failures of the engine as the exceptions of `tidegate.errors`: the one place.
+//! The only place that converts failures of the engine to the exceptions of `tidegate.errors`.
 
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyKeyError, PyValueError};

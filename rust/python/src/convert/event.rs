@@ -28,7 +28,7 @@ use crate::convert::error::{Error, ImportedClass, Result, value_error};
 use crate::convert::value::from_python;
 
 static DATETIME: ImportedClass = ImportedClass::new("datetime", "datetime");
-/// Said of a naive `datetime` in `observed_at`.
+/// The error for a naive `datetime` in `observed_at`.
 const NAIVE_MOMENT: &str =
     "is a datetime without a time zone; give it one, as `datetime.now(UTC)` does";
 
@@ -316,7 +316,7 @@ impl<'a> DictReader<'_, 'a> {
             let _ = write!(text, "{number}");
             return Ok(text.into_bump_str());
         }
-        // Of the class itself, since others show themselves otherwise. Python refuses to
+        // By the class itself, since subclasses may print differently. Python refuses to
         // write integers of many thousand digits.
         let class = number.py().get_type::<PyInt>();
         let text = class.call_method1(intern!(number.py(), "__repr__"), (number,));
@@ -416,7 +416,7 @@ impl<'a> ValueReader<'_, '_, 'a> {
         Ok(Value::Double(text.parse().unwrap_or(f64::INFINITY)))
     }
 
-    /// A value that JSON has no form for.
+    /// A value that JSON can't represent.
     fn other(&mut self, object: &Bound<'_, PyAny>) -> Result<Value<'a>> {
         let py = object.py();
         from_python(object, self.reader.arena).or_else(|error| {

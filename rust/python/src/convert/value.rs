@@ -13,7 +13,7 @@ use tidegate_core::value::{Bytes, Duration, List, Text, Timestamp, TotalMap, Val
 
 use crate::convert::error::{ImportedClass, too_many_parts, value_error};
 
-/// Deepest value that crosses the border; the same as in `tidegate.values`.
+/// Deepest value that is converted; the same as in `tidegate.values`.
 const MAX_DEPTH: usize = 200;
 
 static UINT: ImportedClass = ImportedClass::new("tidegate.values", "UInt");
@@ -85,7 +85,7 @@ impl<'py> Outward<'py> {
         })
     }
 
-    /// A dict, or a Map when a dict would take two keys for one.
+    /// A dict, or a Map if a dict would treat two keys as equal.
     fn map(&mut self, map: &Value<'_>, inside: usize) -> PyResult<Bound<'py, PyAny>> {
         let length = map.map_len().unwrap_or_default();
         let plain = PyDict::new(self.py);

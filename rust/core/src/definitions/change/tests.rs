@@ -29,7 +29,7 @@ fn changed(definitions: &Definitions, revision: u64, pieces: &Json) -> Definitio
     definitions.changed(change.to_string().as_bytes()).unwrap().unwrap()
 }
 
-/// The policies that fire on an event; None where it is refused.
+/// The policies that fire on an event; None if it is rejected.
 fn fired(definitions: Definitions, event: &Json) -> Option<Vec<String>> {
     let engine = Engine::new(definitions, ReferenceData::default());
     let record = engine.record(event.to_string().as_bytes(), 0, Given::default()).ok()?;

@@ -18,7 +18,7 @@ enum Kind {
 }
 
 impl Extractor<'_> {
-    /// A number compared with a constant, for the comparison to have a value.
+    /// A number compared with a constant, as needed for the comparison to have a given value.
     pub(in crate::index) fn comparison(
         &self,
         operator: Operator,

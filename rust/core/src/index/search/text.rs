@@ -14,8 +14,8 @@ use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 use tidegate_regex::Regex;
 
-/// Found where the search for parts was given up and so found too much. No condition has
-/// this number.
+/// Reported if the search for parts was given up and so found too much. No condition has this
+/// number.
 const GIVEN_UP: u32 = u32::MAX;
 /// The search for parts reports texts required by patterns from this number on.
 pub(in crate::index) const FIRST_LITERAL: u32 = 1 << 31;

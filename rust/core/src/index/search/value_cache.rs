@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 const PLACES: usize = 4096;
 const FIRST_PLACES: usize = 16;
 const WAYS: usize = 4;
-/// A longer value is not remembered.
+/// Longer values aren't cached.
 const MAX_VALUE_BYTES: usize = 512;
 /// The maximum size of all values together.
 const MAX_BYTES: usize = 1024 * 1024;

@@ -36,7 +36,7 @@ fn set(programs: &[Json]) -> RuleSet {
     RuleSet::from_json(&bundle(programs)).unwrap()
 }
 
-/// The ids that match an event; None where the event is refused.
+/// The ids that match an event; None if the event is rejected.
 fn matches(set: &RuleSet, event: &str) -> Option<Vec<String>> {
     let arena = Bump::new();
     let record = set.read(event.as_bytes(), None, &arena).ok()?;

@@ -20,8 +20,7 @@ use crate::state::snapshot::per_clause::folded;
 use crate::state::window::Window;
 use crate::state::{Evictions, State};
 
-/// Reads a snapshot into a new state, as far as the definitions have a place for
-/// it.
+/// Reads a snapshot into a new state, skipping parts of unknown definitions.
 ///
 /// # Errors
 /// The text isn't a snapshot of this version and tenant.
