@@ -17,7 +17,6 @@ from tidegate.language.tree import checked
 from tidegate.language.tree.diagnostics import Source
 from tidegate.language.tree.walk import children
 from tidegate.policy.decide import decide
-from tidegate.policy.key_forms import KeyForms
 from tidegate.policy.definitions.secrets import Reading, reading
 from tidegate.policy.explain.explain_text import render
 from tidegate.policy.explain.parts import (
@@ -30,6 +29,7 @@ from tidegate.policy.explain.parts import (
     WindowExplanation,
 )
 from tidegate.policy.explain.shown import Shown, clipped, show, show_time
+from tidegate.policy.key_forms import KeyForms
 from tidegate.values import kind_of
 
 if TYPE_CHECKING:
