@@ -1,6 +1,6 @@
-"""The service's store: the port, its two forms, and one file for each noun.
+"""The service's store: the port, its two implementations, and a file for each kind of object.
 
-A form is imported when it is asked for: a daemon needs the port alone.
+An implementation is imported on demand: a daemon needs only the port.
 """
 
 from importlib import import_module

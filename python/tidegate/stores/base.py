@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Standby: TypeAlias = Literal["required", "none"]
-"""Whether a commit of PostgreSQL has to be on a second machine too."""
+"""Whether a PostgreSQL commit must reach a second machine too."""
 
 
 class StoreError(TidegateError):
-    """Base of every error that a store raises on purpose."""
+    """Base of every error that a store raises deliberately."""
 
     code = "store-error"
 
 
 class StoreUnavailableError(StoreError):
-    """The store cannot write now: disk full, input or output error, locked, or closed."""
+    """The store cannot write now: disk full, I/O error, locked, or closed."""
 
     code = "store-unavailable"
 
 
 class StoreBusyError(StoreUnavailableError):
-    """The queue of writes is full; no part of the refused work was taken."""
+    """The queue of writes is full; nothing of the rejected work was accepted."""
 
     code = "store-busy"
 
@@ -54,19 +54,19 @@ class HeldError(StoreUnavailableError):
 
 
 class FencedError(StoreUnavailableError):
-    """Another process has begun a new epoch: this one is the owner no more."""
+    """Another process has begun a new epoch: this one is no longer the owner."""
 
     code = "fenced"
 
 
 class TakenNumberError(StoreUnavailableError):
-    """The number that an append begins with is in the log already."""
+    """The number at which an append begins is already in the log."""
 
     code = "taken-number"
 
 
 class UnknownOutcomeError(StoreUnavailableError):
-    """The connection ended, or the standby was not waited for: the work may be kept or lost."""
+    """The connection ended, or the wait for the standby did: the work may be kept or lost."""
 
     code = "unknown-outcome"
 
@@ -78,8 +78,8 @@ class DamagedDatabaseError(StoreUnavailableError):
 
 
 class ConflictError(StoreError):
-    """A write meets another object; ``referrers`` names the objects that refer to it, if that is
-    why."""
+    """A write conflicts with another object; if objects that refer to it are the reason,
+    ``referrers`` names them."""
 
     code = "conflict"
 
@@ -89,7 +89,7 @@ class ConflictError(StoreError):
 
 
 class NotFoundError(StoreError):
-    """The object does not exist, or it is another tenant's."""
+    """The object does not exist, or belongs to another tenant."""
 
     code = "not-found"
 
@@ -99,7 +99,7 @@ class NotFoundError(StoreError):
 
 
 class StaleRevisionError(StoreError):
-    """The object is at another revision than the one the change was made for."""
+    """The object's revision is not the one that the change was based on."""
 
     code = "stale-revision"
 
@@ -115,7 +115,7 @@ class DamagedLogError(StoreError):
     Attributes:
         seq: its first number.
         what: the fault.
-        last_seq: its last number, as far as that is known.
+        last_seq: its last number, if known.
     """
 
     code = "damaged-log"
@@ -128,7 +128,7 @@ class DamagedLogError(StoreError):
 
 
 class UnsafeDatabaseError(StoreError):
-    """The database could lose or damage what it acknowledged."""
+    """The database could lose or damage acknowledged data."""
 
     code = "unsafe-database"
 

@@ -1,8 +1,8 @@
-"""Carries everything of a database of SQLite over into an empty one of PostgreSQL.
+"""Copies everything in an SQLite database to an empty PostgreSQL one.
 
-Rows are copied as they are, the log and what was derived from it too, in one transaction: an
-interrupted copy leaves nothing.  Numbers, ids and the identity stay, so the service goes on where
-it stopped, with the same keys.
+Rows are copied unchanged in one transaction, including the log and its derived data: an interrupted
+copy leaves nothing.  Numbers, ids and the identity stay, so the service continues where it stopped,
+with the same keys.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 ROWS_A_READ = 256
 _OWN = (tables.partitions, tables.cluster_members, tables.cluster_placements)
-"""Tables of which each database has its own rows."""
+"""Tables whose rows belong to one database and are not copied."""
 
 
 def carry_over(source: str, target: str, progress: Callable[[str], None] = lambda _: None) -> int:
     """Copy all rows of one database into another.
 
     Args:
-        source: URL of SQLite; nobody may write to it meanwhile.
-        target: URL of PostgreSQL; it is there, and empty.
+        source: an SQLite URL; nothing may write to it meanwhile.
+        target: a PostgreSQL URL; the database exists and is empty.
         progress: called with the name of each table.
 
     Returns:
         How many rows were copied.
 
     Raises:
-        ConflictError: the target is in use, or tenants live in further partitions.
-        SchemaError: the source is of another version.
+        ConflictError: the target is in use, or the source has tenants in further partitions.
+        SchemaError: the source has another version.
         StoreUnavailableError: one of them cannot be read or written.
     """
     look, write = looking_engine(source), writing_engine(target)
@@ -71,7 +71,7 @@ def carry_over(source: str, target: str, progress: Callable[[str], None] = lambd
 
 
 def _copied() -> list[Table]:
-    """The tables, each behind those that it refers to."""
+    """The tables, each after those it refers to."""
     kept = [each for each in tables.metadata.sorted_tables if each not in _OWN]
     return [*kept, *tables.derived_metadata.sorted_tables]
 

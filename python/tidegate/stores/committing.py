@@ -1,7 +1,7 @@
-"""The part of a store that both databases share: one thread commits, one derives, readers read.
+"""The shared part of both stores: one thread commits, one derives, readers read.
 
-A database adds how it is opened and claimed, how rows get into the log, and what becomes of a
-commit that failed.
+Each database adds how to open and claim it, how rows get into the log, and how to handle a failed
+commit.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ T = TypeVar("T")
 class CommittingStore(ABC):
     """A :class:`~tidegate.stores.port.Store` over one writing connection.
 
-    A form of it opens its database and sets ``_read_engine``, ``_queue``, ``_deriver`` and
-    ``log``.
+    A subclass opens its database and sets ``_read_engine``, ``_queue``, ``_deriver`` and ``log``.
     """
 
     _SHARED: ClassVar[str]
-    """The counters that all partitions share, as a further partition's connections name them."""
+    """The counters that all partitions share, under the name that a further partition's connections
+    use."""
     _read_engine: Engine
     _queue: GroupCommit
     _deriver: Deriver
@@ -61,9 +61,9 @@ class CommittingStore(ABC):
         self._last_rows: dict[UUID, int] = {}
         self._longest_write_seconds = 0.0
         self.lost_changes = 0
-        """Commits of anything but decisions that were found lost at the opening, at least."""
+        """Commits of anything but decisions found lost when opening; a lower bound."""
         self.lost: LogGap | None = None
-        """The end of the log, when it was found lost at the opening."""
+        """The end of the log, if it was found lost when opening."""
 
     def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
         """See :meth:`Store.write <tidegate.stores.port.Store.write>`."""
@@ -81,7 +81,7 @@ class CommittingStore(ABC):
 
     def index_now(self) -> None:
         """See :meth:`Store.index_now <tidegate.stores.port.Store.index_now>`."""
-        # Earlier appends are committed then, or never will be.
+        # By then earlier appends are committed, or never will be.
         self._queue.command(lambda: None).result()
         self._deriver.catch_up().result()
 
@@ -146,34 +146,34 @@ class CommittingStore(ABC):
 
     @abstractmethod
     def _reopen(self) -> None:
-        """Take work again, if a new connection can commit."""
+        """Accept work again, if a new connection can commit."""
 
     @abstractmethod
     def _claim_log(self) -> None:
-        """Let no other process append, from the first append on."""
+        """Stop all other processes from appending, from the first append on."""
 
     @abstractmethod
     def _last_row(self, writer: Connection, tenant_id: UUID) -> int:
-        """The first number of a tenant's last row; 0 without any."""
+        """The first number of a tenant's last row; 0 if there is none."""
 
     @abstractmethod
     def _is_in_transaction(self, writer: Connection) -> bool:
-        """Whether the driver's connection has a transaction that can go on."""
+        """Whether the driver's connection has a transaction that can continue."""
 
     @abstractmethod
     def _failed(self, error: Exception) -> StoreUnavailableError:
-        """The error of a failed commit for callers that wait for it."""
+        """The error of a failed commit for callers waiting for it."""
 
     @abstractmethod
     def _begun(self, writer: Connection) -> None:
-        """Called in a transaction of a group, before its work."""
+        """Called in the transaction of a group, before its work."""
 
     @abstractmethod
     def _committed(self) -> None:
-        """Called after a commit, before anybody learns of it."""
+        """Called after a commit, before any caller hears of it."""
 
     def _count_change(self, writer: Connection) -> None:
-        """Count a commit that changes anything but decisions: in the partition, and for all."""
+        """Count a commit that changes anything but decisions, for the partition and for all."""
         count(writer, CHANGES)
         if self.partition:
             writer.exec_driver_sql(
@@ -181,14 +181,15 @@ class CommittingStore(ABC):
             )
 
     def _all_changes(self, connection: Connection) -> int:
-        """How many such commits there were, of all processes."""
+        """The number of such commits by all processes."""
         if not self.partition:
             return counter(connection, CHANGES)
         query = f"SELECT value FROM {self._SHARED} WHERE name = '{CHANGES}'"  # noqa: S608
         return int(connection.exec_driver_sql(query).scalar_one())
 
     def _keep_audit(self, entries: Sequence[AuditEntry]) -> None:
-        """Called in the transaction of decisions with audit entries; a form may need them twice."""
+        """Called in the transaction of decisions with audit entries; a subclass may need them
+        twice."""
         del entries
 
     def _connection(self) -> Connection:
@@ -208,7 +209,7 @@ class CommittingStore(ABC):
             raise failure from error
 
     def _commit_all(self, group: list[Work]) -> int:
-        """Commit a group; the number of the last decision then."""
+        """Commit a group; return the number of the last decision then."""
         writer = self._connection()
         appends = [work for work in group if isinstance(work, Append)]
         if appends:
@@ -217,7 +218,7 @@ class CommittingStore(ABC):
         with_rows = [block for work in appends for block in work.blocks if block.has_rows]
         if len(appends) == len(group) and not with_rows:
             # One statement is its own transaction: the interpreter lock, which a busy server gives
-            # back late, is released once and not three times.
+            # back late, is released once, not three times.
             return self._append(writer, appends, self._committed_seq)
         seq = self._committed_seq
         waiting: list[Append] = []
@@ -243,7 +244,7 @@ class CommittingStore(ABC):
         return seq
 
     def _append(self, writer: Connection, appends: list[Append], seq: int) -> int:
-        """Append to the log after ``seq``; the number of the last decision then."""
+        """Append to the log after ``seq``; return the number of the last decision then."""
         by_tenant: dict[UUID, list[LogBlock]] = {}
         for work in appends:
             for block in work.blocks:
@@ -281,7 +282,7 @@ class CommittingStore(ABC):
             work.outcome = lambda: result
 
     def _undo(self) -> None:
-        """Leave no transaction open; a connection that fails to do so is given up."""
+        """Leave no transaction open; drop a connection that fails to roll back."""
         self._last_rows.clear()
         try:
             if self._writer is not None:
@@ -307,7 +308,7 @@ def add_rows(writer: Connection, block: LogBlock) -> None:
 
 
 def rows(blocks: Sequence[LogBlock]) -> Iterator[list[LogBlock]]:
-    """Blocks of one tenant, parted into rows of the log."""
+    """Split one tenant's blocks into rows of the log."""
     row: list[LogBlock] = []
     entries = 0
     for block in blocks:

@@ -1,4 +1,4 @@
-"""Databases by URL, and everything that is opened by URL."""
+"""Databases by URL, and everything else that is opened by URL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def migrate(url: str) -> None:
-    """Make a database and its tables, or bring them to the newest revision.
+    """Create a database and its tables, or upgrade them to the newest revision.
 
     Args:
         url: ``sqlite:////var/lib/tidegate/tidegate.db`` or ``postgresql://user@host/name``.
@@ -30,8 +30,8 @@ def migrate(url: str) -> None:
     Raises:
         SchemaError: the database is too new for this code.
         StoreUnavailableError: it cannot be opened or written.
-        UnsafeDatabaseError: the library is one that could lose data.
-        ValueError: the URL names no database this code knows.
+        UnsafeDatabaseError: the library version could lose data.
+        ValueError: the URL names no database that this code supports.
     """
     _module(url).migrate(url)
 
@@ -42,7 +42,7 @@ def reading_engine(url: str, partition: int = 0) -> Engine:
 
 
 def looking_engine(url: str) -> Engine:
-    """The engine of one connection that reads a database of which nothing is known yet."""
+    """The engine of one connection that reads a database in an unknown state."""
     return _engine(url, "looking_engine")
 
 
@@ -61,20 +61,20 @@ def _engine(url: str, kind: str, *more: int) -> Engine:
 
 
 def shown(url: str) -> str:
-    """A database of PostgreSQL as messages name it, without user and password."""
+    """A PostgreSQL database as messages name it, without user and password."""
     text: str = _postgresql("tidegate.stores.rows.postgresql").shown(url)
     return text
 
 
 def claim_database(url: str, waits: Callable[[Holder], None] | None = None) -> Claim:
-    """Become the owner of a database of PostgreSQL.
+    """Become the owner of a PostgreSQL database.
 
     Args:
-        url: of the database.
-        waits: as of :func:`~tidegate.stores.directory.lock.claim`.
+        url: the database's URL.
+        waits: as for :func:`~tidegate.stores.directory.lock.claim`.
 
     Raises:
-        HeldError: another process is.
+        HeldError: another process is the owner.
         StoreUnavailableError: the database cannot be reached, or the driver is missing.
     """
     made: Claim = _postgresql("tidegate.stores.directory.claims").claim_database(url, waits)
@@ -97,7 +97,7 @@ def claim_for_node(
 
 
 def need_partitions(url: str, wanted: int) -> int:
-    """Have as many partitions in PostgreSQL as are wanted; see ``directory/schemas.py``."""
+    """Create the wanted number of partitions in PostgreSQL; see ``directory/schemas.py``."""
     made: int = _postgresql("tidegate.stores.directory.schemas").need_partitions(url, wanted)
     return made
 
@@ -114,17 +114,17 @@ def open_store(
     """The store of a database.
 
     Args:
-        url: as of :func:`migrate`.
-        lock: of its owner, as :class:`~tidegate.stores.sqlite.SqliteStore` and
+        url: as for :func:`migrate`.
+        lock: the owner's lock, as :class:`~tidegate.stores.sqlite.SqliteStore` and
             :class:`~tidegate.stores.postgresql.PostgresqlStore` take it.
-        catalog: what the field catalog may take.
-        standby: whether a database of PostgreSQL must have a synchronous standby.
-        ended: called when the ownership ends before the close; SQLite's does not.
-        partition: whose log it has.
+        catalog: limits of the field catalog.
+        standby: whether a PostgreSQL database must have a synchronous standby.
+        ended: called when the ownership ends before the store closes; SQLite never calls it.
+        partition: the partition whose log this is.
 
     Raises:
         StoreError: it cannot be opened.
-        ValueError: the URL names no database this code knows.
+        ValueError: the URL names no database that this code supports.
     """
     module = _module(url)
     if is_postgresql(url):
@@ -144,14 +144,14 @@ def open_unclaimed(
     ended: Callable[[StoreUnavailableError], None] = lambda _: None,
     partition: int = 0,
 ) -> PostgresqlStore:
-    """The store of a database of PostgreSQL, for a process that may become its owner.
+    """The store of a PostgreSQL database, for a process that may become its owner.
 
     Args:
-        url: of the database.
-        catalog: as of :func:`open_store`.
-        standby: as of :func:`open_store`.
-        ended: as of :func:`open_store`.
-        partition: as of :func:`open_store`.
+        url: the database's URL.
+        catalog: as for :func:`open_store`.
+        standby: as for :func:`open_store`.
+        ended: as for :func:`open_store`.
+        partition: as for :func:`open_store`.
 
     Raises:
         StoreError: it cannot be opened.

@@ -1,7 +1,7 @@
 """Group commit: one thread takes all waiting work and commits it together.
 
-A commit costs one flush to the disk however much it holds, so work that arrives while
-one commit runs shares the next.  This module knows queues and futures; the store defines a commit.
+A commit costs one flush to disk, however much it holds, so work that arrives during one commit
+shares the next.  This module knows queues and futures; the store defines a commit.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.lines import LogBlock
 
 MAX_WAITING_ENTRIES = 20_000
-"""Beyond this a store is about a second behind: refusing now is kinder than answering late."""
+"""Beyond this a store is about a second behind: rejecting now is kinder than answering late."""
 MAX_WAITING_BYTES = 128 * 1024 * 1024
 MAX_WAITING_WRITES = 1_000
 MAX_GROUP_ENTRIES = 4_000
-"""Entries in one commit: enough to make the flush cheap, few enough to end soon."""
+"""Entries in one commit: enough to make the flush cheap, few enough to finish soon."""
 MAX_GROUP_WRITES = 8
-"""Changes in one commit; at most one is quiet, since quiet ones may be steps of a large change."""
+"""Changes in one commit. At most one is quiet, since quiet ones may be steps of a large change."""
 
 
 @attrs.define(eq=False)
 class Append:
-    """Blocks of log entries that are committed together or not at all."""
+    """Blocks of log entries, committed together or not at all."""
 
     blocks: Sequence[LogBlock]
     future: Future[None]
@@ -53,12 +53,12 @@ class Write:
     submitted: float
     is_quiet: bool
     outcome: Callable[[], Any] | None = None
-    """The result for the future once the commit is done, set by the committer."""
+    """The result for the future after the commit, set by the committer."""
 
 
 @attrs.define(eq=False)
 class Command:
-    """A command that the thread runs between commits, also when commits fail."""
+    """A command that the thread runs between commits, even when commits fail."""
 
     run: Callable[[], None]
     future: Future[None]
@@ -71,10 +71,10 @@ class GroupCommit:
     """The queue in front of a store, and the thread behind it.
 
     Args:
-        commit: does a group of work in one transaction and sets the outcome of each write;
-            raises StoreUnavailableError when nothing of it was kept.
-        finish: called on the thread as the last thing.
-        monotonic: seconds of a clock that never jumps.
+        commit: does a group of work in one transaction and sets the outcome of each write; raises
+            StoreUnavailableError if nothing of it was kept.
+        finish: the last thing called on the thread.
+        monotonic: seconds of a monotonic clock.
     """
 
     def __init__(
@@ -107,12 +107,12 @@ class GroupCommit:
 
         Raises:
             StoreUnavailableError: a commit failed, or the store is closed.
-            StoreBusyError: too much waits.
+            StoreBusyError: too much is waiting.
         """
         size = sum(len(block.lines) for block in blocks)
         entries = sum(block.count for block in blocks)
         future: Future[None] = Future()
-        # A decision that was made has to be recorded: its append cannot be cancelled any more.
+        # A decision that was made must be recorded, so its append can no longer be cancelled.
         future.set_running_or_notify_cancel()
         with self._changed:
             self._check()
@@ -128,7 +128,7 @@ class GroupCommit:
         return future
 
     def write(self, work: Callable[[Connection], Any], *, is_quiet: bool = False) -> Future[Any]:
-        """Queue a function; as :meth:`append`."""
+        """Queue a function, like :meth:`append`."""
         future: Future[Any] = Future()
         with self._changed:
             self._check()
@@ -140,7 +140,7 @@ class GroupCommit:
         return future
 
     def command(self, run: Callable[[], None]) -> Future[None]:
-        """Queue a command; it runs after all that was queued before it.
+        """Queue a command; it runs after everything queued before it.
 
         Raises:
             StoreUnavailableError: the store is closed.
@@ -154,24 +154,24 @@ class GroupCommit:
         return future
 
     def accept(self) -> None:
-        """Take work again after a failed commit."""
+        """Accept work again after a failed commit."""
         with self._changed:
             self._refusal = None
 
     @property
     def is_accepting(self) -> bool:
-        """Whether no commit has failed since work was last taken up."""
+        """Whether no commit has failed since work was last accepted."""
         return self._refusal is None
 
     def close(self) -> None:
-        """Refuse new work, finish accepted work, end the thread."""
+        """Reject new work, finish accepted work, and end the thread."""
         with self._changed:
             self._is_closing = True
             self._changed.notify()
         self._thread.join()
 
     def oldest_seconds(self) -> float:
-        """How long the oldest work waits."""
+        """How long the oldest work has waited."""
         with self._changed:
             works = (work for work in self._waiting if not isinstance(work, Command))
             oldest = next(works, None)
@@ -251,7 +251,8 @@ class GroupCommit:
                 _settle(work.future, work.outcome)
 
     def _fail(self, group: list[Work], error: Exception) -> None:
-        """Nothing of the group was stored, so the work behind it depends on lost decisions."""
+        """Fail the group: nothing of it was stored, and the work behind it depends on lost
+        decisions."""
         reason = f"the last commit failed: {error}"
         with self._changed:
             self._refusal = reason
@@ -260,7 +261,7 @@ class GroupCommit:
             self.waiting_entries = self.waiting_bytes = self.waiting_writes = 0
         for work in lost:
             if work.future.running() or work.future.set_running_or_notify_cancel():
-                # Who waited behind a commit of unknown outcome rests on it.
+                # Work that waited behind a commit with an unknown outcome depends on it.
                 kind = type(error) if isinstance(error, StoreUnavailableError) else None
                 failure = (kind or StoreUnavailableError)(reason)
                 failure.__cause__ = error

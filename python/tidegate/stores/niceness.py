@@ -1,4 +1,4 @@
-"""The priority of a thread beside the others."""
+"""The priority of a thread relative to the others."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import threading
 from contextlib import suppress
 
 BACKGROUND = 5
-"""Gives a third of the weight of the threads that somebody waits for."""
+"""Gives a thread a third of the weight of threads that callers wait for."""
 
 
 def be_nice(niceness: int = BACKGROUND) -> None:
-    """Give the calling thread a niceness, 0 to 19, where the system allows one for each thread.
+    """Give the calling thread a niceness, 0 to 19, where the system sets it per thread.
 
-    Not every user may lower it again: then it stays as it is, and the thread still gets its share.
+    Not every user may lower it again. In that case it stays, and the thread still gets its share.
     """
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)

@@ -1,4 +1,4 @@
-"""The port: what a store does."""
+"""The port: the interface of a store."""
 
 from __future__ import annotations
 
@@ -21,54 +21,54 @@ T = TypeVar("T")
 
 @attrs.frozen
 class StoreStatistics:
-    """Figures of a store about its writing, for metrics."""
+    """A store's figures about its writing, for metrics."""
 
     waiting_entries: int
     """Log entries accepted and not yet committed."""
     waiting_writes: int
     oldest_waiting_seconds: float
-    """How long the oldest accepted work waits; 0 when nothing does."""
+    """How long the oldest accepted work has waited; 0 if none waits."""
     commits: int
     committed_entries: int
     committed_writes: int
     failed_commits: int
     commit_seconds: float
-    """Time spent in commits, all together."""
+    """Total time spent in commits."""
     last_commit_seconds: float
     longest_write_seconds: float
-    """The longest that one change held up commits, since the start; without the flush."""
+    """The longest time that one change held up commits since the start, without the flush."""
     committed_seq: int
     """Number of the last decision in the log."""
     indexed_seq: int
-    """Number of the last decision that counts and idempotency know."""
+    """Number of the last decision known to counts and idempotency."""
     learned_seq: int
-    """Number of the last decision that the field catalog knows."""
+    """Number of the last decision known to the field catalog."""
     index_seconds: float
-    """Time spent indexing, all together."""
+    """Total time spent indexing."""
     learning_seconds: float
-    """Time that the field catalog spent learning, all together."""
+    """Total time that the field catalog spent learning."""
     index_error: str | None
     """Why indexing makes no progress, or None."""
 
 
 class Records(Protocol):
-    """A store, as far as handlers and what they call go."""
+    """A store as handlers and their callees see it."""
 
     def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
-        """Run ``work`` in a transaction; the result comes after the commit.
+        """Run ``work`` in a transaction; the result arrives after the commit.
 
         Args:
-            work: what to do.
-            quietly: it changes nothing that :meth:`Store.changed` is asked for.
+            work: the work.
+            quietly: it changes nothing that :meth:`Store.changed` reports.
 
-        ``work`` runs on the writing thread, together with others in one
-        transaction, inside a savepoint: an error undoes its own changes alone and is raised by the
-        future.  It must not commit, block, or call the store.
+        ``work`` runs on the writing thread, together with others in one transaction, inside a
+        savepoint: an error undoes only its own changes and is raised by the future.  It must not
+        commit, block, or call the store.
 
         Raises:
-            StoreUnavailableError: nothing was done (also from the future: then nothing
-                of the work is kept).
-            StoreBusyError: too much waits.
+            StoreUnavailableError: nothing was done; if the future raises it, nothing of the work is
+                kept.
+            StoreBusyError: too much is waiting.
         """
 
     def read(self) -> AbstractContextManager[Connection]:
@@ -79,7 +79,7 @@ class Records(Protocol):
         """
 
     def index_now(self) -> None:
-        """Return when counts and idempotency know every decision appended before.
+        """Return when counts and idempotency include every decision appended before.
 
         Raises:
             StoreUnavailableError: the index cannot be written.
@@ -87,9 +87,9 @@ class Records(Protocol):
         """
 
     def learn_now(self) -> None:
-        """As :meth:`index_now`, and the field catalog includes these decisions too.
+        """Like :meth:`index_now`, but the field catalog includes these decisions too.
 
-        A catalog that is far behind learns from a part of them: nobody waits long.
+        A catalog that is far behind learns only a part of them, so no caller waits long.
 
         Raises:
             StoreUnavailableError: as :meth:`index_now`.
@@ -98,27 +98,26 @@ class Records(Protocol):
 
 
 class Store(Records, Protocol):
-    """Keeps definitions, decisions and everything else of the service.
+    """Stores definitions, decisions and everything else of the service.
 
-    Every method may be called from any thread.  A store writes on one thread, in
-    the order it was asked: a write sees every append before it and none after.
+    Every method may be called from any thread.  A store writes on one thread, in the order of the
+    calls: a write sees every earlier append and no later one.
     """
 
     def append(self, blocks: Sequence[LogBlock]) -> Future[None]:
         """Append decisions to the log, in order; durable when the future is done.
 
         Raises:
-            StoreUnavailableError: as :meth:`write`.  After a failed commit nothing is taken until
-            :meth:`recover`, because decisions made in the meantime rest on decisions that were
-            lost.
-            StoreBusyError: too much waits.
+            StoreUnavailableError: as for :meth:`write`.  After a failed commit nothing is accepted
+                until :meth:`recover`, because decisions made meanwhile depend on lost ones.
+            StoreBusyError: too much is waiting.
         """
 
     def recover(self) -> None:
-        """Try writing again after a failed commit, and take work again if that succeeds.
+        """Try writing again after a failed commit, and accept work again if that succeeds.
 
         Raises:
-            StoreUnavailableError: it is as before.
+            StoreUnavailableError: writing still fails.
         """
 
     @property
@@ -131,8 +130,9 @@ class Store(Records, Protocol):
         recovery."""
 
     def derive(self, work: Callable[[Connection], T]) -> Future[T]:
-        """Run ``work`` in a transaction on data derived from the log, in the tables that have the
-        schema ``derived``; as :meth:`write` otherwise, but commits never wait for it.
+        """Run ``work`` in a transaction on derived data, in the tables with the schema ``derived``.
+
+        Otherwise like :meth:`write`, but commits never wait for it.
 
         An error undoes all of it and is raised by the future.
 
@@ -141,20 +141,20 @@ class Store(Records, Protocol):
         """
 
     def flush_derived(self) -> int:
-        """Return when the rows derived from the decisions appended before are on stable storage.
+        """Return when the rows derived from earlier decisions are on stable storage.
 
         Returns:
-            The number of the last of them: up to it the log may be deleted.
+            The number of the last of them: the log may be deleted up to it.
 
         Raises:
-            StoreUnavailableError: as :meth:`index_now`.
-            DamagedLogError: as :meth:`index_now`.
+            StoreUnavailableError: as for :meth:`index_now`.
+            DamagedLogError: as for :meth:`index_now`.
         """
 
     def changed(self) -> bool:
         """Whether any process has committed anything but decisions since the last call.
 
-        It may answer yes when nobody did.
+        It may say yes when none has.
         """
 
     def statistics(self) -> StoreStatistics:
@@ -162,11 +162,11 @@ class Store(Records, Protocol):
 
     @property
     def lost(self) -> LogGap | None:
-        """The end of the log, when the opening found it lost."""
+        """The end of the log, if it was found lost when opening."""
 
     @property
     def lost_changes(self) -> int:
-        """Commits of anything but decisions that the opening found lost, at least."""
+        """Commits of anything but decisions found lost when opening; a lower bound."""
 
     def close(self) -> None:
-        """Finish accepted work, and close.  Later work is refused."""
+        """Finish accepted work and close.  Later work is rejected."""

@@ -1,8 +1,8 @@
 """The store on PostgreSQL: the same threads over a primary with a synchronous standby.
 
-Who owns the log is decided by its epoch.  Every statement that appends names the epoch it was
-claimed with, and takes no row once another process has begun the next.  A commit whose end nobody
-can tell ends the ownership: the next owner reads the log, and finds out.
+The epoch decides who owns the log.  Every statement that appends names the epoch of its claim, and
+is rejected once another process has begun the next epoch.  If the outcome of a commit is unknown,
+the ownership ends: the next owner reads the log and finds out.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 LOCK_MILLISECONDS = 500
-"""How long a migration waits for a table, and holds up those that come later."""
+"""How long a migration waits for a table lock, and so holds up later transactions."""
 LOCK_PAUSE_SECONDS = 1.0
 LOCK_TRIES = 60
 LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id = %s"
@@ -58,19 +58,19 @@ class PostgresqlStore(CommittingStore):
 
     Args:
         url: ``postgresql://user@host/name``, as libpq reads it.
-        lock: of the owner of the database, who gives it back at the close; without it the first
-            append claims the database.
-        catalog: what the field catalog may take.
+        lock: the database owner's lock, released at close; without it the first append claims the
+            database.
+        catalog: limits of the field catalog.
         standby: whether the database must have a synchronous standby.
-        ended: called, on a thread of the store, when this process is the owner no more.
-        partition: whose log it has; the schema of one beyond the first is there.
-        monotonic: seconds of a clock that never jumps, for ages and durations.
+        ended: called on a thread of the store when this process is no longer the owner.
+        partition: the partition whose log this is; the schema of a further partition must exist.
+        monotonic: seconds of a monotonic clock, for ages and durations.
 
     Raises:
         SchemaError: this version cannot run on the tables; see ``tidegate migrate``.
         StoreUnavailableError: the database cannot be reached.
         UnsafeDatabaseError: the database could lose what it acknowledged.
-        ValueError: the URL is none of PostgreSQL.
+        ValueError: the URL isn't a PostgreSQL URL.
     """
 
     _SHARED = "shared_meta"
@@ -112,7 +112,7 @@ class PostgresqlStore(CommittingStore):
         )
 
     def _watch(self) -> None:
-        """End the ownership when its lock is free: another process may be about to begin."""
+        """End the ownership when its lock is free: another process may be about to take over."""
         if self._lock is not None and self._end is None and not self._lock.is_held():
             self._end_with(FencedError("the session that holds the lock of the database ended"))
 
@@ -121,14 +121,14 @@ class PostgresqlStore(CommittingStore):
         self._tell_ended(error)
 
     def claim(self, lock: Claim, term: int) -> int:
-        """Become the owner under a term of the log's placement; once the store is open.
+        """Become the owner under a term of the log's placement, once the store is open.
 
         Args:
-            lock: as of the constructor.
-            term: of the placement.
+            lock: as in the constructor.
+            term: the placement's term.
 
         Returns:
-            The number of the last decision: nobody appends after it but this store.
+            The number of the last decision: from now on only this store appends.
 
         Raises:
             FencedError: another process has claimed under a later term.
@@ -145,7 +145,7 @@ class PostgresqlStore(CommittingStore):
         self._lock = lock
 
     def _open(self) -> None:
-        """Open the writing connection, and learn where the log ends."""
+        """Open the writing connection and find the end of the log."""
         self._close_writer()
         writer = self._write_engine.connect()
         try:
@@ -167,21 +167,21 @@ class PostgresqlStore(CommittingStore):
         self._seen_changes = self._all_changes(writer)
 
     def _begin_epoch(self, lock: Claim, term: int | None = None) -> None:
-        """Begin an epoch of this process: it waits for what the one before has under way."""
+        """Begin an epoch of this process, after the previous owner's statements in flight end."""
         writer = self._connection()
         self.log.claim(writer, lock.description(), term)
-        # The one before may have appended since this store was opened.
+        # The previous owner may have appended since this store was opened.
         self._read_position(writer)
         writer.rollback()
 
     def _prepare_derived(self) -> None:
-        """Have derived tables that were derived from this log."""
+        """Make sure that the derived tables come from this log."""
         writer = self._connection()
         with writer.begin():
             derived.renew_tables(writer, counter(writer, LOG_ID))
 
     def _reopen(self) -> None:
-        """Take work again, if this process is the owner still and a new connection can commit."""
+        """Accept work again if this process is still the owner and a new connection can commit."""
         if self._end is not None:
             raise self._end
         with translated():
@@ -201,7 +201,7 @@ class PostgresqlStore(CommittingStore):
             self._begin_epoch(self._lock)
 
     def _begun(self, writer: Connection) -> None:
-        """Let an owner that was replaced change nothing any more; others change no log."""
+        """Stop a replaced owner from changing anything; others change no log."""
         if self.log.epoch is not None:
             self.log.check(writer)
 
@@ -216,7 +216,7 @@ class PostgresqlStore(CommittingStore):
 
     def _committed(self) -> None:
         if self._warnings:
-            # The wait for the standby was cut short, or something as grave.
+            # The wait for the standby was cut short, or something equally serious happened.
             raise UnknownOutcomeError(f"the commit ended with a warning: {self._warnings[0]}")
 
     def _failed(self, error: Exception) -> StoreUnavailableError:
@@ -246,7 +246,7 @@ class PostgresqlStore(CommittingStore):
 
     def _close_writer(self) -> None:
         if self._writer is not None and self._is_cut():
-            # There is nothing to roll back, and the pool would try.
+            # There is nothing to roll back, and the pool would try to.
             self._writer.invalidate()
         super()._close_writer()
 
@@ -259,15 +259,15 @@ class PostgresqlStore(CommittingStore):
 
 
 def migrate(url: str) -> None:
-    """Make the tables of a database, or bring them to the newest revision.
+    """Create the tables of a database, or upgrade them to the newest revision.
 
     Args:
-        url: as for the store.  The database is there, and may be empty.
+        url: as for the store.  The database must exist, and may be empty.
 
     Raises:
         SchemaError: the database is too new for this code.
         StoreUnavailableError: it cannot be reached or written.
-        ValueError: the URL is none of PostgreSQL.
+        ValueError: the URL isn't a PostgreSQL URL.
     """
     check_url(url)
     engine = writing_engine(url)
@@ -284,11 +284,11 @@ def migrate(url: str) -> None:
 
 
 def _upgrade(engine: Engine) -> None:
-    """Upgrade the tables beside processes that use them.
+    """Upgrade the tables while other processes use them.
 
-    A change of a table waits for every transaction that reads it, and all who come later wait
-    behind that change.  So a long read would hold every append up: the change gives up soon, lets
-    the others pass, and tries again.
+    A schema change waits for every transaction that reads the table, and later transactions queue
+    behind the change.  A long read would therefore hold up every append. So the change gives up
+    soon, lets the others pass, and tries again.
     """
     for _ in range(LOCK_TRIES):
         try:

@@ -1,8 +1,8 @@
-"""Retention: old data is deleted, a little at a time.
+"""Retention: deletes old data, a little at a time.
 
-Appends wait while a step in the log runs, so each is small; call it again until it deletes
-nothing.  Deleted decisions can neither be replayed at a start nor derived again, so take a snapshot
-and flush the derived file before.
+Appends wait while a step in the log runs, so each is small; repeat it until it deletes nothing.
+Deleted decisions can neither be replayed at a start nor derived again, so take a snapshot and flush
+the derived file first.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _LARGE = (
     passes,
     spools,
 )
-"""Tables whose rows are not deleted together with their tenant, since there may be many."""
+"""Tables with rows that aren't deleted together with their tenant, since there may be many."""
 
 
 def prune(
@@ -60,18 +60,18 @@ def prune(
     up_to_seq: int,
     limit: int = MAX_STEP,
 ) -> int:
-    """Delete decisions of a tenant that were received before a time from the log; how many rows.
+    """Delete a tenant's decisions received before a time from the log; return how many rows.
 
     Args:
         connection: the connection of a write.
-        tenant_id: whose.
+        tenant_id: the tenant.
         before_ns: decisions received before this time are deleted; a log row is as old as its
         newest decision.
-        up_to_seq: decisions after this one stay; see :func:`safe_seq` and
-            :meth:`Store.flush_derived <tidegate.stores.port.Store.flush_derived>`.
+        up_to_seq: later decisions stay; see :func:`safe_seq` and :meth:`Store.flush_derived
+            <tidegate.stores.port.Store.flush_derived>`.
         limit: most decisions to delete; the first row may have more.
     """
-    # Rows of a tenant lie in order of arrival: the first that is young enough ends the search.
+    # A tenant's rows are in order of arrival, so the first that is young enough ends the search.
     rows = connection.execute(
         select(
             decision_log.c.first_seq,
@@ -105,13 +105,14 @@ def prune(
 def prune_derived(
     connection: Connection, tenant_id: UUID, before_ns: int, limit: int = MAX_STEP
 ) -> int:
-    """Delete the rows derived from decisions received before a time, by whole minutes; how many.
+    """Delete the rows derived from decisions received before a time, by whole minutes; return how
+    many.
 
     Args:
         connection: the connection of :meth:`Store.derive <tidegate.stores.port.Store.derive>`.
-        tenant_id: whose.
+        tenant_id: the tenant.
         before_ns: as for :func:`prune`.
-        limit: rows deleted from each table at most.
+        limit: most rows to delete from each table.
     """
     place = tuple(result_counts.primary_key.columns)[1:]
     is_old = result_counts.c.received_minute < before_ns // MINUTE_NS
@@ -130,11 +131,11 @@ def prune_derived(
 
 
 def newest_seq(connection: Connection, tenant_id: UUID, before_ns: int) -> int:
-    """Number of the newest of a tenant's decisions that are too old, by whole rows; 0 without any.
+    """Number of a tenant's newest decision that is too old, by whole rows; 0 if there is none.
 
     Args:
         connection: a connection of the store.
-        tenant_id: whose.
+        tenant_id: the tenant.
         before_ns: as for :func:`prune`.
     """
     newest = (
@@ -150,13 +151,13 @@ def newest_seq(connection: Connection, tenant_id: UUID, before_ns: int) -> int:
 
 
 def safe_seq(connection: Connection, tenant_id: UUID) -> int:
-    """The decision up to which a start needs nothing of the log, whichever snapshot it takes."""
+    """The decision up to which a start needs nothing from the log, with any snapshot."""
     oldest = select(func.min(snapshots.c.seq)).where(snapshots.c.tenant_id == tenant_id)
     return connection.execute(oldest).scalar() or 0
 
 
 def orphans(connection: Connection) -> list[UUID]:
-    """Deleted tenants of which rows are left; see :func:`forget` and :func:`forget_derived`."""
+    """Deleted tenants with rows left; see :func:`forget` and :func:`forget_derived`."""
     known = select(tenants.c.tenant_id)
     found: set[UUID] = set()
     for table in (decision_log, result_counts, field_catalog, *_LARGE):
@@ -166,11 +167,13 @@ def orphans(connection: Connection) -> list[UUID]:
 
 
 def forget(connection: Connection, tenant_id: UUID, limit: int = STEP_ROWS) -> int:
-    """Delete definitions, versions, snapshots and kept answers of a deleted tenant, a step at a
-    time; how many rows.  Its decisions are pruned."""
+    """Delete one step of a deleted tenant's definitions, versions, snapshots and kept responses.
+
+    Return how many rows.  The tenant's decisions are pruned separately.
+    """
     for table in _LARGE:
         place = tuple(table.primary_key.columns)
-        # A part of a snapshot is as large as hundreds of other rows, and so may an answer be.
+        # A snapshot part is as large as hundreds of other rows, and a response may be too.
         most = 4 if table in (snapshot_parts, kept_answers) else limit
         found = select(*place).where(table.c.tenant_id == tenant_id).limit(most)
         deleted = connection.execute(delete(table).where(tuple_(*place).in_(found))).rowcount
@@ -180,7 +183,9 @@ def forget(connection: Connection, tenant_id: UUID, limit: int = STEP_ROWS) -> i
 
 
 def forget_derived(connection: Connection, tenant_id: UUID, limit: int = MAX_STEP) -> int:
-    """Delete the rows derived from the decisions of a deleted tenant, a step at a time; how many.
-    The decisions themselves are pruned."""
+    """Delete one step of the rows derived from a deleted tenant's decisions; return how many.
+
+    The decisions themselves are pruned separately.
+    """
     names = connection.execute(delete(field_catalog).where(field_catalog.c.tenant_id == tenant_id))
     return names.rowcount + prune_derived(connection, tenant_id, END_OF_TIME_NS, limit)

@@ -1,8 +1,8 @@
-"""The store on SQLite: one thread that commits, one that derives, a few reading connections.
+"""The store on SQLite: one thread commits, one derives, and a few connections read.
 
-Durability rests on WAL with ``synchronous=FULL``: a commit returns when the log file
-has been flushed.  Both are read back, and a library whose WAL can be corrupted by
-two connections is refused.
+Durability depends on WAL with ``synchronous=FULL``: a commit returns when the log file has been
+flushed.  Both settings are read back, and a library with a WAL that two connections can corrupt is
+rejected.
 """
 
 from __future__ import annotations
@@ -60,29 +60,30 @@ if TYPE_CHECKING:
 log = logging.getLogger("tidegate")
 
 NEEDED_BYTES = 1024 * 1024
-"""Free bytes on the disk before writing is resumed: the size of a full group."""
+"""Free bytes on the disk needed to resume writing: the size of a full group."""
 _AUDIT = ", ".join(f'"{each.name}"' for each in audit_written.columns)
 MEND_AUDIT = f"INSERT OR IGNORE INTO {SHARED}.audit ({_AUDIT}) SELECT {_AUDIT} FROM audit_written"  # noqa: S608
 LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id = ?"
 
 
 class SqliteStore(CommittingStore):
-    """A :class:`~tidegate.stores.port.Store` in an SQLite file, with a second for what is derived.
+    """A :class:`~tidegate.stores.port.Store` in an SQLite file, with a second file for derived
+    data.
 
     Args:
         url: ``sqlite:///relative.db`` or ``sqlite:////absolute.db``.
-        lock: of the owner of the directory, who gives it back at the close; without it the first
-            append claims the directory.
-        catalog: what the field catalog may take.
-        partition: whose log it has; the file of one beyond the first is there.
-        monotonic: seconds of a clock that never jumps, for ages and durations.
+        lock: the directory owner's lock, released at close; without it the first append claims the
+            directory.
+        catalog: limits of the field catalog.
+        partition: the partition whose log this is; the file of a further partition must exist.
+        monotonic: seconds of a monotonic clock, for ages and durations.
 
     Raises:
-        SchemaError: the tables are not those of this version; see ``tidegate migrate``.
+        SchemaError: the tables have another version; see ``tidegate migrate``.
         StoreUnavailableError: the file cannot be opened.
-        UnsafeDatabaseError: the library or file system could lose what was acknowledged,
-            or others may read the file.
-        ValueError: the URL is none of SQLite.
+        UnsafeDatabaseError: the library or file system could lose acknowledged data, or others may
+            read the file.
+        ValueError: the URL isn't an SQLite URL.
     """
 
     _SHARED = f"{SHARED}.store_meta"
@@ -98,7 +99,7 @@ class SqliteStore(CommittingStore):
     ) -> None:
         database = database_path(url)
         self.path = partition_path(database, partition)
-        """The file that has the log."""
+        """The file with the log."""
         check_version()
         for path in {database, self.path}:
             check_private(path)
@@ -140,7 +141,7 @@ class SqliteStore(CommittingStore):
     # The functions below run on the writing thread, or before it starts.
 
     def _open(self) -> None:
-        """Open the writing connection, and learn where the log ends."""
+        """Open the writing connection and find the end of the log."""
         self._close_writer()
         writer = self._write_engine.connect()
         try:
@@ -156,10 +157,10 @@ class SqliteStore(CommittingStore):
         self._writer = writer
 
     def _find_end(self) -> None:
-        """Continue after the last decision that anything knows of, though the log may end before
-        it.
+        """Continue after the last decision known anywhere, even if the log ends before it.
 
-        Otherwise its number would be given twice, and what knows it would take one for the other.
+        Otherwise its number would be used twice, and readers would mistake one decision for the
+        other.
         """
         writer = self._connection()
         log_id, last = counter(writer, LOG_ID), self._committed_seq
@@ -190,7 +191,7 @@ class SqliteStore(CommittingStore):
         self._committed_seq = max(known)
 
     def _keep_mark(self) -> None:
-        """From now on note the end of the log."""
+        """Record the end of the log from now on."""
         writer = self._connection()
         self._log_id = counter(writer, LOG_ID)
         writer.rollback()
@@ -198,10 +199,10 @@ class SqliteStore(CommittingStore):
         self._committed()
 
     def _prepare_derived(self) -> None:
-        """Have a derived file that was derived from this log."""
+        """Make sure that the derived file comes from this log."""
         if self._is_derived_right():
             return
-        # Whoever owns the directory has it open, and found it right.
+        # The directory's owner has it open, and has checked it.
         lock = self._lock or claim(self.path)
         try:
             if not self._is_derived_right():
@@ -212,7 +213,7 @@ class SqliteStore(CommittingStore):
 
     def _is_derived_right(self) -> bool:
         found = derived.inspect(self.path)
-        # The log is read later: it is ahead of what is derived from it.
+        # Read the log's end later, so that it is ahead of the derived data.
         log_id, last = self._origin()
         is_right = found is not None and found.log_id == log_id and found.indexed_seq <= last
         if not is_right and last > 0:
@@ -226,11 +227,11 @@ class SqliteStore(CommittingStore):
         return found
 
     def _reopen(self) -> None:
-        """Take work again, if there is room and a new connection can commit."""
+        """Accept work again, if there is room and a new connection can commit."""
         with translated():
             seen = self._seen_changes
-            # A probe fits where a decision does not, and each start in vain costs its caller a
-            # rebuilding of all states.
+            # A probe may fit where a decision doesn't, and each failed start makes the caller
+            # rebuild all states.
             if shutil.disk_usage(self.path.parent).free < NEEDED_BYTES:
                 self._checkpoint()
                 raise StoreUnavailableError("the disk is full")
@@ -244,18 +245,20 @@ class SqliteStore(CommittingStore):
         self._queue.accept()
 
     def _claim_log(self) -> None:
-        """Let no other process append, from the first append on."""
+        """Stop all other processes from appending, from the first append on."""
         self._appends = True
         if self.log.epoch is None:
             self._lock = self._lock or claim(self.path)
-            # Another may have appended since this store was opened.
+            # Another process may have appended since this store was opened.
             self._committed_seq = self.log.claim(self._connection(), self._lock.description())
             self._last_rows.clear()
             self._keep_mark()
 
     def _keep_audit(self, entries: Sequence[AuditEntry]) -> None:
-        """Keep the entries beside their decisions too: a failure of the power in the middle of the
-        commit may lose the part of it that is in the database."""
+        """Keep audit entries with their decisions too.
+
+        A power failure in the middle of the commit may lose the part of it in the database.
+        """
         if self.partition and entries:
             writer = self._connection()
             writer.execute(delete(audit_written))
@@ -263,14 +266,14 @@ class SqliteStore(CommittingStore):
                 records.add(writer, audit_written, entry)
 
     def _mend_audit(self) -> None:
-        """Have in the audit what was committed with a decision."""
+        """Add missing audit entries that were committed with a decision."""
         if self.partition:
             writer = self._connection()
             with writer.begin():
                 driver_connection(writer).execute(MEND_AUDIT)
 
     def _checkpoint(self) -> None:
-        """Make the room of the log file usable again, as far as readers and the disk allow."""
+        """Make the WAL's space reusable, as far as readers and the disk allow."""
         with suppress(dbapi2.Error, StoreUnavailableError):
             driver_connection(self._connection()).execute("PRAGMA wal_checkpoint(PASSIVE)")
 
@@ -288,7 +291,7 @@ class SqliteStore(CommittingStore):
         return StoreUnavailableError(reason(error))
 
     def _begun(self, writer: Connection) -> None:
-        """Transactions of this database hold its lock from their beginning."""
+        """This database's transactions hold its lock from the beginning."""
 
     def _committed(self) -> None:
         if self._mark is not None:
@@ -312,7 +315,7 @@ class SqliteStore(CommittingStore):
 
 
 def migrate(url: str) -> None:
-    """Make a database and its tables, or bring them to the newest revision.
+    """Create a database and its tables, or upgrade them to the newest revision.
 
     Args:
         url: as for the store, such as ``sqlite:////var/lib/tidegate/tidegate.db``.
@@ -320,8 +323,8 @@ def migrate(url: str) -> None:
     Raises:
         SchemaError: the database is too new for this code.
         StoreUnavailableError: it cannot be opened or written.
-        UnsafeDatabaseError: the library is one that could lose data.
-        ValueError: the URL names no database this code knows.
+        UnsafeDatabaseError: the library version could lose data.
+        ValueError: the URL names no database that this code supports.
     """
     path = database_path(url)
     check_version()

@@ -1,4 +1,4 @@
-"""Whether the log is intact: its numbers without a gap, its rows with their checksums."""
+"""Checks that the log is intact: numbers without a gap, rows with valid checksums."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _COLUMNS = (
 
 @attrs.frozen
 class Finding:
-    """Entries of the log that are lost.
+    """Lost entries of the log.
 
     Attributes:
-        tenant_id: whose they were; None where that is not known.
-        reason: ``missing`` or ``damaged``, as of a gap (``stores/decision_log/gaps.py``).
+        tenant_id: their tenant; None if unknown.
+        reason: ``missing`` or ``damaged``, as for a gap (``stores/decision_log/gaps.py``).
     """
 
     first_seq: int
@@ -56,18 +56,18 @@ def check_rows(
     links: dict[UUID, int] | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Finding]:
-    """The losses of the log between two numbers, also those found before.
+    """The losses in the log between two numbers, including known ones.
 
     Args:
         connection: a connection of the store.
-        after: number of the last entry that is not looked at.
-        until: number of the last that is; that the log has.
-        links: the last row of each tenant so far, by its first number, where the whole log is
-            looked at from its beginning: each row must follow the one before it of its tenant.
-        progress: called with the number that was checked last.
+        after: number of the last entry before the checked range.
+        until: number of the last entry checked, which the log has.
+        links: the last row of each tenant so far, by its first number, when the whole log is
+            checked from its beginning: each row must follow its tenant's previous row.
+        progress: called with the last number checked.
     """
     pruned = counter(connection, PRUNED_SEQ)
-    # The row that holds `after` may begin before it.
+    # The row with `after` may begin before it.
     expected: int | None = None if after else 1
     for row in rows(connection, _COLUMNS, max(after - MAX_ROW_ENTRIES, -1), until):
         if isinstance(row, Unreadable):
@@ -80,11 +80,11 @@ def check_rows(
             expected = end + 1
             continue
         expected = max(expected or 0, after + 1)
-        # Below what retention deleted, numbers are missing rightly.
+        # Retention deleted earlier numbers, so they may be missing.
         if row.first_seq > max(expected, pruned + 1):
             yield Finding(max(expected, pruned + 1), row.first_seq - 1, None, gaps.MISSING)
         if links is not None and _is_unlinked(row, links, pruned):
-            # Of the row that is missing only its beginning, and whose it was, are known.
+            # Only the beginning and the tenant of the missing row are known.
             first = row.previous_seq
             yield Finding(first, first, row.tenant_id, gaps.MISSING)
         if links is not None:
@@ -100,7 +100,7 @@ def check_rows(
 
 
 def _is_unlinked(row: Row[*tuple[Any, ...]], previous: dict[UUID, int], pruned: int) -> bool:
-    """Whether the row before this one of its tenant is missing."""
+    """Whether the tenant's previous row is missing."""
     if row.previous_seq in (None, 0):
         return False
     before = previous.get(row.tenant_id)
@@ -108,7 +108,7 @@ def _is_unlinked(row: Row[*tuple[Any, ...]], previous: dict[UUID, int], pruned: 
 
 
 def is_right(row: Row[*tuple[Any, ...]]) -> bool:
-    """Whether a row is what was written; one of an earlier version has no checksum of its own."""
+    """Whether a row is intact; rows of earlier versions have no checksum of their own."""
     made = row_checksum(
         row.first_seq,
         row.tenant_id.bytes,

@@ -1,9 +1,9 @@
-"""Decisions, found: by time, action, policy, entity, path and API key.
+"""Searches for decisions by time, action, policy, entity, path and API key.
 
-There is no row for each decision: what they are found by lies packed beside the lines of the log,
-and is looked through row by row.  A row knows the least and the greatest id in it, so an id or a
-time leads to the rows that can hold it.  Ids begin with the time and rise, as a rule: a clock that
-was set back makes rows overlap, and nothing here rests on their not doing so.
+There is no row per decision: the search index is packed next to the lines of the log and scanned
+row by row.  A row knows its smallest and greatest id, so an id or a time leads to the rows that may
+contain it.  Ids begin with the time and usually rise. A clock that was set back makes rows overlap,
+and nothing here relies on their not overlapping.
 """
 
 from __future__ import annotations
@@ -31,27 +31,28 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 MAX_EXAMINED = 100_000
-"""Decisions looked at for one page, about 0.2 s: a rare one costs several pages, not a stall."""
+"""Decisions examined for one page, about 0.2 s: a rare match costs several pages, not a stall."""
 MAX_PATH = 1_024
 """Characters of a path that searches see."""
 MAX_MEASURED = 20
-"""Unreadable rows of a page whose last number is looked for, some 10 ms each in a large log; of the
-others only the first is reported."""
+"""Unreadable rows of a page whose last number is looked up, some 10 ms each in a large log; for the
+others only the first number is reported."""
 MAX_ID = bytes([0xFF]) * 16
 FIRST_ID = bytes(16)
 END_NS = 2**63 - 1
-"""After all times there are."""
+"""Later than any time."""
 STREAMED: dict[str, Any] = {"stream_results": True, "max_row_buffer": 64}
-"""For queries whose reading may end early: PostgreSQL would send all rows at once."""
+"""For queries that may stop early: PostgreSQL would send all rows at once."""
 DIFFERENCE_MS = 60_000
-"""By how much clocks that make ids may differ."""
+"""How far the clocks that make ids may differ."""
 SPAN_COST = 100
 """Decisions that could be examined in the time it takes to begin another span."""
 
 Clock: TypeAlias = Literal["observed", "received"]
-"""The time of a decision that counts: when its event was observed, or when the service got it."""
+"""The time of a decision to use: when its event was observed, or when the service received it."""
 Spans: TypeAlias = Sequence[tuple[int, int]]
-"""First time and first time after, of each; in nanoseconds since 1970, the newest first."""
+"""First time, and first time after the end, of each span in nanoseconds since 1970, the newest
+first."""
 
 
 @attrs.frozen(kw_only=True)
@@ -71,26 +72,25 @@ class FoundDecision:
     api_key_id: UUID | None
     entity_ids: tuple[UUID, ...]
     fired: tuple[tuple[UUID, str], ...]
-    """Policies of which a clause fired, with their strongest mode."""
+    """Policies with a clause that fired, and their strongest mode."""
 
 
 @attrs.frozen(kw_only=True)
 class DecisionQuery:
-    """A query of decisions; a member that is None does not matter.
+    """A query of decisions; a member that is None matches all.
 
     Args:
-        from_ns: of this time or later.
-        to_ns: of before this time.
-        clock: which time of a decision these two mean.
+        from_ns: at this time or later.
+        to_ns: before this time.
+        clock: the decision's time that these two refer to.
         action: ``allow``, ``challenge`` or ``block``.
-        reason: why.
+        reason: the reason.
         policy_id: a clause of this policy fired.
         answered_by: this policy gave the answer.
-        entity_id: of this entity.
-        path: of this path exactly, or, when it ends in ``*``, of one that begins so.
-        api_key_id: that came with this key.
-        mode: a policy fired with this mode as its strongest: the policy of ``policy_id``, if that
-            is asked for.
+        entity_id: with this entity.
+        path: with exactly this path or, if it ends in ``*``, a path that begins so.
+        api_key_id: received with this key.
+        mode: a policy fired with this as its strongest mode; with ``policy_id``, that policy.
         errors: whether an expression failed.
     """
 
@@ -113,9 +113,9 @@ class DecisionPage:
     """Decisions, the newest first.
 
     Args:
-        decisions: those found; perhaps fewer than asked for, or none, with more to come.
-        next_before: where the next page begins; None when this is the last.
-        passed_over: entries that cannot be read: what is asked for may be among them.
+        decisions: the decisions found; perhaps fewer than requested, or none, with more to come.
+        next_before: where the next page begins; None if this is the last.
+        passed_over: entries that cannot be read and may include matches.
     """
 
     decisions: tuple[FoundDecision, ...]
@@ -125,7 +125,7 @@ class DecisionPage:
 
 @attrs.frozen
 class Entry:
-    """A decision, or a lift, in the index of a row; see :func:`.lines.encode_index`."""
+    """A decision or a lift in a row's index; see :func:`.lines.encode_index`."""
 
     seq: int
     values: list[Any]
@@ -141,7 +141,7 @@ class Entry:
 
     @property
     def name(self) -> bytes:
-        """Its id, as rows are ordered by it."""
+        """Its id, in the form that orders rows."""
         return bytes.fromhex(self.values[1].replace("-", ""))
 
     @property
@@ -198,8 +198,8 @@ def find(connection: Connection, tenant_id: UUID, decision_id: UUID) -> FoundDec
     """A decision.
 
     Raises:
-        NotFoundError: the tenant has none of this id (any more).
-        DamagedLogError: a row that may hold it is damaged.
+        NotFoundError: the tenant has no decision with this id, or no longer.
+        DamagedLogError: a row that may contain it is damaged.
     """
     name = decision_id.bytes
     rows = rows_within(tenant_id, name, name).order_by(table.c.last_id, table.c.first_seq)
@@ -212,14 +212,14 @@ def find(connection: Connection, tenant_id: UUID, decision_id: UUID) -> FoundDec
 
 
 def find_of_any(connection: Connection, decision_id: UUID) -> FoundDecision:
-    """A decision of whichever tenant.
+    """A decision of any tenant.
 
-    Each tenant costs one look into an index.  A decision may not be found when clocks differ by
-    more than a minute: those of gateways, which give ids, or one that was set back.
+    Each tenant costs one index lookup.  A decision may be missed when clocks differ by more than a
+    minute: gateways' clocks, which make ids, or one that was set back.
 
     Raises:
-        NotFoundError: no tenant has one of this id (any more).
-        DamagedLogError: a row that may hold it is damaged.
+        NotFoundError: no tenant has a decision with this id, or no longer.
+        DamagedLogError: a row that may contain it is damaged.
     """
     name = decision_id.bytes
     milliseconds = int.from_bytes(name[:6]) + DIFFERENCE_MS
@@ -247,16 +247,16 @@ def search(
     received: Spans | None = None,
     max_examined: int = MAX_EXAMINED,
 ) -> DecisionPage:
-    """A page of decisions, those received last first.
+    """A page of decisions, last received first.
 
     Args:
         connection: a connection of the store.
-        tenant_id: whose.
-        query: which.
+        tenant_id: the tenant.
+        query: the query.
         limit: how many at most.
-        before: ``next_before`` of the page before.
-        received: when they were received, if that is known: nothing else is looked at.
-        max_examined: after this many decisions the page ends, with the row they are in.
+        before: ``next_before`` of the previous page.
+        received: when they were received, if known: nothing else is searched.
+        max_examined: after this many decisions the page ends, at the end of a row.
     """
     if received is None:
         received = [_received(query)]
@@ -278,23 +278,23 @@ def search(
 
 
 def id_spans(received: Spans, end: bytes = MAX_ID) -> Iterator[tuple[bytes, bytes]]:
-    """The ids that decisions of some times can have: the least, and the first after them.
+    """The ids that decisions of some times can have: the smallest, and the first after them.
 
     Args:
         received: when they were received, the newest first.
-        end: of ids before this one.
+        end: only ids before this one.
     """
     for from_ns, to_ns in received:
         least = oldest_id(from_ns).bytes if from_ns > 0 else FIRST_ID
         last = MAX_ID if to_ns >= END_NS else oldest_id(to_ns + 1_000_000).bytes
         if min(end, last) > least:
             yield least, min(end, last)
-            # Spans may overlap where clocks were set back: each id is looked for once.
+            # Spans may overlap where clocks were set back; search each id once.
             end = least
 
 
 def _received(query: DecisionQuery) -> tuple[int, int]:
-    """The time in which the decisions of a query may have been received."""
+    """The time in which a query's decisions may have been received."""
     from_ns = 0 if query.from_ns is None else query.from_ns
     if query.clock == "observed":
         # An event may be late by any time, and early by no more than this.
@@ -304,7 +304,7 @@ def _received(query: DecisionQuery) -> tuple[int, int]:
 
 @attrs.frozen
 class _Within:
-    """The decisions of a tenant with ids from ``least`` on, below ``end``."""
+    """The decisions of a tenant with ids from ``least`` up to, but not including, ``end``."""
 
     tenant_id: UUID
     least: bytes
@@ -317,8 +317,7 @@ class _Within:
 
 @attrs.frozen
 class _Part:
-    """The decisions that a search found in a span, the number it read, and the place to go on, if
-    there is more."""
+    """The decisions found in a span, the number read, and the place to continue if there is more."""
 
     entries: list[Entry]
     examined: int
@@ -341,7 +340,7 @@ def _search(
     rows = rows_within(within.tenant_id, least, greatest)
     with closing(newest_first(connection, rows, passed)) as found:
         for row in found:
-            # Rows are read by their greatest id: what is above this one's will not be surpassed.
+            # Rows are read by their greatest id, so ids above this row's are final.
             while waiting and waiting[-1].decision_id.bytes > row.last_id:
                 page.append(waiting.pop())
             if len(page) >= limit:
@@ -375,7 +374,7 @@ class Span:
 
 
 def span(connection: Connection, tenant_id: UUID, from_ns: int, to_ns: int) -> Span | None:
-    """The decisions, and lifts, of a tenant that were received within a time; None without any."""
+    """The decisions and lifts of a tenant received within a time; None if there are none."""
     least, end = oldest_id(from_ns).bytes, oldest_id(to_ns).bytes
     if end <= least:
         return None
@@ -403,8 +402,8 @@ class History:
 
     Args:
         seqs: numbers of the entries of the log, the oldest first.
-        is_whole: whether all are there, back to ``after_seq``, apart from damaged ones.
-        damaged: the first numbers of rows that cannot be read.
+        is_whole: whether all are included, back to ``after_seq``, apart from damaged ones.
+        damaged: first numbers of rows that cannot be read.
     """
 
     seqs: tuple[int, ...]
@@ -420,14 +419,14 @@ def history(
     limit: int,
     max_examined: int = MAX_EXAMINED,
 ) -> History:
-    """The decisions, and lifts, of a decision's entities before it; the newest that there are.
+    """The decisions and lifts of a decision's entities before it, the newest available.
 
     Args:
         connection: a connection of the store.
         before: the decision.
-        after_seq: number of the last entry that does not matter.
+        after_seq: number of the last entry that doesn't matter.
         limit: how many at most.
-        max_examined: how many of the tenant's decisions may be looked at.
+        max_examined: how many of the tenant's decisions may be examined.
     """
     wanted = {str(each) for each in before.entity_ids}
     needles = [each.encode() for each in wanted]
@@ -457,13 +456,13 @@ def history(
 
 
 def oldest_id(at_ns: int) -> UUID:
-    """The least UUID of version 7 of a time: those received from then on are not below it."""
+    """The smallest UUID of version 7 for a time: decisions received from then on aren't below it."""
     milliseconds = min(max(0, at_ns // 1_000_000), (1 << 48) - 1)
     return UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)
 
 
 def rows_within(tenant_id: UUID, least: bytes, greatest: bytes) -> Select[Any]:
-    """The rows that can hold ids from ``least`` to ``greatest``."""
+    """The rows that may contain ids from ``least`` to ``greatest``."""
     return (
         select(
             table.c.first_seq, table.c.last_id, table.c.count.label("entries"), table.c.index_body
@@ -478,9 +477,9 @@ def rows_within(tenant_id: UUID, least: bytes, greatest: bytes) -> Select[Any]:
 def newest_first(
     connection: Connection, query: Select[Any], passed: list[Unreadable]
 ) -> Generator[Row[*tuple[Any, ...]]]:
-    """The rows of :func:`rows_within` by their greatest id, the greatest first.
+    """The rows of :func:`rows_within` by their greatest id, in descending order.
 
-    What cannot be read is added to ``passed``.
+    Unreadable rows are added to ``passed``.
     """
     given = 0
     try:
@@ -498,7 +497,7 @@ def newest_first(
 def _one_by_one(
     connection: Connection, query: Select[Any], given: int, passed: list[Unreadable]
 ) -> Iterator[Row[*tuple[Any, ...]]]:
-    """The rows of a query after some, each looked up by the number that the index has."""
+    """The next rows of a query, each looked up by its number in the index."""
     numbers = (
         query.with_only_columns(table.c.first_seq)
         .order_by(table.c.last_id.desc(), table.c.first_seq.desc())
@@ -519,7 +518,7 @@ def _one_by_one(
 
 
 def _last_of(connection: Connection, first_seq: int) -> int:
-    """The last number that a row which cannot be read may have."""
+    """The last number that an unreadable row may have."""
     numbers = row_numbers(connection, first_seq, first_seq + MAX_ROW_ENTRIES)
     following = next(numbers, None)
     return first_seq + MAX_ROW_ENTRIES - 1 if following is None else following - 1
@@ -532,7 +531,7 @@ def _readable_entries(
     *,
     any_of: bool = False,
 ) -> list[Entry]:
-    """As :func:`_entries`, without damaged rows, which are noted."""
+    """Like :func:`_entries`, without damaged rows, which are recorded."""
     try:
         return _entries(row, needles, any_of=any_of)
     except (DamagedLogError, orjson.JSONDecodeError):
@@ -545,7 +544,7 @@ def _entries(
 ) -> list[Entry]:
     """The entries of a row; none if it lacks one of the texts, or all of them."""
     index = unpack(row.first_seq, row.index_body)
-    # To find bytes takes a twentieth of reading the JSON around them.
+    # Finding bytes takes a twentieth of the time to parse the JSON around them.
     if needles and not (any if any_of else all)(needle in index for needle in needles):
         return []
     return [
@@ -555,7 +554,7 @@ def _entries(
 
 
 def _needles(query: DecisionQuery) -> list[bytes]:
-    """Texts that stand in the index of every decision that is asked for."""
+    """Texts that the index of every matching decision contains."""
     ids = (query.policy_id, query.answered_by, query.entity_id, query.api_key_id)
     needles = [str(each).encode() for each in ids if each is not None]
     needles += [orjson.dumps(each) for each in (query.action, query.reason) if each is not None]
@@ -563,7 +562,7 @@ def _needles(query: DecisionQuery) -> list[bytes]:
 
 
 def _has_fired(fired: Sequence[tuple[str, str]], query: DecisionQuery) -> bool:
-    """Whether a policy fired that is asked for, in the mode that is asked for."""
+    """Whether a requested policy fired, in the requested mode."""
     if query.policy_id is None and query.mode is None:
         return True
     policy = None if query.policy_id is None else str(query.policy_id)

@@ -1,7 +1,7 @@
-"""Ids of decisions that another tenant has.
+"""Ids of decisions that belong to another tenant.
 
-An id leads to its decision without a tenant beside it: in the address of a challenge, and in what
-is sent on to others.  So a tenant that chooses ids must not take one of another's.
+Some ids lead to a decision without naming a tenant: in a challenge's address, and in decisions
+delivered to other systems.  So a tenant that chooses ids must not take another's.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 def ids_of_others(connection: Connection, tenant_id: UUID, ids: Collection[bytes]) -> set[bytes]:
-    """Which ids decisions of other tenants have.
+    """The ids that decisions of other tenants have already.
 
     Args:
         connection: a connection of the store.
-        tenant_id: whose ids these are to be.
-        ids: 16 bytes each; those of one minute, since all rows of their time are looked at.
+        tenant_id: the tenant that wants these ids.
+        ids: 16 bytes each, from one minute, since all rows of their time are searched.
 
     Raises:
-        DamagedLogError: a row that may hold one of them is damaged.
+        DamagedLogError: a row that may contain one of them is damaged.
     """
     wanted = sorted(ids)
     if not wanted:

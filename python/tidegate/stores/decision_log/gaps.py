@@ -1,4 +1,4 @@
-"""Decisions that were recorded and are lost: found, reported once, and passed over from then on."""
+"""Lost decisions: found, reported once, and skipped from then on."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MISSING = "missing"
-"""The reason of a gap: the numbers have no row."""
+"""The reason for a gap: the numbers have no row."""
 DAMAGED = "damaged"
-"""The row cannot be read, or is not what was written."""
+"""The row cannot be read, or fails its checksum."""
 
 
 @attrs.frozen(kw_only=True)
 class LogGap:
-    """Entries of the log that are lost.
+    """Lost entries of the log.
 
     Attributes:
-        tenant_id: whose they were; None where that is not known.
+        tenant_id: their tenant; None if unknown.
         reason: ``missing`` or ``damaged``.
     """
 
@@ -43,18 +43,18 @@ class LogGap:
 
 
 def add(connection: Connection, gap: LogGap) -> None:
-    """Remember a gap."""
+    """Record a gap."""
     records.add(connection, table, gap)
 
 
 def known(connection: Connection) -> list[LogGap]:
-    """All gaps that were found, in order."""
+    """All known gaps, in order."""
     query = records.of(LogGap, table).order_by(table.c.first_seq)
     return records.many(connection, query, LogGap)
 
 
 def last_seq(connection: Connection) -> int:
-    """Number of the last entry that was found lost; 0 without any."""
+    """Number of the last entry found lost; 0 if there is none."""
     return connection.execute(select(func.max(table.c.last_seq))).scalar() or 0
 
 

@@ -1,8 +1,8 @@
-"""Ends of mitigations and passes by operators: log entries that are not decisions.
+"""Mitigations and passes ended by operators: log entries that are not decisions.
 
-An entry is in the log for its effects, so that whoever repeats the log repeats it; a lift stands
-beside the decisions in the history of its entity.  The audit entry is written with it: both or
-neither are there.
+An entry is in the log for its effects, so that replaying the log repeats it. A lift appears next to
+the decisions in its entity's history.  The audit entry is written with it, so both exist or
+neither.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Lift:
     revision: int
     """Revision of the active definitions."""
     mitigations: Sequence[Mapping[str, Any]]
-    """The mitigations that were ended, as they are answered, for the audit."""
+    """The mitigations that were ended, as in the response, for the audit."""
     effects: bytes
     """The effects that repeat it on the state, as JSON."""
 
@@ -57,13 +57,13 @@ class Revocation:
     revision: int
     """Revision of the active definitions."""
     expires_at: str
-    """The time at which it would have expired, as it is answered, for the audit."""
+    """The time at which it would have expired, as in the response, for the audit."""
     effects: bytes
     """The effects that repeat it on the state, as JSON."""
 
 
 def entry(lift: Lift) -> LogBlock:
-    """The lift on its way into the log."""
+    """The lift as a log entry."""
     before = list(lift.mitigations)
     audit = AuditEntry(
         audit_id=lift.lift_id,
@@ -84,7 +84,7 @@ def entry(lift: Lift) -> LogBlock:
 
 
 def revocation_entry(revocation: Revocation) -> LogBlock:
-    """The revocation on its way into the log."""
+    """The revocation as a log entry."""
     ended = {"pass_id": str(revocation.pass_id), "expires_at": revocation.expires_at}
     audit = AuditEntry(
         audit_id=revocation.revocation_id,

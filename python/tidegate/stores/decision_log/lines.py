@@ -1,6 +1,6 @@
-"""A decision as a line of the decision log, and as its entry in the index.
+"""A decision as a line of the decision log, and as its index entry.
 
-What is here knows no database: a daemon keeps the same lines in its spool.
+This module knows no database: a daemon keeps the same lines in its spool.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.daemons import Forwarded
 
 LIFT = "lift"
-"""The endpoint and the action of an entry for a mitigation or a pass that an operator ended: see
+"""The endpoint and action of an entry for a mitigation or pass that an operator ended; see
 lifts.py."""
 MAX_ROW_ENTRIES = 256
 """Lines in a row: reading one decision unpacks its row, so a row stays below about 0.5 MB."""
@@ -30,20 +30,18 @@ MAX_ROW_ENTRIES = 256
 
 @attrs.frozen
 class LogBlock:
-    """Decisions of one tenant on their way into the log, in order.
+    """Decisions of one tenant to append to the log, in order.
 
     Args:
         tenant_id: whose decisions they are.
         count: how many, 1 to :data:`MAX_ROW_ENTRIES`.
-        received_at_ns: when the newest of their events arrived.
-        first_id: 16 bytes, the least of their ids, as a rule the first decision's.
-        last_id: 16 bytes, the greatest of their ids, as a rule the last decision's.
-        lines: the decisions as lines of JSON, as :func:`encode_line` makes them, with a line
-            feed between two.
-        index: their index entries, as :func:`encode_index` makes them, with a comma between two.
-        audit: an entry that is written with them.
-        forwarded: how far the decisions of a daemon's spool come with them, which is noted with
-            them.
+        received_at_ns: when their newest event arrived.
+        first_id: 16 bytes, the smallest of their ids, usually the first decision's.
+        last_id: 16 bytes, the greatest of their ids, usually the last decision's.
+        lines: the decisions as JSON lines from :func:`encode_line`, separated by line feeds.
+        index: their index entries from :func:`encode_index`, separated by commas.
+        audit: an audit entry written with them.
+        forwarded: the last number of a daemon's spool among them, recorded with them.
     """
 
     tenant_id: UUID
@@ -71,7 +69,7 @@ class LogBlock:
         index: bytes,
         audit: AuditEntry | None = None,
     ) -> LogBlock:
-        """A single decision."""
+        """A block with a single decision."""
         name = decision_id.bytes
         return cls(tenant_id, 1, received_at_ns, name, name, line, index, audit)
 
@@ -92,22 +90,22 @@ def encode_line(
     sealed: bytes | None = None,
     daemon: tuple[str, int] | None = None,
 ) -> bytes:
-    """A decision as its line of the log.
+    """Encode a decision as its line of the log.
 
     Args:
         decision_id: UUID of version 7, as text.
         received_at_ns: nanoseconds since 1970.
         api_key_id: the key the event came with.
-        source: label of the origin, as JSON (``b"null"`` without one).
-        endpoint: which call it came by, one plain word.
+        source: label of the origin, as JSON (``b"null"`` if there is none).
+        endpoint: the call it came by, one plain word.
         idempotency: hash of the key and fingerprint of the body, 16 bytes each.
         revision: of the definitions that decided.
-        duration_us: microseconds it took.
-        answer: what the caller was sent, as JSON.
+        duration_us: microseconds the decision took.
+        answer: the response to the caller, as JSON.
         record: the decision in full, as JSON.
-        effects: what repeats it on the state, as JSON.
+        effects: the effects that repeat it on the state, as JSON.
         event: the event, redacted, as JSON without line feeds.
-        sealed: what a challenge needs of the exact event; None for other decisions.
+        sealed: the parts of the exact event that a challenge needs; None for other decisions.
         daemon: id of the daemon that decided and forwarded it, and its number there.
     """
     origin = b"" if daemon is None else b',"daemon":["%b",%d]' % (daemon[0].encode(), daemon[1])
@@ -153,23 +151,23 @@ def encode_index(
     fired: Sequence[tuple[str, str]],
     errors: Sequence[str],
 ) -> bytes:
-    """The index entry of a decision, by which it is found and counted, as one JSON array.
+    """The index entry of a decision, for searches and counts, as one JSON array.
 
     Args:
-        tenant_id: UUID as text, as all ids here.
+        tenant_id: UUID as text, like all ids here.
         decision_id: as for :func:`encode_line`.
         received_at_ns: as for :func:`encode_line`.
         api_key_id: as for :func:`encode_line`.
         idempotency: as for :func:`encode_line`.
         observed_at_ns: the time the event counts at.
         action: ``allow``, ``challenge`` or ``block``.
-        reason: why.
+        reason: the reason.
         policy_id: the policy that answered.
-        path: ``request.path`` without a query.
+        path: ``request.path`` without the query.
         entity_ids: of the event's entities.
-        fired: ids of the policies of which a clause fired, with their strongest mode.
-        errors: ids of the policies an expression of which failed; ``""`` stands for the
-            expressions of actions and entities.
+        fired: ids of the policies with a clause that fired, with their strongest mode.
+        errors: ids of the policies with an expression that failed; ``""`` is for the expressions of
+            actions and entities.
     """
     key_hash, fingerprint = idempotency or (None, None)
     return orjson.dumps(
@@ -194,7 +192,7 @@ def encode_index(
 
 @attrs.frozen
 class LoggedDecision:
-    """A decision read back; parts in bytes are JSON, as they were written."""
+    """A decision read back; bytes are JSON as it was written."""
 
     decision_id: UUID
     received_at_ns: int
@@ -210,14 +208,14 @@ class LoggedDecision:
     effects: bytes
     event: bytes
     sealed: bytes | None = None
-    """The sealed context for a challenge; None for other decisions, and for those of earlier
-    versions."""
+    """The sealed context for a challenge; None for other decisions and those of earlier versions.
+    """
     daemon: tuple[UUID, int] | None = None
     """The daemon that decided and forwarded it, and its number there."""
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    """One line of the log, its number and its tenant; a start makes hundreds of thousands."""
+    """One line of the log, with number and tenant; a start creates hundreds of thousands."""
 
     seq: int
     tenant_id: UUID
@@ -236,7 +234,7 @@ class LogLine(msgspec.Struct, frozen=True):
 
     @property
     def is_decision(self) -> bool:
-        """Whether the line is a decision, and not an operator's end of a mitigation.
+        """Whether the line is a decision, not a mitigation ended by an operator.
 
         Raises:
             DamagedLogError: the line is neither.
@@ -247,7 +245,7 @@ class LogLine(msgspec.Struct, frozen=True):
             raise DamagedLogError(self.seq, f"is not a decision: {error}") from None
 
     def effects(self) -> bytes:
-        """The effects that repeat the decision on the state: all that a start needs of it.
+        """The effects that repeat the decision on the state: a start needs nothing else of it.
 
         Raises:
             DamagedLogError: the line has no effects.
@@ -282,8 +280,8 @@ def read_line(line: bytes) -> LoggedDecision:
 
 def effects_in(line: bytes) -> bytes:
     """The effects in a line."""
-    # Found, not parsed: starts need hundreds of thousands.  Within strings quotes are escaped,
-    # and nothing before the effects has an array of their name, nor they an event's.
+    # Found without parsing: a start needs hundreds of thousands.  Quotes within strings are
+    # escaped, no earlier member has an array of this name, and neither has an event.
     start = line.index(_EFFECTS_START) + len(_EFFECTS_START) - 1
     return line[start : line.index(_EFFECTS_END, start)]
 
@@ -297,14 +295,13 @@ def event_in(line: bytes) -> bytes:
 def read_event(event: bytes) -> dict[str, Any]:
     """The members of a recorded event.
 
-    A number is the text that it was written as: an event may have numbers that no number of Python
-    holds.
+    A number is kept as its text: an event may have numbers that Python's can't represent.
 
     Args:
         event: a recorded event.
 
     Raises:
-        ValueError: it is not an object in JSON.
+        ValueError: it isn't a JSON object.
     """
     read = json.loads(event, parse_int=str, parse_float=str)
     if not isinstance(read, dict):

@@ -1,9 +1,9 @@
-"""The decision log: the one record from which everything about decisions is derived.
+"""The decision log: the only record, from which everything about decisions is derived.
 
-A row holds the decisions of one tenant in one commit, as zstd of NDJSON with a
-checksum.  Decisions are numbered from 1 without a gap across all tenants; a row knows
-its first number, so a line need not carry its own.  Beside the lines stands their index, small
-enough to be read by the database itself.
+A row holds the decisions of one tenant in one commit, as zstd-compressed NDJSON with a checksum.
+Decisions are numbered from 1 without a gap across all tenants; a row knows its first number, so its
+lines need none.  The lines' index is stored next to them, small enough for the database itself to
+read.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 PACKED_BYTES = 64 * 1024
-"""Packed bytes that are unpacked in one step if the size is not known before."""
+"""Packed bytes unpacked in one step if the size is not known."""
 MAX_ROW_BYTES = 256 * 1024 * 1024
-"""The most that a row may unpack to; a damaged length cannot ask for more."""
+"""The most that a row may unpack to, so that a damaged length can't ask for more."""
 
 
 _ROW = (
@@ -46,7 +46,7 @@ _ROW = (
 
 
 class _Zstd(threading.local):
-    """Compressors may not be shared by threads."""
+    """Per-thread compressors, since threads may not share them."""
 
     def __init__(self) -> None:
         # Level -1 packs a decision to a tenth in 2 µs; higher ones take longer for little.
@@ -58,15 +58,16 @@ _ZSTD = _Zstd()
 
 
 def pack(lines: Sequence[bytes], separator: bytes) -> bytes:
-    """Lines joined and compressed, with a checksum."""
+    """Join and compress lines, with a checksum."""
     return _ZSTD.pack.compress(separator.join(lines))
 
 
 def unpack(seq: int, packed: bytes, most: int | None = None) -> bytes:
-    """The text that :func:`pack` compressed; a row that claims more than ``most`` bytes is refused.
+    """The text that :func:`pack` compressed; a row that claims more than ``most`` bytes is
+    rejected.
 
     Raises:
-        DamagedLogError: it is not what was packed.
+        DamagedLogError: it fails its checksum.
     """
     try:
         size = zstandard.frame_content_size(packed)
@@ -78,7 +79,7 @@ def unpack(seq: int, packed: bytes, most: int | None = None) -> bytes:
 
 
 class Packing:
-    """:func:`pack` for content that arrives in pieces and is too large to hold whole."""
+    """:func:`pack` for content that arrives in pieces and is too large for memory."""
 
     def __init__(self) -> None:
         self._packing = _ZSTD.pack.compressobj()
@@ -89,15 +90,15 @@ class Packing:
         self._packed.append(self._packing.compress(piece))
 
     def finish(self) -> bytes:
-        """All of it."""
+        """The packed result."""
         return b"".join([*self._packed, self._packing.flush()])
 
 
 def unpack_pieces(seq: int, packed: bytes, most: int) -> bytes:
-    """The packed content, in pieces or whole; at most ``most`` bytes of it.
+    """Unpack content, in pieces or whole; at most ``most`` bytes of it.
 
     Raises:
-        DamagedLogError: it is not what was packed.
+        DamagedLogError: it fails its checksum.
     """
     unpacking = _ZSTD.unpack.decompressobj()
     pieces: list[bytes] = []
@@ -129,7 +130,7 @@ def row_checksum(
     body: bytes,
     previous_seq: int | None,
 ) -> int:
-    """The checksum of a row and of its place: a column of 64 bits with a sign."""
+    """The checksum of a row and its position: a signed 64-bit column."""
     packed = _HEAD.pack(
         first_seq,
         tenant_id,
@@ -147,7 +148,7 @@ def row_checksum(
 
 
 def last_seq(connection: Connection) -> int:
-    """Number of the last decision, even if it was deleted or lost; 0 when there never was one."""
+    """Number of the last decision, even if it was deleted or lost; 0 if there never was one."""
     newest = (
         select(decision_log.c.first_seq + decision_log.c.count - 1)
         .order_by(decision_log.c.first_seq.desc())
@@ -166,10 +167,10 @@ def read(connection: Connection, seq: int, tenant_id: UUID | None = None) -> Log
     Args:
         connection: a connection of the store.
         seq: its number.
-        tenant_id: whose it must be, if that matters.
+        tenant_id: the tenant it must belong to, if that matters.
 
     Raises:
-        NotFoundError: there is none (any more), or it is another tenant's.
+        NotFoundError: it doesn't exist, or no longer, or belongs to another tenant.
         DamagedLogError: its row is damaged.
     """
     row = _fetch(connection, seq)
@@ -181,7 +182,7 @@ def read(connection: Connection, seq: int, tenant_id: UUID | None = None) -> Log
 
 
 def _fetch(connection: Connection, seq: int) -> Row[*tuple[Any, ...]] | None:
-    """The row that an entry is in, if it is there; else one before it, or None."""
+    """The row with an entry, if it exists; else an earlier row, or None."""
     query = (
         select(*_ROW)
         .where(decision_log.c.first_seq <= seq)
@@ -207,18 +208,18 @@ def scan(
     """Decisions in order, a few rows in memory at a time.
 
     Args:
-        connection: a connection of the store, for as long as the scan goes on.
-        after: number of the last decision that is not wanted.
-        until: number of the last that is.
-        tenant_id: of one tenant only.
-        passed: called with each damaged row that is skipped; without it the first one ends the
-        scan.
+        connection: a connection of the store, for as long as the scan lasts.
+        after: number of the last decision to skip.
+        until: number of the last decision to return.
+        tenant_id: only this tenant's decisions.
+        passed: called with each damaged row that is skipped; without it, the first one ends the
+            scan.
 
     Raises:
         DamagedLogError: a row is damaged; the decisions before it have been yielded.
     """
     end = last_seq(connection) if until is None else until
-    # The row that holds `after` may hold decisions past it.
+    # The row with `after` may contain later decisions.
     for row in rows(connection, _ROW, max(after - MAX_ROW_ENTRIES, -1), end, tenant_id):
         try:
             if isinstance(row, Unreadable):
@@ -241,14 +242,14 @@ def read_many(
     tenant_id: UUID,
     passed: Callable[[DamagedLogError], None] | None = None,
 ) -> Iterator[LogLine]:
-    """Decisions of a tenant by number, in the order of ``seqs``, which is ascending.
+    """A tenant's decisions by number, in the order of ``seqs``, which is ascending.
 
     Deleted ones are left out.
 
     Args:
         connection: a connection of the store.
         seqs: their numbers.
-        tenant_id: whose.
+        tenant_id: the tenant.
         passed: as for :func:`scan`.
 
     Raises:

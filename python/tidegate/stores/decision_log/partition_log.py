@@ -1,9 +1,9 @@
-"""The log of a partition as its owner writes it: claims, and appends that a claim fences.
+"""The log of a partition as its owner writes it: claims, and appends fenced by them.
 
-A claim begins the next epoch of the partition.  An append names the epoch that it was claimed with
-and the number that it goes on after, in the statement itself, so no row of an earlier owner and no
-number twice is taken, whatever that owner believes.  Locks find the next owner; safety rests on
-this.
+A claim begins the partition's next epoch.  An append names the claimed epoch and the number it
+continues after, in the statement itself. So an earlier owner's rows are rejected, and so is a
+number used twice, whatever that owner believes.  Locks find the next owner; safety depends on this
+check.
 """
 
 from __future__ import annotations
@@ -42,36 +42,37 @@ class PartitionLog(Protocol):
     """The epoch of this process; None before its claim."""
 
     def claim(self, writer: Connection, owner: str, term: int | None = None) -> int:
-        """Begin the next epoch, in a transaction of its own: it waits for an append in flight.
+        """Begin the next epoch, in its own transaction: it waits for an append in flight.
 
         Args:
             writer: not in a transaction.
-            owner: who claims, for those that read it.
-            term: of the placement that it claims under; None where nobody places the log.
+            owner: the new owner, shown to readers of the claim.
+            term: the placement's term that it claims under; None if the log is not placed.
 
         Returns:
-            The number of the last decision.  Nothing that an earlier epoch had taken is after it,
-            and nothing of one is taken any more.
+            The number of the last decision.  Earlier epochs have appended nothing after it, and can
+            no longer append.
 
         Raises:
-            FencedError: the log was claimed under a later term; the epoch is as before.
+            FencedError: the log was claimed under a later term; the epoch is unchanged.
         """
 
     def append(self, writer: Connection, after: int, rows: Sequence[Sequence[Any]]) -> None:
-        """Add rows; outside a transaction they are one by themselves.
+        """Append rows; outside a transaction they form their own.
 
         Args:
             writer: the writing connection.
             after: the number that the first row follows; the log may end before it.
-            rows: values of ``LOG_COLUMNS``, in order, without a gap between them.
+            rows: values of ``LOG_COLUMNS``, in order and without gaps.
 
         Raises:
-            FencedError: another epoch has begun; nothing was taken.
-            TakenNumberError: the log ends after ``after``; nothing was taken.
+            FencedError: another epoch has begun; nothing was appended.
+            TakenNumberError: the log ends later than ``after``; nothing was appended.
         """
 
     def check(self, writer: Connection) -> None:
-        """Make sure, in a transaction of other changes, that no other epoch begins before its end.
+        """Make sure, in a transaction with other changes, that no other epoch begins before its
+        end.
 
         Raises:
             FencedError: one has begun.
@@ -84,7 +85,7 @@ def log_row(first_seq: int, blocks: Sequence[LogBlock], previous_seq: int) -> tu
     Args:
         first_seq: number of its first decision.
         blocks: of one tenant, in order.
-        previous_seq: the row before it of the tenant, by its first number; 0 without one.
+        previous_seq: the tenant's previous row, by its first number; 0 if there is none.
     """
     row = (
         first_seq,
@@ -100,12 +101,12 @@ def log_row(first_seq: int, blocks: Sequence[LogBlock], previous_seq: int) -> tu
 
 
 def drop(connection: Connection, first_seqs: Sequence[int], last_seq_of_them: int) -> None:
-    """Delete rows of the log, and note how far rows were deleted.
+    """Delete rows of the log, and record how far they were deleted.
 
     Args:
         connection: the connection of a write.
         first_seqs: the rows, by their first numbers.
-        last_seq_of_them: the number of the last decision in them.
+        last_seq_of_them: the number of their last decision.
     """
     connection.execute(delete(decision_log).where(decision_log.c.first_seq.in_(first_seqs)))
     newest = max(last_seq_of_them, counter(connection, PRUNED_SEQ))
@@ -113,7 +114,7 @@ def drop(connection: Connection, first_seqs: Sequence[int], last_seq_of_them: in
 
 
 class _Log(ABC):
-    """What both forms share: their statements differ."""
+    """The shared part of both logs, whose statements differ."""
 
     _OWNED: str
     _INSERT: str
@@ -125,11 +126,11 @@ class _Log(ABC):
 
     @abstractmethod
     def _begin(self, writer: Connection, owner: str, term: int | None) -> int | None:
-        """The next epoch; None when there is one of a later term."""
+        """The next epoch; None if one with a later term exists."""
 
     def claim(self, writer: Connection, owner: str, term: int | None = None) -> int:
         """See :meth:`PartitionLog.claim`."""
-        # The statement is a transaction of its own; from then on nobody else adds to the log.
+        # The statement is its own transaction; after it nobody else can append to the log.
         epoch = self._begin(writer, owner, term)
         if epoch is None:
             raise FencedError(TAKEN_OVER)
@@ -159,7 +160,7 @@ class _Log(ABC):
 
 
 class SqliteLog(_Log):
-    """The log in a file of SQLite, which has one writer at a time."""
+    """The log in an SQLite file, which has one writer at a time."""
 
     _BEGIN = (
         "UPDATE partitions SET epoch = epoch + 1, owner = ? WHERE partition_id = ? RETURNING epoch"
@@ -178,9 +179,9 @@ class SqliteLog(_Log):
 
 
 class PostgresqlLog(_Log):
-    """The log in a database of PostgreSQL, where a claim waits for the row's lock."""
+    """The log in a PostgreSQL database, where a claim waits for the row's lock."""
 
-    # A claim that waited for the row sees the term of the claim that it waited for.
+    # A claim that waited for the row sees the term of the claim it waited for.
     _BEGIN = (
         "UPDATE partitions SET epoch = epoch + 1, owner = %(owner)s,"
         " term = coalesce(%(term)s::int8, term) WHERE partition_id = %(partition)s"

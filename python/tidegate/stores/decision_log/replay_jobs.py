@@ -1,4 +1,4 @@
-"""Replay jobs: a draft of definitions run over recorded events, and the decisions that differ."""
+"""Replay jobs: they run draft definitions over recorded events and find differing decisions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAME = "replay job"
 
 @attrs.frozen(kw_only=True)
 class ReplayJob:
-    """A job.  ``request`` has the caller's request, ``result`` the counts by outcome."""
+    """A job.  ``request`` is the caller's request, ``result`` the counts by outcome."""
 
     job_id: UUID
     tenant_id: UUID
@@ -45,7 +45,7 @@ class ReplayJob:
 
 @attrs.frozen(kw_only=True)
 class Difference:
-    """A recorded decision that the draft decides otherwise."""
+    """A recorded decision that the draft decides differently."""
 
     ordinal: int
     decision_id: UUID
@@ -54,7 +54,7 @@ class Difference:
 
 
 def create(connection: Connection, job: ReplayJob, draft: bytes | None = None) -> None:
-    """Add a job, and its draft in whatever form the caller keeps it.
+    """Add a job, and its draft in the caller's format.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -64,7 +64,7 @@ def create(connection: Connection, job: ReplayJob, draft: bytes | None = None) -
 
 
 def draft_of(connection: Connection, tenant_id: UUID, job_id: UUID) -> bytes | None:
-    """The draft of a job, which nothing else here reads: it may have megabytes."""
+    """The draft of a job, read by nothing else here: it may have megabytes."""
     return connection.execute(
         select(replay_jobs.c.draft).where(
             replay_jobs.c.tenant_id == tenant_id, replay_jobs.c.job_id == job_id
@@ -76,7 +76,7 @@ def find(connection: Connection, tenant_id: UUID, job_id: UUID) -> ReplayJob:
     """A job.
 
     Raises:
-        NotFoundError: the tenant has none of this id.
+        NotFoundError: the tenant has no job with this id.
     """
     key = {"tenant_id": tenant_id, "job_id": job_id}
     return records.find(connection, replay_jobs, ReplayJob, _NAME, key)
@@ -85,7 +85,7 @@ def find(connection: Connection, tenant_id: UUID, job_id: UUID) -> ReplayJob:
 def page(
     connection: Connection, tenant_id: UUID, limit: int, before: UUID | None = None
 ) -> list[ReplayJob]:
-    """Jobs of a tenant, the newest first, those before one."""
+    """Jobs of a tenant, the newest first, starting before one."""
     query = (
         records.of(ReplayJob, replay_jobs)
         .where(replay_jobs.c.tenant_id == tenant_id)
@@ -98,7 +98,7 @@ def page(
 
 
 def is_busy(connection: Connection, tenant_id: UUID) -> bool:
-    """Whether a tenant has a job that waits or runs."""
+    """Whether a tenant has a waiting or running job."""
     query = select(replay_jobs.c.job_id).where(
         replay_jobs.c.tenant_id == tenant_id, replay_jobs.c.status.not_in(ENDED)
     )
@@ -106,10 +106,10 @@ def is_busy(connection: Connection, tenant_id: UUID) -> bool:
 
 
 def start(connection: Connection, tenant_id: UUID, job_id: UUID, now_ns: int) -> ReplayJob:
-    """Note that a job that waited runs now.
+    """Record that a waiting job runs now.
 
     Raises:
-        ConflictError: the job was cancelled, or runs already.
+        ConflictError: the job was cancelled, or is running already.
         NotFoundError: there is no such job.
     """
     job = find(connection, tenant_id, job_id)
@@ -126,7 +126,7 @@ def advance(
     differences: Sequence[Difference],
     now_ns: int,
 ) -> ReplayJob:
-    """Note how far a running job is, and the differences found since.
+    """Record the progress of a running job, and the differences found since.
 
     Raises:
         ConflictError: the job was cancelled, or is over.
@@ -155,7 +155,7 @@ def finish(
 def fail(
     connection: Connection, tenant_id: UUID, job_id: UUID, error: str, now_ns: int
 ) -> ReplayJob:
-    """End a running job with the reason it could not go on.
+    """End a running job with the reason it could not continue.
 
     Raises:
         ConflictError: the job was cancelled, or is over.
@@ -166,7 +166,7 @@ def fail(
 
 
 def cancel(connection: Connection, tenant_id: UUID, job_id: UUID, now_ns: int) -> ReplayJob:
-    """End a job that waits or runs; one that is over stays as it is.
+    """End a waiting or running job; a finished one stays as it is.
 
     Raises:
         NotFoundError: there is no such job.
@@ -178,7 +178,8 @@ def cancel(connection: Connection, tenant_id: UUID, job_id: UUID, now_ns: int) -
 
 
 def fail_interrupted(connection: Connection, now_ns: int, partition: int) -> int:
-    """End jobs of a partition's tenants that waited or ran when its owner stopped; how many."""
+    """Fail the jobs of a partition's tenants that waited or ran when its owner stopped; return how
+    many."""
     owned = select(tenants.c.tenant_id).where(tenants.c.partition_id == partition)
     return connection.execute(
         update(replay_jobs)
@@ -201,7 +202,7 @@ def differences(
     after: int = -1,
     decision_id: UUID | None = None,
 ) -> list[Difference]:
-    """The differences that a job found, in order, after an ordinal; perhaps of one decision only.
+    """The differences that a job found, in order, after an ordinal; optionally of one decision.
 
     Raises:
         NotFoundError: there is no such job.
@@ -220,7 +221,7 @@ def differences(
 
 
 def count_differences(connection: Connection, job_id: UUID) -> int:
-    """How many decisions a job found to differ."""
+    """The number of decisions that a job found to differ."""
     return connection.execute(
         select(func.count()).where(replay_differences.c.job_id == job_id)
     ).scalar_one()

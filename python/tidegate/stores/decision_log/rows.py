@@ -1,7 +1,7 @@
-"""The rows of the log, read also where pages of the database are damaged.
+"""The rows of the log, readable even if pages of the database are damaged.
 
-A statement that meets a damaged page fails as a whole.  The rows are then read one by one, by
-the numbers that an index knows, and those that fail are given as unreadable.
+A statement that hits a damaged page fails as a whole.  The rows are then read one by one, by their
+numbers in an index, and those that fail are returned as unreadable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
 
 ROWS_A_READ = 64
-"""Rows fetched in one step when many are read: fast enough, and little memory."""
+"""Rows fetched in one step when many are read: fast, with little memory."""
 _NUMBERS_A_READ = 1_000
 _HINTS = Forms(
     sqlite=(
@@ -55,10 +55,10 @@ def rows(
     Args:
         connection: a connection of the store.
         columns: of ``decision_log``; the first is ``first_seq``.
-        position: rows that begin after this number.
-        until: and not after this one.
-        tenant_id: of one tenant only, as far as a row's tenant is known.
-        limit: how many are read at once.
+        position: rows that begin after this number,
+        until: and up to this one.
+        tenant_id: only this tenant's, as far as a row's tenant is known.
+        limit: rows read at once.
     """
     query = select(*columns).order_by(decision_log.c.first_seq).limit(limit)
     if tenant_id is not None:
@@ -89,7 +89,7 @@ def _one_by_one(
     unreadable: int | None = None
     for first_seq in row_numbers(connection, position, until, tenant_id):
         if first_seq is None:
-            # No index leads further: rows behind cannot be distinguished from missing ones.
+            # No index leads further, so later rows can't be told from missing ones.
             unreadable = position + 1 if unreadable is None else unreadable
             break
         try:
@@ -113,7 +113,7 @@ def _one_by_one(
 def row_numbers(
     connection: Connection, position: int, until: int, tenant_id: UUID | None = None
 ) -> Iterator[int | None]:
-    """First numbers of rows, by an index that can be read; None where none can."""
+    """First numbers of rows, from a readable index; None if there is none."""
     of_tenant = "" if tenant_id is None else "AND tenant_id = :tenant"
     values: dict[str, Any] = {} if tenant_id is None else {"tenant": tenant_id.bytes}
     for hint in _HINTS.of(connection):

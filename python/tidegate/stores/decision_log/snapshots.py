@@ -1,8 +1,8 @@
-"""Snapshots of the engines' state, which spare a start most of the log.
+"""Snapshots of the engines' state, so that a start needn't read most of the log.
 
-A state may take many megabytes. It is written in small parts, so that no commit has to carry all of
-it. It counts when the last row, which says how many parts there are, is written. After a kill
-before that, the previous snapshot is still there, and the next one removes the parts.
+A state may take many megabytes. It is written in small parts, so that no commit carries all of it.
+It becomes valid with the last row, which has the number of parts. If the process is killed before
+that, the previous snapshot still exists, and the next one removes the parts.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ MAX_BYTES = 8 * 1024 * 1024 * 1024
 PART_BYTES = 256 * 1024
 """Size of a part: a commit that carries one takes a millisecond longer."""
 KEPT = 2
-"""The newest, and the one before it should the newest be damaged."""
+"""Keep the newest, and the one before it in case the newest is damaged."""
 
 
 class State(Protocol):
-    """A state that can be kept as a snapshot."""
+    """A state that can be stored as a snapshot."""
 
     @property
     def tenant_id(self) -> UUID: ...
@@ -51,7 +51,7 @@ class State(Protocol):
     def created_at_ns(self) -> int: ...
 
     def write(self, take: Callable[[bytes], object], /) -> None:
-        """Hand over the state as JSON, in pieces: a large one is never held whole."""
+        """Produce the state as JSON, in pieces: a large one is never in memory as a whole."""
 
 
 @attrs.frozen(kw_only=True)
@@ -71,7 +71,7 @@ class Snapshot:
 
 
 def save(connection: Connection, snapshot: State) -> None:
-    """Keep a snapshot in one transaction, and forget those before the last two.
+    """Store a snapshot in one transaction, and delete those before the last two.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -85,8 +85,8 @@ def save(connection: Connection, snapshot: State) -> None:
 def steps(snapshot: State) -> list[Callable[[Connection], None]]:
     """The small writes that save a snapshot, one after another; :func:`tidy` follows them.
 
-    A large state takes long to compress: it is done here and now, where nobody waits for it, and
-    not on the writing thread.
+    Compressing a large state takes long, so it is done here, where no caller waits, not on the
+    writing thread.
     """
     packing = Packing()
     snapshot.write(packing.add)
@@ -100,15 +100,15 @@ def steps(snapshot: State) -> list[Callable[[Connection], None]]:
 
 
 def tidy(connection: Connection, tenant_id: UUID, limit: int = 4) -> int:
-    """Remove parts of a tenant's snapshots that are no longer kept, or were never complete.
+    """Remove parts of a tenant's snapshots that are no longer kept, or were never completed.
 
     Args:
         connection: the connection of a write.
-        tenant_id: whose; none of its snapshots is being written now.
-        limit: how many parts at most.
+        tenant_id: the tenant; none of its snapshots is being written now.
+        limit: most parts to remove.
 
     Returns:
-        How many were removed; with none there are no more.
+        How many were removed; 0 when none are left.
     """
     place = (snapshot_parts.c.seq, snapshot_parts.c.part)
     kept = select(table.c.seq).where(table.c.tenant_id == tenant_id)
@@ -125,7 +125,7 @@ def tidy(connection: Connection, tenant_id: UUID, limit: int = 4) -> int:
 
 
 def _forget(connection: Connection, snapshot: State) -> None:
-    """Make room for a snapshot after the same decision."""
+    """Remove an existing snapshot for the same decision."""
     tenants.require(connection, snapshot.tenant_id)
     for each in (table, snapshot_parts):
         connection.execute(
@@ -167,15 +167,15 @@ def _finish(connection: Connection, snapshot: State, parts: int) -> None:
 def newest(
     connection: Connection, tenant_id: UUID, before_seq: int | None = None
 ) -> Iterator[Snapshot]:
-    """The snapshots of a tenant, the newest first; damaged ones are passed over.
+    """The snapshots of a tenant, the newest first; damaged ones are skipped.
 
     Args:
         connection: a connection of the store.
-        tenant_id: whose.
-        before_seq: only those that were taken before this decision.
+        tenant_id: the tenant.
+        before_seq: only snapshots taken before this decision.
 
-    One that does not fit the engine is followed by the one before it, which needs more
-    of the log and gives the same state.
+    If one does not fit the engine, try the previous one: it needs more of the log and gives the
+    same state.
     """
     query = select(table).where(table.c.tenant_id == tenant_id).order_by(table.c.seq.desc())
     if before_seq is not None:
@@ -201,25 +201,25 @@ def newest(
 
 
 def newest_seq(connection: Connection) -> int:
-    """The last decision that any snapshot knows of; 0 without snapshots."""
+    """The last decision in any snapshot; 0 without snapshots."""
     return connection.execute(select(func.max(table.c.seq))).scalar() or 0
 
 
 def newest_ns(connection: Connection, tenant_id: UUID) -> int | None:
-    """The time of a tenant's newest snapshot; None without any."""
+    """The time of a tenant's newest snapshot; None if there is none."""
     newest = select(func.max(table.c.created_at_ns)).where(table.c.tenant_id == tenant_id)
     return connection.execute(newest).scalar()
 
 
 def oldest_newest_ns(connection: Connection) -> int | None:
-    """The time of the last snapshot of the tenant that has waited longest for the next one."""
+    """The time of the last snapshot for the tenant that has waited longest for its next one."""
     newest = select(func.max(table.c.created_at_ns).label("at")).group_by(table.c.tenant_id)
     return connection.execute(select(func.min(newest.subquery().c.at))).scalar()
 
 
 def oldest_newest_seq(connection: Connection, partition: int) -> int:
-    """The decision that some tenant's newest snapshot was taken after, and no other's before it;
-    0 when a tenant of the partition has none."""
+    """The smallest decision number among the tenants' newest snapshots; 0 if a tenant of the
+    partition has none."""
     newest = (
         select(func.coalesce(func.max(table.c.seq), 0).label("seq"))
         .select_from(

@@ -1,4 +1,4 @@
-"""Recorded events, read to be looked at: the newest first, each line with its index entry."""
+"""Recorded events to browse: the newest first, each line with its index entry."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Recorded:
 
     @property
     def event(self) -> bytes:
-        """The event as it was kept."""
+        """The event as it was recorded."""
         return event_in(self.line)
 
 
@@ -53,15 +53,15 @@ def newest(
     passed: list[Unreadable],
     names: Container[bytes] | None = None,
 ) -> Iterator[list[Recorded]]:
-    """The decisions of a query, a row of the log at a time, those received last first.
+    """The decisions of a query, one row of the log at a time, last received first.
 
     Args:
-        connection: a connection of the store, for as long as the reading goes on.
-        tenant_id: whose.
-        query: which.
+        connection: a connection of the store, for as long as the iteration lasts.
+        tenant_id: the tenant.
+        query: the query.
         received: when they were received, the newest first.
-        passed: gets the entries that cannot be read.
-        names: only decisions of these ids, in bytes.
+        passed: receives the entries that cannot be read.
+        names: only decisions with these ids, in bytes.
     """
 
     def is_wanted(entry: Entry, least: bytes, end: bytes) -> bool:
@@ -81,7 +81,7 @@ def newest(
 
 
 def _read(row: Row[*tuple[Any, ...]], is_wanted: Callable[[Entry], bool]) -> list[Recorded]:
-    """The wanted entries of a row, the newest first; without any, its lines stay packed."""
+    """The wanted entries of a row, the newest first; if there are none, its lines stay packed."""
     entries = entries_of(row)
     wanted = [each for each in reversed(entries) if each.values[7] != LIFT and is_wanted(each)]
     if not wanted:
@@ -106,15 +106,15 @@ def totals(
     by: Split,
     step_ns: int,
 ) -> dict[int, Counter[str]]:
-    """How many decisions each step of time has, split by a member of theirs.
+    """The number of decisions in each time step, split by a member.
 
     Args:
         connection: a connection of the store.
-        tenant_id: whose.
-        query: which; the steps have its clock.
+        tenant_id: the tenant.
+        query: the query; the steps use its clock.
         received: when they were received, the newest first.
-        by: the member; a decision without an API key is one of "none".
-        step_ns: of a step, which begins at a multiple of it since 1970.
+        by: the member; a decision without an API key counts under "none".
+        step_ns: length of a step; steps begin at multiples of it since 1970.
 
     Returns:
         By the time the step begins, in nanoseconds since 1970.

@@ -1,8 +1,8 @@
-"""The owner of a log in PostgreSQL: a session's lock says who lives, an epoch who may append.
+"""The owner of a log in PostgreSQL: a session lock shows who lives, an epoch who may append.
 
-The lock ends with its process at once, and with its machine after seconds.  It is for finding the
-next owner quickly.  That no earlier owner appends any more rests on the epoch alone: the statement
-that appends names its own, and takes no row once another has begun.
+The lock ends at once with its process, and within seconds with its machine.  It serves to find the
+next owner quickly.  Only the epoch guarantees that earlier owners no longer append: the append
+statement names its epoch, and is rejected once another has begun.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tidegate.stores.rows.postgresql import (
 )
 
 MEMBERS = LOCKS + 1
-"""The first number of the locks of nodes' names; the second is a hash of the name."""
+"""The first number of the locks on node names; the second is a hash of the name."""
 _RETRY_SECONDS = 0.02
 _END_HOLDER = """
 SELECT pg_terminate_backend(held.pid) FROM pg_locks AS held
@@ -57,8 +57,8 @@ class Claim:
     _since: str = attrs.field(factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def describe(self, address: str | None = None) -> None:
-        """Write down the holder, for processes that are refused."""
-        # The table may not be there yet; without a description the lock is the same.
+        """Write down the holder, for rejected processes."""
+        # The table may not exist yet; the lock works without a description.
         with suppress(psycopg.Error):
             self._connection.execute(
                 "UPDATE partitions SET owner = %s WHERE partition_id = %s",
@@ -66,12 +66,12 @@ class Claim:
             )
 
     def description(self, address: str | None = None) -> str:
-        """The holder, as the database keeps it."""
+        """The holder, as recorded in the database."""
         holder = Holder(os.getpid(), socket.gethostname(), self._since, address)
         return orjson.dumps(attrs.asdict(holder)).decode()
 
     def is_held(self) -> bool:
-        """Whether the session that holds the lock is there; one thread at a time may ask."""
+        """Whether the session that holds the lock is alive; one thread at a time may ask."""
         try:
             self._connection.execute("SELECT 1")
         except psycopg.Error:
@@ -79,7 +79,7 @@ class Claim:
         return True
 
     def release(self) -> None:
-        """Give the lock back; once more does nothing."""
+        """Release the lock; calling it again does nothing."""
         with suppress(psycopg.Error):
             self._connection.close()
 
@@ -91,9 +91,9 @@ def claim_database(
 
     Args:
         url: of the database.
-        waits: called with the holder, if there is one, before waiting for its end; without
-            ``waits`` the call does not wait.
-        partition: whose log.
+        waits: called with any current holder before waiting for its end; without ``waits`` the call
+            does not wait.
+        partition: the partition whose log it claims.
 
     Raises:
         HeldError: another process holds the lock.
@@ -129,19 +129,19 @@ def claim_database(
 def claim_for_node(
     url: str, name: str, partition: int, is_wanted: Callable[[], bool]
 ) -> Claim | None:
-    """Become the owner as the node that the cluster's directory has placed a partition at.
+    """Become the owner, as the node where the cluster directory placed a partition.
 
-    The session of another node that holds the lock is ended: that node was replaced, and may be
-    stalled.  A process that is no node is waited for.
+    If another node's session holds the lock, that session is ended: the node was replaced, and may
+    be stalled.  If the process isn't a node, this waits for it.
 
     Args:
         url: of the database.
         name: of the node.
-        partition: whose log it will append to.
-        is_wanted: whether the directory still has the partition at this node.
+        partition: the partition whose log it will append to.
+        is_wanted: whether the directory still places the partition on this node.
 
     Returns:
-        None once the claim is not wanted any more.
+        None if the claim is no longer wanted.
 
     Raises:
         StoreUnavailableError: the database cannot be reached.
@@ -166,7 +166,7 @@ def claim_for_node(
 
 
 def connected_nodes(url: str) -> list[str]:
-    """The names of the nodes that are connected to a database, whatever tables it has.
+    """The names of the nodes connected to a database, whatever tables it has.
 
     Args:
         url: of the database.
@@ -186,7 +186,7 @@ def session_name(node: str | None) -> str:
     """The name of a session in `pg_stat_activity`.
 
     Args:
-        node: whose process it is; None for a command.
+        node: the node of this process; None for a command.
     """
     return "tidegate cluster" if node is None else f"tidegate node {node}"
 

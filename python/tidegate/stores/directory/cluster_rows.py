@@ -1,9 +1,9 @@
-"""The rows of a cluster's directory in PostgreSQL: its members, and where they place partitions.
+"""The cluster directory's rows in PostgreSQL: its members, and where they place partitions.
 
-A member's session holds a lock of its name, so a dead process is known at once.  Each change is one
-transaction that makes what ``cluster/rows.py`` says, one after the other.  The database notifies
-all members of every change but the renewal of a lease; each such change is on the standby before
-it counts.  Safety does not rest on these rows: it rests on the epochs of the log.
+A member's session holds a lock on its name, so a dead process is noticed at once.  Each change is
+one transaction that computes the change from ``cluster/rows.py``, one after the other.  The
+database notifies all members of every change but lease renewals; each such change is on the standby
+before it counts.  Safety does not depend on these rows, but on the log's epochs.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ is_level = excluded.is_level, term = excluded.term, version = excluded.version
 
 
 class ClusterRows:
-    """A session with the rows; one thread at a time uses it.
+    """A session on the rows; one thread at a time uses it.
 
     Args:
-        url: of the database, which has the tables of this version.
-        name: of the member whose process this is; None to look, and to change others' rows.
+        url: of the database, with tables of this version.
+        name: the member that this process is; None to read, and to change other members' rows.
 
     Raises:
-        HeldError: a process of that name is connected.
+        HeldError: a process with that name is connected.
         StoreUnavailableError: the database cannot be reached.
     """
 
@@ -92,7 +92,7 @@ class ClusterRows:
             )
 
     def read(self) -> Rows:
-        """All rows, as one transaction reads them.
+        """All rows, read in one transaction.
 
         Raises:
             StoreUnavailableError: the session ended.
@@ -101,14 +101,14 @@ class ClusterRows:
             return self._rows()
 
     def change(self, change: Change) -> Rows | None:
-        """Make a change; the rows after it, or None when it is refused.
+        """Make a change; return the rows after it, or None if it is rejected.
 
         Raises:
-            StoreUnavailableError: the session ended, or another one holds the rows for long.
+            StoreUnavailableError: the session ended, or another one locks the rows for long.
         """
         with _translated(self._url), self._transaction("READ COMMITTED"):
             if isinstance(change, Renew):
-                # A lease must not wait for a standby that is away; all else does.
+                # A lease must not wait for an absent standby; everything else does.
                 self._connection.execute("SET LOCAL synchronous_commit = local")
             self._connection.execute(f"SELECT pg_advisory_xact_lock({LOCKS}, {CLUSTER_LOCK})")
             for (partition,) in self._connection.execute(_NOT_PLACED).fetchall():
@@ -126,13 +126,13 @@ class ClusterRows:
             if not isinstance(change, Renew):
                 self._connection.execute(f"NOTIFY {_CHANNEL}")
         if isinstance(change, Join | Renew):
-            # The session of who renews is there.
+            # The renewing member's session is alive.
             member = attrs.evolve(after.members[change.member], is_connected=True)
             return attrs.evolve(after, members={**after.members, change.member: member})
         return after
 
     def listen(self) -> None:
-        """Have :meth:`wait` hear of changes.
+        """Subscribe :meth:`wait` to changes.
 
         Raises:
             StoreUnavailableError: the session ended.
@@ -141,7 +141,7 @@ class ClusterRows:
             self._connection.execute(f"LISTEN {_CHANNEL}")
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a change of others; whether there was one.
+        """Wait for a change by others; return whether there was one.
 
         Raises:
             StoreUnavailableError: the session ended.
@@ -150,7 +150,7 @@ class ClusterRows:
             return any(True for _ in self._connection.notifies(timeout=seconds, stop_after=1))
 
     def epochs(self) -> dict[int, int]:
-        """The epoch of the log of each partition.
+        """The epoch of each partition's log.
 
         Raises:
             StoreUnavailableError: the session ended.
@@ -182,8 +182,8 @@ class ClusterRows:
             )
         }
         placements = {row[0]: Placement(*row) for row in self._connection.execute(_READ_PLACEMENTS)}
-        # Who lives where is in the rows of the tenants; here each partition has the name it is
-        # asked by.
+        # The tenants' rows say where a tenant lives; here each partition has the name it is
+        # requested by.
         return Rows(members, placements, {str(each): each for each in placements})
 
     def _write(self, row: Member | Placement) -> None:

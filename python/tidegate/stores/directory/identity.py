@@ -1,7 +1,7 @@
-"""The identity of a directory: an id that its file, the database and the keys all have.
+"""The identity of a directory: an id shared by its file, the database and the keys.
 
-A part that was copied from elsewhere, or made anew in place of a missing one, carries another id or
-none. The derived file is tied to the database by the number of the log; see ``derived.py``.
+A part that was copied from elsewhere, or created in place of a missing one, has another id or none.
+The derived file is tied to the database by the log's number; see ``derived.py``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class DirectoryFile:
 
     Attributes:
         identity: of the directory.
-        is_new: whether its parts are still being made; the next start goes on with that.
+        is_new: whether its parts are still being created; the next start continues.
     """
 
     identity: UUID
@@ -40,7 +40,7 @@ class DirectoryFile:
 
 
 def read_file(directory: Path) -> DirectoryFile | None:
-    """The identity file of a directory; None when it is missing or holds no identity.
+    """The identity file of a directory; None if it is missing or contains no identity.
 
     Raises:
         StoreUnavailableError: it cannot be read.
@@ -60,7 +60,7 @@ def read_file(directory: Path) -> DirectoryFile | None:
 
 
 def write_file(directory: Path, content: DirectoryFile) -> None:
-    """Put the identity file in place, whole, on stable storage.
+    """Put the complete identity file in place, on stable storage.
 
     Raises:
         StoreUnavailableError: it cannot be written.
@@ -94,11 +94,11 @@ def write_whole(path: Path, text: str) -> None:
 
 @attrs.frozen
 class StoredIdentity:
-    """The identity that the database holds.
+    """The identity stored in the database.
 
     Attributes:
-        identity: of the directory it was made for.
-        keys_fingerprint: of the keys that belong to it; None before they were first used.
+        identity: of the directory it was created for.
+        keys_fingerprint: of the keys that belong to it; None before their first use.
     """
 
     identity: UUID
@@ -112,7 +112,7 @@ def stored(connection: Connection) -> StoredIdentity:
 
 
 def store(connection: Connection, identity: StoredIdentity) -> None:
-    """Give a database its identity, and the keys that belong to it."""
+    """Store a database's identity, and the keys that belong to it."""
     connection.execute(
         update(table).values(
             identity=identity.identity.bytes, keys_fingerprint=identity.keys_fingerprint

@@ -1,8 +1,8 @@
-"""One owner of a data directory: the operating system locks it as long as a process lives.
+"""One owner of a data directory: it holds an operating system lock as long as it lives.
 
-Two servers on one directory would each decide by a state that knows half of what happened.  The
-lock is of the file and not of its content: it is gone with its holder, however that ends, and the
-content only says who holds it.
+Two servers on one directory would each decide with a state that knows half of what happened.  The
+file itself is locked, not its content: the lock ends with its holder, however that happens, and the
+content only describes the holder.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import orjson
 from tidegate.stores.base import HeldError, StoreUnavailableError
 
 _MAX_BYTES = 4_096
-"""Bytes of the file that are read; a description is shorter."""
+"""Bytes read from the file; a description is shorter."""
 
 
 @attrs.frozen
 class Holder:
-    """The holder of the lock, as far as it has described itself."""
+    """The holder of the lock, as it described itself."""
 
     pid: int | None = None
     host: str | None = None
     since: str | None = None
-    """Time of RFC 3339."""
+    """Time in RFC 3339."""
     address: str | None = None
     """The address it serves on; None before it serves, and for a command."""
 
@@ -52,9 +52,9 @@ class Lock:
     _since: str = attrs.field(factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def describe(self, address: str | None = None) -> None:
-        """Write down the holder, for processes that are refused."""
+        """Write down the holder, for rejected processes."""
         content = self.description(address).encode()
-        # A full disk costs the description, not the lock.
+        # A full disk loses the description, not the lock.
         with contextlib.suppress(OSError):
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, content, 0)
@@ -65,11 +65,11 @@ class Lock:
         return orjson.dumps(attrs.asdict(holder)).decode()
 
     def share(self) -> None:
-        """Let processes that are forked from this one hold it too: it is free when all are gone."""
+        """Let processes forked from this one hold it too; it is free when all have ended."""
         _HELD.discard(self)
 
     def release(self) -> None:
-        """Give the lock back; once more does nothing."""
+        """Release the lock; calling it again does nothing."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             _HELD.discard(self)
@@ -80,7 +80,7 @@ _HELD: WeakSet[Lock] = WeakSet()
 
 
 def _forget_in_child() -> None:
-    """A forked process is not the owner, and must not hold the lock when its parent is gone."""
+    """A forked process isn't the owner, and must not hold the lock after its parent has ended."""
     for lock in list(_HELD):
         lock.release()
 
@@ -97,9 +97,9 @@ def claim(database: Path, waits: Callable[[Holder], None] | None = None) -> Lock
     """Become the one process that appends to the log of a database.
 
     Args:
-        database: its path; the directory is there.
-        waits: called with the holder, if there is one, before waiting for its end; without
-        ``waits`` the call does not wait.
+        database: its path; the directory exists.
+        waits: called with any current holder before waiting for its end; without ``waits`` the call
+            does not wait.
 
     Raises:
         HeldError: another process holds the lock.
@@ -122,7 +122,7 @@ def claim(database: Path, waits: Callable[[Holder], None] | None = None) -> Lock
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if _is_file_of(path, descriptor):
             break
-        # Someone removed the file meanwhile, or put another in its place: that one counts.
+        # The file was removed or replaced meanwhile: the new one counts.
         os.close(descriptor)
     lock = Lock(path, descriptor)
     _HELD.add(lock)
@@ -131,7 +131,7 @@ def claim(database: Path, waits: Callable[[Holder], None] | None = None) -> Lock
 
 
 def read_holder(path: Path) -> Holder:
-    """The holder of a lock, as the file describes it."""
+    """The holder of a lock, from the file."""
     try:
         with path.open("rb") as file:
             found = orjson.loads(file.read(_MAX_BYTES))

@@ -1,8 +1,9 @@
-"""The end of the log, noted beside the database, so that a lost end is noticed.
+"""The end of the log, recorded next to the database, so that a lost end is noticed.
 
-A write-ahead log that was cut ends earlier and looks whole.  So every commit of decisions notes its
-last number here before anybody learns of it.  The note is a few bytes of memory that the kernel
-keeps when the process is killed; about every second it is flushed, for a failure of the power.
+A truncated write-ahead log ends earlier and looks complete.  So every commit of decisions records
+its last number here before any caller hears of it.  The record is a few bytes of memory that the
+kernel keeps when the process is killed; about every second it is flushed, in case of a power
+failure.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tidegate.stores.base import StoreUnavailableError
 
 _BYTES = 4_096
 _SLOTS = (0, 512)
-"""Written alternately: a torn note leaves the one before it."""
+"""Written alternately, so that a torn record leaves the previous one."""
 _FORM = struct.Struct("<8sqqq")
 _CHECK = struct.Struct("<Q")
 _MAGIC = b"tgmark01"
@@ -27,11 +28,11 @@ _MAGIC = b"tgmark01"
 
 @attrs.frozen(order=True)
 class Noted:
-    """The least that was committed.
+    """A lower bound of what was committed.
 
     Attributes:
         seq: number of the last decision.
-        changes: commits that changed anything else.
+        changes: commits of anything else.
         log_id: of the log.
     """
 
@@ -41,12 +42,12 @@ class Noted:
 
 
 def mark_path(database: Path) -> Path:
-    """The file beside a database."""
+    """The file next to a database."""
     return database.with_name(database.name + "-mark")
 
 
 def read_mark(database: Path) -> Noted | None:
-    """The newest note; None when there is none that can be read."""
+    """The newest readable record; None if there is none."""
     try:
         with mark_path(database).open("rb") as file:
             content = file.read(_BYTES)
@@ -57,13 +58,13 @@ def read_mark(database: Path) -> Noted | None:
 
 
 class Mark:
-    """The notes of the owner of a database; one thread writes them.
+    """The records of a database's owner; one thread writes them.
 
     Args:
         database: its path.
 
     Raises:
-        StoreUnavailableError: the file cannot be made.
+        StoreUnavailableError: the file cannot be created.
     """
 
     def __init__(self, database: Path) -> None:
@@ -72,7 +73,7 @@ class Mark:
             self._descriptor = os.open(
                 path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
             )
-            # All of it is written once, so that its space is reserved before the disk is full.
+            # Write all of it once, to reserve its space before the disk is full.
             content = os.pread(self._descriptor, _BYTES, 0).ljust(_BYTES, b"\0")
             os.pwrite(self._descriptor, content, 0)
             os.ftruncate(self._descriptor, _BYTES)
@@ -84,7 +85,7 @@ class Mark:
         self._is_flushed = True
 
     def note(self, noted: Noted) -> None:
-        """Note the committed end: a copy in memory, without a system call."""
+        """Record the committed end: a copy in memory, without a system call."""
         packed = _FORM.pack(_MAGIC, noted.log_id, noted.seq, noted.changes)
         at = _SLOTS[self._slot]
         self._memory[at : at + _FORM.size + _CHECK.size] = packed + _CHECK.pack(_hash(packed))
@@ -92,7 +93,7 @@ class Mark:
         self._is_flushed = False
 
     def flush(self) -> None:
-        """Have the notes on stable storage; any thread may ask for it."""
+        """Flush the records to stable storage; any thread may call this."""
         if not self._is_flushed:
             self._is_flushed = True
             os.fdatasync(self._descriptor)

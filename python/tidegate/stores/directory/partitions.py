@@ -1,9 +1,9 @@
-"""Files of the log's partitions: one for each partition beyond the first, beside the database.
+"""Files of the log's partitions: one per further partition, next to the database.
 
 The first partition is the database itself.  A further one has a file with the log, the snapshots
-and what else has to be committed with a decision, and no more: definitions, operators and audit
-are the database's.  Whoever opens such a file attaches the database to it under the name
-``shared``, so a table that is not in the file is the database's.
+and anything else committed with a decision, and nothing more: definitions, operators and audit are
+in the database.  A process that opens such a file attaches the database under the name ``shared``,
+so a table missing from the file resolves to the database's.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VERSION = 1
-"""Version of the tables of such a file; a change of them needs a step in :func:`check`."""
+"""Version of the tables of such a file; changing them requires a step in :func:`check`."""
 
 LOG_TABLES = (
     tables.store_meta,
@@ -51,7 +51,7 @@ LOG_TABLES = (
     tables.snapshots,
     tables.snapshot_parts,
 )
-"""What each partition has of its own, whatever the database; and ``spools``."""
+"""The tables that each partition has for itself, whatever the database; and ``spools``."""
 
 _metadata = MetaData(naming_convention=tables.metadata.naming_convention)
 for _table in (*LOG_TABLES, tables.store_identity, tables.partitions):
@@ -77,7 +77,7 @@ audit_written = Table(
 
 
 def partitions_of(database: Path) -> list[int]:
-    """The partitions that a database has, in order; the first is itself."""
+    """The partitions of a database, in order; the first is the database itself."""
     found = [0]
     for each in database.parent.glob(f"{database.stem}-*{database.suffix}"):
         number = each.stem.removeprefix(f"{database.stem}-")
@@ -87,19 +87,19 @@ def partitions_of(database: Path) -> list[int]:
 
 
 def make_partition(database: Path, number: int, identity: bytes) -> None:
-    """Make the file of a partition that is not there yet.
+    """Create the file of a missing partition.
 
     Args:
-        database: to which it belongs; this process owns the directory.
+        database: the database it belongs to; this process owns the directory.
         number: from 1.
         identity: of the directory.
 
     Raises:
-        StoreUnavailableError: it cannot be made.
+        StoreUnavailableError: it cannot be created.
     """
     path = partition_path(database, number)
     log_id = secrets.randbits(62)
-    for suffix in ("", "-wal", "-shm"):  # of a making that was interrupted
+    for suffix in ("", "-wal", "-shm"):  # left over from an interrupted creation
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     make_file(path)
     engine = single_engine(path)
@@ -115,17 +115,17 @@ def make_partition(database: Path, number: int, identity: bytes) -> None:
             mark = Mark(path)
             mark.note(Noted(0, 0, log_id))
             mark.close()
-            # Last: a file whose making was interrupted has no version, and is made again.
+            # Last: an incomplete file has no version, and is created again.
             driver_connection(connection).execute(f"PRAGMA user_version={VERSION}")
     finally:
         engine.dispose()
 
 
 def is_made(database: Path, number: int) -> bool:
-    """Whether the file of a partition is there as a whole.
+    """Whether the file of a partition is complete.
 
     Raises:
-        SchemaError: it is of another version.
+        SchemaError: it has another version.
         StoreUnavailableError: it cannot be read.
     """
     path = partition_path(database, number)
@@ -140,7 +140,7 @@ def is_made(database: Path, number: int) -> bool:
 
 
 def identity_of(database: Path, number: int) -> bytes:
-    """The identity of the directory that a partition's file was made in.
+    """The identity of the directory that a partition's file was created in.
 
     Raises:
         StoreUnavailableError: it cannot be read.

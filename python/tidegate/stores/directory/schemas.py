@@ -1,9 +1,9 @@
-"""Schemas of the log's partitions in PostgreSQL: one for each partition beyond the first.
+"""Schemas of the log's partitions in PostgreSQL: one per further partition.
 
 The first partition is the database as it always was.  A further one has a schema with the log, the
-snapshots and what else is committed with a decision, and one with what is derived from it, as on
-SQLite it has files (``partitions.py``).  Whoever works on a partition has its schemas first on its
-search path, so a table that is not in them is the one that all share.
+snapshots and anything else committed with a decision, and one with the data derived from it, like
+the files on SQLite (``partitions.py``).  A connection to a partition has its schemas first on the
+search path, so a table missing from them resolves to the shared one.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
 
 
 def partitions_of(connection: Connection) -> list[int]:
-    """The partitions that a database has, in order."""
+    """The partitions of a database, in order."""
     number = tables.partitions.c.partition_id
     return list(connection.execute(select(number).order_by(number)).scalars())
 
 
 def need_partitions(url: str, wanted: int) -> int:
-    """Have as many partitions as are wanted, or more when there are more.
+    """Create partitions up to the wanted number; keep any beyond it.
 
     Args:
         url: of a database.
-        wanted: how many.
+        wanted: how many there should be.
 
     Returns:
         How many there are.
 
     Raises:
-        SchemaError: some are missing, and the tables are those of another version.
-        StoreUnavailableError: the database cannot be read, or a schema not be made.
+        SchemaError: some are missing, and the tables have another version.
+        StoreUnavailableError: the database cannot be read, or a schema cannot be created.
     """
     engine = looking_engine(url)
     try:
@@ -64,7 +64,7 @@ def need_partitions(url: str, wanted: int) -> int:
     try:
         with translated(), engine.connect() as connection, connection.begin():
             check_same(connection)
-            # Another process may have made them while this one waited for its turn.
+            # Another process may have created them while this one waited.
             found = len(partitions_of(connection))
             for number in range(found, wanted):
                 _make(connection, number)
@@ -74,11 +74,11 @@ def need_partitions(url: str, wanted: int) -> int:
 
 
 def _make(connection: Connection, number: int) -> None:
-    """Make a partition; it is there as a whole with the transaction, or not at all."""
+    """Create a partition; the transaction makes it complete or leaves nothing."""
     schema = partition_schema(number)
     connection.execute(CreateSchema(schema))
     connection.execute(CreateSchema(derived_schema(number)))
-    # Changes of what all share are counted in one place.
+    # Changes to shared tables are counted in one place.
     shared = f"CREATE VIEW {schema}.shared_meta AS SELECT name, value FROM store_meta"  # noqa: S608
     connection.execute(sql(shared))
     made = MetaData(naming_convention=tables.metadata.naming_convention)
@@ -89,7 +89,7 @@ def _make(connection: Connection, number: int) -> None:
     rows = [{"name": name, "value": value} for name, value in numbers.items()]
     connection.execute(insert(meta), rows)
     connection.execute(insert(tables.partitions).values(partition_id=number, epoch=0))
-    # It changes the connection itself, until it is changed back.
+    # Alembic changes the connection itself; change it back.
     connection.execution_options(schema_translate_map={"derived": derived_schema(number)})
     derived.make_tables(connection, log_id)
     connection.execution_options(schema_translate_map=None)

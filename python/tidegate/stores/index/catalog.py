@@ -1,11 +1,11 @@
-"""The field catalog: names captured from traffic, how often they occur and how varied they are.
+"""The field catalog: names captured from traffic, how often they occur and how much they vary.
 
-It is learned from every decision of the log, in steps of its own: the extension reads the lines of
-a part of the log, and each tenant's names become one statement. The position in the log is
-committed with them, so a crash leaves nothing half learned.
+It learns from every decision of the log, in separate steps: the extension reads the lines of a part
+of the log, and each tenant's names become one statement. The position in the log is committed with
+them, so a crash leaves nothing half learned.
 
-A step holds what it learned of all tenants together. It ends early when that takes too much memory,
-and the next one goes on from there.
+A step keeps what it learned about all tenants together. It ends early if that takes too much
+memory, and the next one continues from there.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MAX_NAME_CHARACTERS = 200
-"""A longer name is not learned; the extension has the same bound."""
+"""Longer names are not learned; the extension has the same limit."""
 BATCH_ENTRIES = 16_384
 """Decisions that one step learns from, some 0.2 s."""
 _EVENTS = ""
@@ -94,7 +94,7 @@ _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def _without_nul(document: str) -> str:
-    """JSON with a replacement character for each NUL, which no text of PostgreSQL can hold."""
+    """Replace each NUL in JSON, since PostgreSQL texts can't contain it."""
     return _NUL.sub(r"\1\\ufffd", document) if "\\u0000" in document else document
 
 
@@ -103,11 +103,11 @@ _STORABLE: Forms[Callable[[str], str]] = Forms(sqlite=str, postgresql=_without_n
 
 @attrs.frozen(kw_only=True)
 class Bounds:
-    """Bounds of the catalog.
+    """Limits of the catalog.
 
     Attributes:
-        names: names kept for one tenant: they are chosen by callers, and anyone could invent more.
-        bytes: what one step may hold of all tenants, about.
+        names: names kept for one tenant: callers choose them, and anyone could invent more.
+        bytes: approximate size of a step's data for all tenants.
     """
 
     names: int = 1_000
@@ -126,14 +126,14 @@ class CatalogField:
     """``string``, ``int``, ``double``, ``bool``, ``list`` or ``map``; ``dyn`` when the type
     varies."""
     example: str
-    """The newest value, redacted as the log is, its first 200 characters; empty where it could
-    be a secret: for cookies, bodies, and values that were hashed."""
+    """The newest value, redacted like the log, its first 200 characters; empty if it could be a
+    secret: for cookies, bodies, and hashed values."""
     events: int
-    """Events that were learned from."""
+    """Events that it learned from."""
     present: int
-    """Events among them in which the name is present and not empty."""
+    """Those of them where the name is present and not empty."""
     distinct_estimate: int
-    """Estimated number of its values, with a typical error of 1.6 %."""
+    """Estimated number of distinct values, with a typical error of 1.6 %."""
     last_seen_at_ns: int
 
 
@@ -159,15 +159,15 @@ def fields(connection: Connection, tenant_id: UUID) -> list[CatalogField]:
 
 
 def learn(connection: Connection, until: int, bounds: Bounds) -> int:
-    """Learn from the next decisions of the log, without lost or damaged ones.
+    """Learn from the next decisions of the log, skipping lost or damaged ones.
 
     Args:
         connection: the deriving connection, in a transaction.
-        until: number of the last decision there is.
-        bounds: what the catalog may take.
+        until: number of the last decision in the log.
+        bounds: limits of the catalog.
 
     Returns:
-        The number of the last decision that was learned from now.
+        The number of the last decision learned from so far.
     """
     derived.take(connection)
     after = derived.learned_seq(connection)

@@ -1,4 +1,4 @@
-"""The extension's counts of a part of the log; no other module of a store imports it."""
+"""The extension's counts for a part of the log; no other module of a store imports it."""
 
 from tidegate._native import LearnedNames, count_log
 

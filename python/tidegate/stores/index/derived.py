@@ -1,9 +1,9 @@
-"""Data derived from the decision log: on SQLite a file beside the database.
+"""Data derived from the decision log: on SQLite, a file next to the database.
 
-It is a file of its own so that commits of decisions never wait for it. Every reading connection has
-it attached under the name ``derived``. It is flushed only at its checkpoints: what a power failure
-takes from it is derived again. A file that is missing, damaged, or of another log is made again
-from the log in the same way. Retention deletes from the log what is durable here. So two things are
+It is a separate file so that commits of decisions never wait for it. Every reading connection
+attaches it under the name ``derived``. It is flushed only at its checkpoints; data lost in a power
+failure is derived again. A file that is missing, damaged, or from another log is rebuilt from the
+log in the same way. Retention deletes log entries once they are durable here. So two things are
 lost with the file: counts of deleted decisions, and what the catalog learned from them.
 """
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Table, Update
 
 VERSION = 3
-"""The version of the tables; a file of another version is made again."""
+"""The version of the tables; a file with another version is rebuilt."""
 INDEXED_SEQ = "indexed_seq"
-"""The last decision that the derived tables know, but for the field catalog."""
+"""The last decision in the derived tables, apart from the field catalog."""
 LEARNED_SEQ = "learned_seq"
-"""The last decision that the field catalog knows."""
+"""The last decision in the field catalog."""
 _LOG_ID = "log_id"
 _VERSION = "version"
 _STATED = (_LOG_ID, INDEXED_SEQ, LEARNED_SEQ)
@@ -46,18 +46,18 @@ _STATED = (_LOG_ID, INDEXED_SEQ, LEARNED_SEQ)
 
 @attrs.frozen
 class Found:
-    """The facts that a derived file states about itself."""
+    """A derived file's facts about itself."""
 
     log_id: int
-    """The id of the log that it is derived from."""
+    """The id of the log it is derived from."""
     indexed_seq: int
 
 
 def inspect(path: Path) -> Found | None:
-    """The facts about the derived file of a database; None when it is missing, damaged or outdated.
+    """Read a derived file's facts about itself; None if it is missing, damaged or outdated.
 
     Args:
-        path: of the database.
+        path: the database's path.
 
     Raises:
         StoreUnavailableError: it cannot be read for another reason.
@@ -84,10 +84,10 @@ def inspect(path: Path) -> Found | None:
 
 
 def _is_cut(file: Path) -> bool:
-    """Whether a file is shorter than its header says; what is in a WAL may be on its way there.
+    """Whether a file is shorter than its header says; WAL content may still be on its way there.
 
-    SQLite reads the missing part of a last page as zeros.  The places in the header are those of
-    the database file format of SQLite, 1.3.
+    SQLite reads the missing part of a last page as zeros.  The offsets in the header follow
+    SQLite's database file format, 1.3.
     """
     wal = file.with_name(file.name + "-wal")
     if wal.exists() and wal.stat().st_size:
@@ -99,10 +99,10 @@ def _is_cut(file: Path) -> bool:
 
 
 def _stated(connection: dbapi2.Connection, name: str) -> int:
-    """A fact, looked up as it will be: the rows may be readable where their index is not.
+    """A fact, looked up in the same way as later: rows may be readable while their index isn't.
 
     Raises:
-        KeyError: it is not there.
+        KeyError: it is missing.
     """
     query = "SELECT value FROM derived_meta WHERE name = ?"
     row: tuple[int] | None = connection.execute(query, (name,)).fetchone()
@@ -112,10 +112,10 @@ def _stated(connection: dbapi2.Connection, name: str) -> int:
 
 
 def make(path: Path, log_id: int) -> None:
-    """Replace the derived file of a database by a new, empty one.
+    """Replace the derived file of a database with a new, empty one.
 
     Args:
-        path: of the database.  No other process may use the derived file.
+        path: the database's path.  No other process may use the derived file.
         log_id: of its log.
     """
     file = derived_path(path)
@@ -130,14 +130,14 @@ def make(path: Path, log_id: int) -> None:
             driver.execute("PRAGMA derived.journal_mode=WAL")
             with connection.begin():
                 make_tables(connection, log_id)
-                # Last: a file whose making was interrupted has no version.
+                # Last: an incomplete file has no version.
                 driver.execute(f"PRAGMA derived.user_version={VERSION}")
     finally:
         engine.dispose()
 
 
 def make_tables(connection: Connection, log_id: int) -> None:
-    """Make the derived tables, empty, where there are none.
+    """Create the derived tables, empty, if there are none.
 
     Args:
         connection: in a transaction.
@@ -150,18 +150,18 @@ def make_tables(connection: Connection, log_id: int) -> None:
 
 
 def renew_tables(connection: Connection, log_id: int, *, replaces: bool = False) -> bool:
-    """Make the derived tables of a schema anew, unless they are of this version and of this log.
+    """Recreate a schema's derived tables, unless they have this version and come from this log.
 
     Args:
-        connection: in a transaction, in a database where the schema ``derived`` is one of its own.
+        connection: in a transaction, in a database where the schema ``derived`` is separate.
         log_id: of the log.
-        replaces: whether tables of another version are made anew; no other process may use them.
+        replaces: whether to recreate tables of another version; no other process may use them.
 
     Returns:
-        Whether they were made.
+        Whether they were created.
 
     Raises:
-        SchemaError: they are of another version, and are not to be replaced.
+        SchemaError: they have another version, and must not be replaced.
     """
     if has_table(connection, derived_meta):
         found = connection.execute(select(derived_meta.c.name, derived_meta.c.value))
@@ -180,12 +180,12 @@ def renew_tables(connection: Connection, log_id: int, *, replaces: bool = False)
 
 
 def has_table(connection: Connection, table: Table) -> bool:
-    """Whether a table is there."""
+    """Whether a table exists."""
     return inspect_schema(connection).has_table(table.name, connection.schema_for_object(table))
 
 
 def is_whole(path: Path) -> bool:
-    """Whether the derived file of a database can be read to its end; this reads all of it."""
+    """Whether a database's derived file can be read to its end; this reads all of it."""
     connection = dbapi2.connect(derived_path(path), isolation_level=None, timeout=BUSY_SECONDS)
     try:
         return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
@@ -198,29 +198,29 @@ def is_whole(path: Path) -> bool:
 
 
 def indexed_seq(connection: Connection) -> int:
-    """Number of the last decision that the derived tables know, but for the field catalog."""
+    """Number of the last decision in the derived tables, apart from the field catalog."""
     return _position(connection, INDEXED_SEQ)
 
 
 def learned_seq(connection: Connection) -> int:
-    """Number of the last decision that the field catalog knows."""
+    """Number of the last decision in the field catalog."""
     return _position(connection, LEARNED_SEQ)
 
 
 def take(connection: Connection) -> int:
-    """As :func:`indexed_seq`; from then on nobody else changes the derived file."""
+    """Like :func:`indexed_seq`, and keep other processes from changing the derived file."""
     # A transaction that begins with a write cannot find later that its reads are outdated.
     connection.execute(_set(INDEXED_SEQ, derived_meta.c.value))
     return indexed_seq(connection)
 
 
 def set_indexed_seq(connection: Connection, seq: int) -> None:
-    """Note how far the derived tables know the log."""
+    """Record the last decision in the derived tables."""
     connection.execute(_set(INDEXED_SEQ, seq))
 
 
 def set_learned_seq(connection: Connection, seq: int) -> None:
-    """Note how far the field catalog knows the log."""
+    """Record the last decision in the field catalog."""
     connection.execute(_set(LEARNED_SEQ, seq))
 
 
@@ -237,5 +237,5 @@ def _set(name: str, value: int | ColumnElement[int]) -> Update:
 
 def _is_damage(error: Exception) -> bool:
     code: int = getattr(error, "sqlite_errorcode", dbapi2.SQLITE_ERROR)
-    # An error of the statement itself: a table is missing.
+    # An error in the statement itself: a table is missing.
     return code & 0xFF in (dbapi2.SQLITE_CORRUPT, dbapi2.SQLITE_NOTADB, dbapi2.SQLITE_ERROR)

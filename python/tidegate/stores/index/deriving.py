@@ -1,7 +1,7 @@
-"""The thread that derives from the log, beside the one that commits and never in its way.
+"""The thread that derives from the log, alongside the committing thread and never in its way.
 
-It reads committed decisions and writes the derived tables; only callers who ask it to catch up wait
-for it. On SQLite it also copies the WAL into the database, so that no commit has to.
+It reads committed decisions and writes the derived tables; only callers that ask it to catch up
+wait for it. On SQLite it also copies the WAL into the database, so that no commit has to.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from tidegate.stores.index.places import Place
 
 PAUSE_SECONDS = 1.0
-"""Counts are at most this far behind; all decisions of that time are one batch."""
+"""Counts lag by at most this much; the decisions of that time form one batch."""
 LEARN_SECONDS = 10.0
-"""The field catalog is at most this far behind, but for steps that are full: of these there is one
-in each pause, so learning takes a tenth of a processor and may fall behind for a while."""
+"""The field catalog lags by at most this much unless steps are full. There is one full step per
+pause, so learning takes a tenth of a processor and may fall behind for a while."""
 LEARN_STEPS = 4
-"""The most steps of learning that a caller waits for: some 65,000 decisions."""
+"""The most learning steps that a caller waits for: some 65,000 decisions."""
 RETRY_SECONDS = 1.0
 MAX_BEHIND = 100_000
-"""Decisions; when further behind, the thread runs at the priority of the others."""
+"""Decisions; when further behind, the thread runs at normal priority."""
 
 
 @attrs.define(eq=False)
@@ -46,14 +46,14 @@ class _Task:
 
 
 class Deriver:
-    """Keeps the derived file of a database up with its log.
+    """Keeps a database's derived file up to date with its log.
 
     Args:
-        place: where the derived tables are.
-        committed: gives the number of the last decision that this process knows of.
+        place: the location of the derived tables.
+        committed: returns the number of the last decision that this process knows of.
         flush: called about every second.
-        bounds: what the field catalog may take.
-        monotonic: seconds of a clock that never jumps.
+        bounds: limits of the field catalog.
+        monotonic: seconds of a monotonic clock.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Deriver:
         return self._queue(lambda: self._write(work))
 
     def catch_up(self) -> Future[int]:
-        """Index all that is committed now; the number of the last decision that is.
+        """Index everything committed by now; return the number of the last indexed decision.
 
         Raises:
             StoreUnavailableError: as for :meth:`write`.
@@ -103,10 +103,10 @@ class Deriver:
         return self._queue(lambda: self._index(until))
 
     def learn(self) -> Future[int]:
-        """As :meth:`catch_up`, with the field catalog; when it is far behind, a part.
+        """Like :meth:`catch_up`, including the field catalog; only a part if it is far behind.
 
         Returns:
-            The number of the last decision that the catalog knows.
+            The number of the last decision in the catalog.
 
         Raises:
             StoreUnavailableError: as for :meth:`write`.
@@ -115,12 +115,12 @@ class Deriver:
         return self._queue(lambda: self._learn(until))
 
     def flush(self) -> Future[int]:
-        """As :meth:`catch_up`, and wait for stable storage."""
+        """Like :meth:`catch_up`, and wait for stable storage."""
         until = self._committed()
         return self._queue(lambda: self._flush(until))
 
     def close(self) -> None:
-        """Finish requested work, end the thread."""
+        """Finish requested work and end the thread."""
         with self._changed:
             self._is_closing = True
             self._changed.notify()
@@ -154,7 +154,7 @@ class Deriver:
         self._close()
 
     def _keep_up(self) -> None:
-        """Index new decisions until somebody queues a task."""
+        """Index new decisions until a task is queued."""
         # Newer decisions wait for the next time: under load there is always a little more, and a
         # small batch costs as much as a large one.
         until = self._committed()
@@ -170,7 +170,7 @@ class Deriver:
             if behind >= catalog.BATCH_ENTRIES or self._monotonic() >= self._learn_at:
                 self._learn_step(until)
         except StoreError:
-            # The reason is kept for the statistics; nothing is lost, it is derived later.
+            # The reason is kept for the statistics; nothing is lost, since it is derived later.
             self._retry_at = self._monotonic() + RETRY_SECONDS
 
     def _index(self, until: int) -> int:
@@ -218,7 +218,7 @@ class Deriver:
 
     @contextmanager
     def _noting(self) -> Iterator[None]:
-        """Keep the reason of a failure for the statistics.
+        """Keep the reason for a failure for the statistics.
 
         Raises:
             StoreError: the work failed.
@@ -261,7 +261,7 @@ class Deriver:
         return self._connection
 
     def _failed(self, error: Exception) -> None:
-        """Go on with a new connection, and with a new file if this one is damaged."""
+        """Continue with a new connection, and with a new file if this one is damaged."""
         self._close()
         if is_corrupt(error.__cause__ or error):
             with suppress(Exception):
@@ -277,7 +277,7 @@ class Deriver:
         self._place.tidy(self._open)
 
     def _yield(self, behind: int) -> None:
-        """Let the other threads go first, unless this one is far behind."""
+        """Let other threads run first, unless this one is far behind."""
         is_yielding = behind < (MAX_BEHIND // 2 if self._is_yielding is False else MAX_BEHIND)
         if is_yielding is not self._is_yielding:
             self._is_yielding = is_yielding

@@ -1,10 +1,10 @@
-"""Idempotency keys of the last 24 hours, and the decision each stands for.
+"""Idempotency keys of the last 24 hours, and the decision for each.
 
-Derived from the log: a decision that is not indexed yet is not here.
+Derived from the log, so a decision that is not indexed yet is missing here.
 
-Hashes are random, and each would change a page of its own in one large tree.  The keys of an hour
-are therefore in buckets, one for each 65,536 decisions: new keys fall into a part of the tree that
-stays in memory.  A look-up asks each bucket of the last day.
+Hashes are random, so in one large tree each would change a different page.  The keys of an hour are
+therefore in buckets, one per 65,536 decisions: new keys go to a part of the tree that stays in
+memory.  A lookup checks each bucket of the last day.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HOUR_NS = 3_600_000_000_000
 KEPT_HOURS = 24
 BUCKET_BITS = 16
-"""A bucket is numbered by the hour, and below that by the decision divided by 65,536."""
+"""A bucket is numbered by the hour and, within it, by the decision divided by 65,536."""
 _FETCH = 10_000
 
 # One seek for each bucket, and one in each bucket for the key.
@@ -48,8 +48,9 @@ class UsedKey:
     """An idempotency key that was used.
 
     Args:
-        fingerprint: of the body it came with.
-        seq: of its decision; :func:`tidegate.stores.decision_log.log.read` has the answer.
+        fingerprint: of the request body.
+        seq: number of its decision; :func:`tidegate.stores.decision_log.log.read` returns the
+            answer.
     """
 
     fingerprint: bytes
@@ -57,16 +58,16 @@ class UsedKey:
 
 
 def find(connection: Connection, key_hash: bytes, now_ns: int) -> UsedKey | None:
-    """The use of a key, if it was within 24 hours (25 at most)."""
+    """Find the use of a key within the last 24 hours (25 at most)."""
     first, end = _buckets(now_ns)
     row = connection.execute(_FIND, {"first": first, "end": end, "key_hash": key_hash}).first()
     return None if row is None else UsedKey(row.fingerprint, row.seq)
 
 
 def used(connection: Connection, now_ns: int) -> Iterator[tuple[bytes, int]]:
-    """The hash of each key of the last 24 hours, and a time it was surely not used after.
+    """The hash of each key of the last 24 hours, with an upper bound of the time of its use.
 
-    The connection is needed for as long as the iteration goes on.
+    The connection must stay open during the iteration.
     """
     place = (table.c.bucket, table.c.key_hash)
     position = (_buckets(now_ns)[0], b"")
@@ -82,14 +83,14 @@ def used(connection: Connection, now_ns: int) -> Iterator[tuple[bytes, int]]:
 
 
 def prune(connection: Connection, now_ns: int, limit: int = 10_000) -> int:
-    """Forget keys older than 24 hours, ``limit`` at most; how many."""
+    """Delete keys older than 24 hours, at most ``limit``; return how many."""
     place = (table.c.bucket, table.c.key_hash)
     old = select(*place).where(table.c.bucket < _buckets(now_ns)[0]).order_by(*place).limit(limit)
     return connection.execute(delete(table).where(tuple_(*place).in_(old))).rowcount
 
 
 def _buckets(now_ns: int) -> tuple[int, int]:
-    """The first bucket that counts, and the first that does not any more."""
+    """The first bucket that counts, and the first that no longer does."""
     hour = now_ns // HOUR_NS
-    # The next hour is for clocks that were put back.
+    # The next hour is for clocks that were set back.
     return (hour - KEPT_HOURS) << BUCKET_BITS, (hour + 2) << BUCKET_BITS

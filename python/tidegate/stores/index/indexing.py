@@ -1,10 +1,10 @@
-"""The index step brings the derived tables up to the log.
+"""The index step brings the derived tables up to date with the log.
 
 A batch of log rows becomes rows of ``idempotency`` and ``result_counts``, and ``indexed_seq`` moves
-with them in one transaction: a crash leaves all of it or nothing, and the next step goes on from
-there.  The extension counts the batch, and each table gets one statement
-for it, or for each bucket, for two reasons: the interpreter lock is released meanwhile, and a
-decision costs only a few microseconds.
+in the same transaction: a crash leaves all of it or nothing, and the next step continues from
+there.  The extension counts the batch, and each table gets one statement per batch or bucket, for
+two reasons: the interpreter lock is released meanwhile, and a decision costs only a few
+microseconds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidegate.stores.decision_log.gaps import LogGap
 
 BATCH_ENTRIES = 16_384
-"""Decisions indexed in one step, some 0.1 s: the more, the more keys share a page."""
+"""Decisions indexed in one step, some 0.1 s: with more, more keys share a page."""
 
 _INSERT_KEYS = "INSERT INTO idempotency (bucket, key_hash, fingerprint, seq)"
 _IDEMPOTENCY = Forms(
@@ -102,13 +102,13 @@ _COUNT = decision_log.c.count.label("entries")
 
 @attrs.frozen
 class Batch:
-    """A part of the log, read to be indexed.
+    """A part of the log to be indexed.
 
     Args:
         after: number of the last decision before it.
-        first: number of its first decision; more than one on where retention deleted some.
+        first: number of its first decision; not the next one if retention deleted some.
         last: number of its last decision.
-        index: of its decisions, as JSON arrays joined by commas; empty when all were deleted.
+        index: index of its decisions, as JSON arrays joined by commas; empty if all were deleted.
     """
 
     after: int
@@ -118,12 +118,12 @@ class Batch:
 
 
 def read_batch(connection: Connection, after: int, until: int) -> Batch | None:
-    """About ``BATCH_ENTRIES`` decisions to be indexed; None when there are none.
+    """About ``BATCH_ENTRIES`` decisions to index; None if there are none.
 
     Args:
-        connection: one that reads the log.
-        after: number of the last decision that is indexed.
-        until: number of the last decision there is.
+        connection: a connection that reads the log.
+        after: number of the last indexed decision.
+        until: number of the last decision in the log.
 
     Raises:
         DamagedLogError: a row is damaged or missing.
@@ -133,7 +133,7 @@ def read_batch(connection: Connection, after: int, until: int) -> Batch | None:
     lost = gaps.known(connection)
     batch = _next_rows(connection, after, until, lost)
     first = batch[0].first_seq if batch else until + 1
-    # Retention alone leaves gaps in the numbers: anything else that is missing was lost.
+    # Only retention leaves gaps in the numbers: anything else that is missing was lost.
     missing = max(after, counter(connection, PRUNED_SEQ)) + 1
     if first > missing and not gaps.covers(lost, missing, first - 1):
         raise DamagedLogError(after + 1, "is missing")
@@ -149,7 +149,7 @@ def read_batch(connection: Connection, after: int, until: int) -> Batch | None:
 
 
 def index_batch(connection: Connection, batch: Batch) -> int:
-    """Index a batch, unless another process did so since it was read.
+    """Index a batch, unless another process has since it was read.
 
     Args:
         connection: the deriving connection, in a transaction.
@@ -159,7 +159,7 @@ def index_batch(connection: Connection, batch: Batch) -> int:
         The number of the last decision that is indexed now.
 
     Raises:
-        DamagedLogError: the content of the batch is not an index.
+        DamagedLogError: the batch's content isn't an index.
     """
     indexed = derived.take(connection)
     if indexed != batch.after:
@@ -180,7 +180,7 @@ def index_batch(connection: Connection, batch: Batch) -> int:
 def _next_rows(
     connection: Connection, after: int, until: int, lost: list[LogGap]
 ) -> list[Row[*tuple[Any, ...]]]:
-    """The log rows of a batch, without a gap between them; those known to be lost are no rows."""
+    """The log rows of a batch, without gaps; known losses have no rows."""
     found_rows: list[Row[*tuple[Any, ...]]] = []
     expected = count = 0
     columns = (decision_log.c.first_seq, _COUNT, decision_log.c.index_body)

@@ -1,4 +1,4 @@
-"""Places of derived tables: a second file beside SQLite's, or a schema of PostgreSQL's."""
+"""Locations of derived tables: a second SQLite file, or a PostgreSQL schema."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 RESTART_PAGES = 8 * CHECKPOINT_PAGES
-"""A WAL of this size is started again from its beginning."""
+"""A WAL of this size restarts from its beginning."""
 DERIVED_PAGES = 4 * CHECKPOINT_PAGES
-"""The WAL of the derived file has the same pages again and again: copied late, they are few."""
+"""The derived file's WAL repeats the same pages: copied late, they are few."""
 
 
 class Place(Protocol):
-    """Facts of the database for the deriving thread."""
+    """The deriving thread's view of the database."""
 
     def engine(self) -> Engine:
-        """Makes the connection that derives."""
+        """Create the connection that derives."""
 
     def flush(self, connection: Connection) -> None:
-        """Have what was derived on stable storage, before the log that it is of is deleted."""
+        """Put derived data on stable storage, before its part of the log is deleted."""
 
     def tidy(self, connection: Callable[[], Connection]) -> None:
         """Housekeeping after a step; it never fails."""
 
     def mend(self, log_id: int) -> None:
-        """Make tables again that were found damaged, where that is possible."""
+        """Recreate tables that were found damaged, where possible."""
 
 
 @attrs.frozen
 class DerivedFile:
-    """The second file of SQLite.
+    """SQLite's second file.
 
     Args:
-        path: of the database.  The derived file is there.
+        path: the database's path.  The derived file exists.
         finish_checkpoint: asks the committing thread to copy the rest of the WAL, once nearly all
-            of it is copied: the WAL stands still only between two commits.
-        may_make: whether the derived file may be made again when it is found damaged; given
-            when this process is the only one.
-        made: called when it was made again.
+            of it is copied: the WAL is idle only between two commits.
+        may_make: whether the derived file may be recreated if it is damaged; set when this is the
+            only process.
+        made: called when it was recreated.
     """
 
     path: Path
@@ -68,7 +68,7 @@ class DerivedFile:
         _pragma(connection, "PRAGMA derived.wal_checkpoint(PASSIVE)")
 
     def tidy(self, connection: Callable[[], Connection]) -> None:
-        """Copy the logs of both files into them, so that the room of the logs is used again."""
+        """Copy the WALs of both files into them, so that the WALs' space can be reused."""
         for name, due in (("main", CHECKPOINT_PAGES), ("derived", DERIVED_PAGES)):
             with suppress(dbapi2.Error, StoreError):
                 _, pages, copied = _pragma(connection(), f"PRAGMA {name}.wal_checkpoint(NOOP)")
@@ -86,10 +86,10 @@ class DerivedFile:
 
 @attrs.frozen
 class DerivedSchema:
-    """The schema ``derived`` of PostgreSQL.
+    """PostgreSQL's schema ``derived``.
 
-    Its commits do not wait for the disk.  The database's own log is one order, so they are on
-    stable storage with any later commit that does wait, such as the deletion of what they are of.
+    Its commits do not wait for the disk.  The database has one ordered log, so they are on stable
+    storage with any later commit that does wait, such as the deletion of their sources.
     """
 
     engine: Callable[[], Engine]

@@ -1,4 +1,4 @@
-"""Results of policies: counts by policy and by time.
+"""Results of policies: counts by policy and time.
 
 Derived from the log, by the minutes in which events were observed and received.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
 ALL = UUID(int=0)
-"""Stands for all decisions of the tenant, in place of a policy."""
+"""Used in place of a policy for all decisions of the tenant."""
 MINUTE_NS = 60_000_000_000
 
 
@@ -29,9 +29,9 @@ class Period:
     """A span of time, open where it has no end.
 
     Args:
-        from_ns: from the minute of this time on.
-        to_ns: up to this time; the minute it lies in counts whole.
-        clock: which time of a decision is meant.
+        from_ns: from this time's minute on.
+        to_ns: up to this time; its minute counts in full.
+        clock: the decision's time that is meant.
     """
 
     from_ns: int | None = None
@@ -44,11 +44,11 @@ ALWAYS = Period()
 
 @attrs.frozen(kw_only=True)
 class Counts:
-    """Numbers of decisions by their answer.
+    """Numbers of decisions by answer.
 
-    For a policy: decisions in which one of its clauses fired. ``challenge`` and ``block`` are
-    answers that it gave itself, so those of all policies add up to the answers given.
-    ``allow + challenge + block + by_others`` is ``total``.
+    For a policy, these are the decisions in which one of its clauses fired. ``challenge`` and
+    ``block`` are answers that it gave itself, so the sum over all policies is the number of answers
+    given. ``allow + challenge + block + by_others`` is ``total``.
     """
 
     total: int = 0
@@ -56,18 +56,19 @@ class Counts:
     challenge: int = 0
     block: int = 0
     by_others: int = 0
-    """For a policy: decisions challenged or blocked by another, or by the end of the budget."""
+    """For a policy: decisions challenged or blocked by another policy, or by the end of the budget.
+    """
     monitor: int = 0
     """Decisions in which only Monitor clauses fired, whatever the answer."""
     errors: int = 0
     """Decisions in which an expression failed."""
     last_match_ns: int | None = None
-    """The newest, by the clock of the period."""
+    """The newest, by the period's clock."""
 
 
 @attrs.frozen
 class Step:
-    """The counts of one step of time."""
+    """The counts of one time step."""
 
     start_ns: int
     counts: Counts
@@ -93,17 +94,17 @@ def of_policy(
 def timeline(
     connection: Connection, tenant_id: UUID, policy_id: UUID, period: Period, step_seconds: int
 ) -> list[Step]:
-    """The counts of each step that has any, the oldest first.
+    """The counts of each non-empty step, the oldest first.
 
     Args:
         connection: a connection of the store.
-        tenant_id: whose.
-        policy_id: which, or :data:`ALL`.
-        period: the time that the steps are of.
+        tenant_id: the tenant.
+        policy_id: the policy, or :data:`ALL`.
+        period: the time that the steps cover.
         step_seconds: a multiple of 60; steps begin at multiples of it since 1970.
 
     Raises:
-        ValueError: the step is no multiple of a minute.
+        ValueError: the step isn't a multiple of a minute.
     """
     minutes, seconds = divmod(step_seconds, 60)
     if seconds or minutes < 1:
@@ -117,12 +118,12 @@ def timeline(
 def totals_by_policy(
     connection: Connection, tenant_id: UUID, period: Period, step_seconds: int
 ) -> dict[int, dict[UUID, int]]:
-    """The number of decisions each policy fired in, for each step that has any.
+    """The number of decisions each policy fired in, for each non-empty step.
 
     Args:
         connection: a connection of the store.
-        tenant_id: whose.
-        period: the time that the steps are of.
+        tenant_id: the tenant.
+        period: the time that the steps cover.
         step_seconds: as for :func:`timeline`.
 
     Returns:
@@ -139,16 +140,16 @@ def totals_by_policy(
 
 
 def received(connection: Connection, tenant_id: UUID, period: Period) -> list[tuple[int, int]]:
-    """The receipt of a period's decisions: spans of whole minutes, the newest first.
+    """When a period's decisions were received: spans of whole minutes, the newest first.
 
-    A search for what was observed long ago reads little else, whenever it arrived. Each span is its
-    first time and the first time after it, in nanoseconds since 1970. The first span may be of
-    decisions that are not counted yet.
+    A search for old events reads little else, whenever they arrived. Each span is its first time
+    and the first time after it, in nanoseconds since 1970. The first span may cover decisions that
+    are not counted yet.
     """
     minute = table.c.received_minute
     minutes = _within(select(minute).distinct(), tenant_id, period)
     found = minutes.where(table.c.policy_id == ALL).subquery().c.received_minute
-    # Minutes without a gap between them have the same distance from their row numbers.
+    # Consecutive minutes have a constant distance from their row numbers.
     island = (found - func.row_number().over(order_by=found)).label("island")
     spans = select(found.label("minute"), island).subquery()
     rows = connection.execute(

@@ -1,8 +1,8 @@
-"""Migrations: forward only, all that are due in one transaction together with the new number.
+"""Migrations: forward only, all pending ones in one transaction with the new revision.
 
-A migration that is interrupted leaves nothing behind and is run again from its start.  Each says in
-``runs_from`` from which revision on code can run on its tables.  The database keeps that number
-beside its own, so older code knows whether newer tables are for it.
+An interrupted migration leaves nothing behind and starts over.  Each states in ``runs_from`` the
+oldest revision whose code runs on its tables.  The database stores that number next to its own, so
+older code knows whether it can use newer tables.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 HEAD = "0016"
-"""The newest revision; they are numbered without a gap."""
+"""The newest revision; numbers have no gaps."""
 RUNS_FROM = "0016"
 """The oldest revision whose code runs on the tables of :data:`HEAD`."""
 VERSION_TABLE = "schema_version"
 _FIRST_TO_SAY = "0016"
-"""The revision from which on a database says what code runs on it."""
+"""The first revision whose databases say which code runs on them."""
 
 _HAS_SCHEMAS = Forms(sqlite=False, postgresql=True)
-"""Whether what is derived, and the log of each further partition, have schemas of their own."""
+"""Whether derived data, and the log of each further partition, have separate schemas."""
 
 
 def current(connection: Connection, schema: str | None = None) -> str | None:
     """The revision of a database, or None for an empty one.
 
     Args:
-        connection: to it.
-        schema: the name of the database in this connection, where another file is the main one.
+        connection: a connection to it.
+        schema: the database's name in this connection, if another file is the main one.
     """
     if not inspect(connection).has_table(VERSION_TABLE, schema):
         return None
@@ -51,11 +51,11 @@ def current(connection: Connection, schema: str | None = None) -> str | None:
 
 
 def check(connection: Connection, schema: str | None = None) -> None:
-    """Refuse a database whose tables are not for this code.
+    """Refuse a database whose tables don't fit this code.
 
     Args:
-        connection: as of :func:`current`.
-        schema: as of :func:`current`.
+        connection: as for :func:`current`.
+        schema: as for :func:`current`.
 
     Raises:
         SchemaError: it is older, or so much newer that this code cannot run on it.
@@ -81,7 +81,7 @@ def check_same(connection: Connection) -> None:
     """Refuse a database whose tables are not exactly those of this code.
 
     Args:
-        connection: as of :func:`current`.
+        connection: as for :func:`current`.
 
     Raises:
         SchemaError: they are older, or newer.
@@ -96,10 +96,10 @@ def check_same(connection: Connection) -> None:
 
 
 def is_additive(connection: Connection) -> bool:
-    """Whether all code that may run on a database runs on it too once it is upgraded.
+    """Whether all code that may use a database can still use it after the upgrade.
 
     Args:
-        connection: as of :func:`current`.
+        connection: as for :func:`current`.
     """
     found = current(connection)
     return found is not None and found >= _FIRST_TO_SAY and _runs_from(connection) >= RUNS_FROM
@@ -113,10 +113,10 @@ def _runs_from(connection: Connection) -> str:
 
 
 def log_schemas(connection: Connection) -> list[str | None]:
-    """The schemas that have log tables, for a migration that changes such a table.
+    """The schemas with log tables, for a migration that changes such a table.
 
     Args:
-        connection: of the migration.
+        connection: the migration's.
 
     Returns:
         None for the first partition, and on PostgreSQL a name for each further one.  A further
@@ -131,18 +131,18 @@ def log_schemas(connection: Connection) -> list[str | None]:
 
 
 def upgrade(connection: Connection) -> None:
-    """Bring a database to the newest revision; one that is newer stays as it is.
+    """Upgrade a database to the newest revision; leave a newer one as it is.
 
-    An empty database gets the tables as they are now; migrations are for those of earlier versions.
+    An empty database gets the current tables; migrations are for tables of earlier versions.
 
     Args:
-        connection: not in a transaction.  Its transactions take turns with those of others.
+        connection: not in a transaction.  Its transactions are serialised with those of others.
 
     Raises:
         SchemaError: the database is too new for this code.
     """
     with connection.begin():
-        # Another process may have upgraded it while this one waited for its turn.
+        # Another process may have upgraded it while this one waited.
         found = current(connection)
         if found is not None and found >= HEAD:
             check(connection)
@@ -153,7 +153,7 @@ def upgrade(connection: Connection) -> None:
 
 
 def _run(connection: Connection) -> None:
-    # Alembic takes as long to import as everything else together, and a server needs none of it.
+    # Importing Alembic takes as long as everything else together, and a server doesn't need it.
     from alembic import command
     from alembic.config import Config
 
@@ -164,7 +164,7 @@ def _run(connection: Connection) -> None:
 
 
 def _make_whole(connection: Connection) -> None:
-    """Make the newest tables, and the rows that migrations put into them."""
+    """Create the newest tables, and the rows that migrations add."""
     metadata.create_all(connection)
     if _HAS_SCHEMAS.of(connection):
         connection.execute(CreateSchema("derived", if_not_exists=True))

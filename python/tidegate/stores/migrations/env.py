@@ -1,4 +1,4 @@
-"""The entry point of Alembic: the migrations on the connection it was given."""
+"""Alembic's entry point: runs the migrations on the connection it was given."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def note_runs_from(
     ctx: MigrationContext, step: MigrationInfo, heads: Collection[Any], run_args: Mapping[str, Any]
 ) -> None:
-    """Keep what a migration says of the code that runs on its tables; the first ones say nothing.
+    """Store which code a migration's tables support; the first ones don't say.
 
     Args:
-        ctx: of the migrations.
-        step: the migration that was run.
-        heads: as Alembic gives it.
-        run_args: as Alembic gives it.
+        ctx: the migrations' context.
+        step: the migration that ran.
+        heads: as Alembic passes it.
+        run_args: as Alembic passes it.
     """
     del heads, run_args
     runs_from = getattr(getattr(step.up_revision, "module", None), "runs_from", None)
@@ -37,10 +37,10 @@ context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
     version_table=VERSION_TABLE,
-    # Alembic believes SQLite cannot undo a change of tables. It can, inside a transaction that is
-    # begun explicitly, as the store begins its own.
+    # Alembic believes that SQLite cannot undo schema changes. It can, inside an explicitly begun
+    # transaction, and the store begins its own.
     transactional_ddl=True,
-    # Where the caller has begun one, it is the transaction of all.
+    # If the caller has begun a transaction, all migrations run in it.
     transaction_per_migration=True,
     on_version_apply=note_runs_from,
 )

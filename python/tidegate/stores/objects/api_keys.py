@@ -1,4 +1,4 @@
-"""API keys as they are kept: everything but their text."""
+"""API keys as they are stored: everything but their text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME = "API key"
 
 @attrs.frozen(kw_only=True)
 class ApiKey:
-    """A key: found by its public prefix, known by the keyed hash of its secret."""
+    """A key, found by its public prefix and verified by the keyed hash of its secret."""
 
     api_key_id: UUID
     tenant_id: UUID
@@ -30,12 +30,12 @@ class ApiKey:
     source_id: str | None = None
     trust_level: str = "External"
     can_sync: bool = False
-    """Whether a daemon may read the definitions with it, and forward what it decided."""
+    """Whether a daemon may read the definitions with it and forward its decisions."""
     rate_limit_per_minute: int
     prefix: str
     secret_hash: bytes = attrs.field(repr=False)
     previous_secret_hash: bytes | None = attrs.field(default=None, repr=False)
-    """The secret before the last rotation, which counts until ``previous_secret_until_ns``."""
+    """The secret before the last rotation, valid until ``previous_secret_until_ns``."""
     previous_secret_until_ns: int | None = None
     expires_at_ns: int | None = None
     revoked_at_ns: int | None = None
@@ -49,7 +49,7 @@ def create(connection: Connection, key: ApiKey) -> None:
     """Add a key.
 
     Raises:
-        ConflictError: another has its prefix, or one of the tenant its name.
+        ConflictError: another key has its prefix, or another of the tenant has its name.
         NotFoundError: there is no such tenant.
     """
     records.add(connection, table, key)
@@ -67,7 +67,7 @@ def find(connection: Connection, tenant_id: UUID, api_key_id: UUID) -> ApiKey:
 def page(
     connection: Connection, tenant_id: UUID, limit: int, after: UUID | None = None
 ) -> list[ApiKey]:
-    """Keys of a tenant by id, those after one, also revoked and expired ones."""
+    """Keys of a tenant by id, starting after one, including revoked and expired ones."""
     query = (
         select(table)
         .where(table.c.tenant_id == tenant_id)
@@ -118,7 +118,7 @@ def rotate(
     *,
     expected_revision: int | None = None,
 ) -> int:
-    """Give a key a new secret; the old one counts until ``previous_until_ns``.
+    """Give a key a new secret; the old one stays valid until ``previous_until_ns``.
 
     Raises:
         NotFoundError: there is no such key.
@@ -141,7 +141,7 @@ def revoke(
     *,
     expected_revision: int | None = None,
 ) -> int:
-    """End a key for good; one that is revoked stays as it was.
+    """Revoke a key for good; a revoked key stays as it was.
 
     Raises:
         NotFoundError: there is no such key.
@@ -156,7 +156,7 @@ def revoke(
 
 
 def used(connection: Connection, last_used_at_ns: Mapping[UUID, int]) -> None:
-    """Note when keys were last used; their revision stays."""
+    """Record when keys were last used; their revision doesn't change."""
     if last_used_at_ns:
         connection.execute(
             update(table)

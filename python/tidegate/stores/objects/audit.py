@@ -1,4 +1,4 @@
-"""The audit trail: who changed what, when, from what to what; written with the change."""
+"""The audit trail: who changed what and when, before and after, written with the change."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class AuditEntry:
-    """One change.  ``tenant_id`` is None for a change that belongs to no tenant."""
+    """One change.  ``tenant_id`` is None if it belongs to no tenant."""
 
     audit_id: UUID
-    """A UUID of version 7, so that ids sort in the order of the changes."""
+    """A UUID of version 7, so that ids sort in the order of changes."""
     tenant_id: UUID | None
     at_ns: int
     actor: str
@@ -33,7 +33,7 @@ class AuditEntry:
 
 
 def add(connection: Connection, entry: AuditEntry) -> None:
-    """Write an entry, in the transaction of the change."""
+    """Add an entry, in the transaction of the change."""
     records.add(connection, table, entry)
 
 
@@ -49,18 +49,18 @@ def page(
     kind: str | None = None,
     object_id: str | None = None,
 ) -> list[AuditEntry]:
-    """Entries of a tenant, the newest first, those before one.
+    """Entries of a tenant, the newest first, starting before one.
 
     Args:
         connection: a connection of the store.
-        tenant_id: whose.
+        tenant_id: the tenant.
         limit: how many at most.
-        before: id of the last entry of the page before.
-        from_ns: not older than this.
-        to_ns: older than this.
-        actor: by whom.
-        kind: of what.
-        object_id: of which.
+        before: id of the last entry on the previous page.
+        from_ns: entries at this time or later.
+        to_ns: entries before this time.
+        actor: entries by this actor.
+        kind: entries about this kind of object.
+        object_id: entries about this object.
     """
     query = (
         records.of(AuditEntry, table)

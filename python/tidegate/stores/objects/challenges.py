@@ -1,7 +1,7 @@
 """Sessions of challenges: opened when a visitor asks for the page, solved once.
 
-A session has the id of the decision that challenged. Whether a solution is right is found out
-before; the one statement of :func:`burn` decides who was first.
+A session has the id of the decision that challenged. The solution is verified before; the single
+statement in :func:`burn` decides who was first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.passes import Pass
 
 Stage: TypeAlias = Literal["first", "other", "stopped"]
-"""The offer to a visitor: the provider; the other way, after too many rounds; nothing."""
+"""The offer to a visitor: the provider, the alternative after too many rounds, or nothing."""
 
 
 @attrs.frozen(kw_only=True)
@@ -36,15 +36,15 @@ class ChallengeSession:
     Attributes:
         challenge_id: also the id of the decision.
         provider: which challenge it is.
-        stage: which round of how many it was.
-        actor: stands for whom it counts as a round, 16 bytes.
-        revision: of the definitions that challenged.
-        parameters: against these alone a solution is checked.
+        stage: the number of the round.
+        actor: identifies the visitor whose rounds are counted, 16 bytes.
+        revision: the definitions' revision that challenged.
+        parameters: the only parameters a solution is checked against.
         sealed: the return URL and the client.
         host: the host that the visitor asked for.
-        template: where the mitigation sends visitors without a return URL.
+        template: where the mitigation sends visitors who have no return URL.
         failures: how many solutions were wrong.
-        solved_at_ns: when the right one came.
+        solved_at_ns: when the correct solution arrived.
         solved_by: the provider, or ``wait``.
     """
 
@@ -70,11 +70,11 @@ class ChallengeCounts:
     """Outcomes of the challenges of one provider.
 
     Attributes:
-        issued: sessions.
-        solved: of these.
-        failed: solutions that were wrong.
+        issued: sessions opened.
+        solved: sessions solved.
+        failed: wrong solutions.
         looped: sessions of visitors who had seen too many.
-        seconds: from the page to the solution, of all that were solved.
+        seconds: total time from page to solution over all solved sessions.
     """
 
     provider: str
@@ -86,7 +86,7 @@ class ChallengeCounts:
 
 
 def open_session(connection: Connection, session: ChallengeSession) -> ChallengeSession:
-    """Add a session, unless another request has: then return the existing one."""
+    """Add a session, or return the existing one if another request has added it."""
     try:
         return find(connection, session.challenge_id)
     except NotFoundError:
@@ -107,11 +107,11 @@ def find(connection: Connection, challenge_id: UUID) -> ChallengeSession:
 def rounds(
     connection: Connection, tenant_id: UUID, actor: bytes, since_ns: int, patience_ns: int
 ) -> int:
-    """The number of an actor's solved sessions, and of sessions given up.
+    """The number of an actor's solved and abandoned sessions.
 
     Args:
-        since_ns: of sessions opened at this time or later.
-        patience_ns: those opened after this time may still be solved, and do not count.
+        since_ns: count sessions opened at this time or later.
+        patience_ns: sessions opened after this time may still be solved, and don't count.
     """
     query = select(func.count()).where(
         table.c.tenant_id == tenant_id,
@@ -123,12 +123,12 @@ def rounds(
 
 
 def burn(connection: Connection, made: Pass, actor: bytes | None = None) -> bool:
-    """Spend the solution of a session for a pass; False when it is spent, or came too late.
+    """Exchange a solution for a pass; False if it was spent already or came too late.
 
     Args:
         connection: the connection of a write.
-        made: the pass, of the challenge and the time of the solution.
-        actor: who it turned out to be; None for whom it was opened for.
+        made: the pass, with its challenge and the time of the solution.
+        actor: the actor who solved it; None for the actor it was opened for.
     """
     spent = connection.execute(
         update(table)
@@ -160,8 +160,8 @@ def counts(
     """Outcomes of the challenges of a tenant, by provider.
 
     Args:
-        from_ns: of sessions opened at this time or later.
-        to_ns: of sessions opened before this time.
+        from_ns: sessions opened at this time or later.
+        to_ns: sessions opened before this time.
     """
     solving = func.sum(table.c.solved_at_ns - table.c.opened_at_ns)
     query = (
@@ -185,7 +185,7 @@ def counts(
 
 
 def prune(connection: Connection, tenant_id: UUID, before_ns: int, limit: int = STEP_ROWS) -> int:
-    """Forget sessions of a tenant that were opened before a time, ``limit`` at most; how many."""
+    """Delete a tenant's sessions opened before a time, at most ``limit``; return how many."""
     old = (
         select(table.c.challenge_id)
         .where(table.c.tenant_id == tenant_id, table.c.opened_at_ns < before_ns)

@@ -1,6 +1,6 @@
-"""Marks in the changes that daemons follow: from them and the decision log the changes are remade.
+"""Marks in the change feed of daemons: with the decision log they rebuild the feed.
 
-Each revision of the definitions has a mark, behind it.  A restart begins at one of the last marks.
+Each revision of the definitions is followed by a mark.  A restart begins at one of the last marks.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 KEPT = 16
-"""Marks of a tenant."""
+"""Marks kept per tenant."""
 
 
 @attrs.frozen
 class Mark:
-    """A place in the changes of a tenant.
+    """A position in a tenant's change feed.
 
     Args:
-        tenant_id: whose.
-        sequence: number of the change before it.
-        hash: after that change, 32 bytes.
-        seq: number of the last line of the decision log before that change.
-        revision: of the definitions that are active there.
+        tenant_id: the tenant.
+        sequence: number of the change before the mark.
+        hash: the hash after that change, 32 bytes.
+        seq: number of the last line in the decision log before that change.
+        revision: revision of the definitions active there.
     """
 
     tenant_id: UUID
@@ -48,18 +48,18 @@ def all_of(connection: Connection, tenant_id: UUID) -> list[Mark]:
 
 
 def tenants(connection: Connection) -> list[UUID]:
-    """Tenants whose changes somebody followed."""
+    """Tenants with changes that a daemon followed."""
     return list(connection.execute(select(table.c.tenant_id).distinct()).scalars())
 
 
 def begin(connection: Connection, mark: Mark) -> None:
-    """Add the first mark of changes that begin anew."""
+    """Add the first mark of a feed that starts over."""
     connection.execute(delete(table).where(table.c.tenant_id == mark.tenant_id))
     records.add(connection, table, mark)
 
 
 def add(connection: Connection, mark: Mark) -> None:
-    """Add a mark, and forget the oldest of too many."""
+    """Add a mark, and delete the oldest if there are too many."""
     statement = upsert.of(connection)(table).values(attrs.asdict(mark))
     connection.execute(
         statement.on_conflict_do_update(

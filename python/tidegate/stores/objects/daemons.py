@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class Daemon:
-    """A daemon as it described itself last."""
+    """A daemon as it last reported itself."""
 
     tenant_id: UUID
     daemon_id: UUID
@@ -27,23 +27,23 @@ class Daemon:
     version: str
     mode: str
     sequence: int
-    """The number of the last change that it holds."""
+    """The number of the last change it has."""
     definitions_revision: int
     is_equal: bool
-    """Whether the hash of its data was the hash of the changes here."""
+    """Whether the hash of its data matched the changes here."""
     behind: int
-    """Changes that it did not hold then."""
+    """Changes it had not received by then."""
     spooled: int
-    """Decisions that it has still to forward."""
+    """Decisions it has yet to forward."""
     dropped: int
-    """Decisions that it could not keep."""
+    """Decisions it could not keep."""
     first_seen_at_ns: int
     last_seen_at_ns: int
 
 
 @attrs.frozen
 class Forwarded:
-    """The last decision of a spool in a block of the log."""
+    """The last decision of a spool within a block of the log."""
 
     daemon_id: UUID
     spool_id: UUID
@@ -51,7 +51,7 @@ class Forwarded:
 
 
 def put(connection: Connection, daemon: Daemon) -> None:
-    """Store a daemon's report; the time when it was first seen stays.
+    """Store a daemon's report; the time it was first seen stays.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -66,7 +66,7 @@ def put(connection: Connection, daemon: Daemon) -> None:
 def page(
     connection: Connection, tenant_id: UUID, limit: int, after: UUID | None = None
 ) -> list[Daemon]:
-    """Daemons of a tenant by id, those after one."""
+    """Daemons of a tenant by id, starting after one."""
     query = (
         select(table).where(table.c.tenant_id == tenant_id).order_by(table.c.daemon_id).limit(limit)
     )
@@ -76,7 +76,7 @@ def page(
 
 
 def forwarded(connection: Connection, tenant_id: UUID, daemon_id: UUID, spool_id: UUID) -> int:
-    """The number of the last decision of a spool that is in the log; 0 when none is."""
+    """The number of a spool's last decision in the log; 0 if there is none."""
     query = select(spools.c.number).where(
         spools.c.tenant_id == tenant_id,
         spools.c.daemon_id == daemon_id,
@@ -87,7 +87,7 @@ def forwarded(connection: Connection, tenant_id: UUID, daemon_id: UUID, spool_id
 
 
 def note_forwarded(connection: Connection, tenant_id: UUID, last: Forwarded) -> None:
-    """Note the last decision of a spool, in the transaction that appends its decisions."""
+    """Record the last decision of a spool, in the transaction that appends its decisions."""
     statement = upsert.of(connection)(spools).values(
         tenant_id=tenant_id,
         daemon_id=last.daemon_id,

@@ -1,7 +1,7 @@
-"""Definitions as they were: the whole document of every revision that decided anything.
+"""Past definitions: the whole document of every revision that decided anything.
 
-A set is kept whole, or as a difference to a whole one before it: when a list of 100,000
-addresses gains one, the new set takes a few bytes.
+A set is stored whole, or as a diff against an earlier whole one: when a list of 100,000 addresses
+gains one, the new set takes a few bytes.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MAX_BYTES = 512 * 1024 * 1024
-"""The most that a document may unpack to; a damaged length cannot ask for more."""
+"""The most that a document may unpack to, so that a damaged length can't ask for more."""
 _WORTHWHILE = 4
-"""A difference is kept when it takes at most a quarter of what its base takes."""
+"""A diff is kept if it takes at most a quarter of its base's size."""
 _LEVEL = 9
-"""The least at which all of a large base is searched: 200 bytes for one entry, and not 225,000."""
+"""From this size on, a large base is searched in full: an entry takes 200 bytes, not 225,000."""
 _LARGEST_WINDOW = 27
 _SMALLEST_WINDOW = 10
 
 
 @attrs.frozen(kw_only=True)
 class DefinitionSet:
-    """A document on its way into the store."""
+    """A document to be stored."""
 
     tenant_id: UUID
     revision: int
     base_revision: int | None
-    """The whole set that this one is the difference to; None for a whole one."""
+    """The whole set that this one is a diff against; None if it is whole itself."""
     body: bytes = attrs.field(repr=False)
     created_at_ns: int
 
@@ -46,9 +46,9 @@ class DefinitionSet:
 def prepare(
     connection: Connection, tenant_id: UUID, revision: int, document: bytes, now_ns: int
 ) -> DefinitionSet | None:
-    """A document as it is kept; None when its revision is kept already.
+    """The document in its stored form; None if its revision is stored already.
 
-    Packing a large one takes a while, so it is done before the write.
+    Packing a large document takes a while, so it happens before the write.
     """
     if _find(connection, tenant_id, revision) is not None:
         return None
@@ -77,7 +77,7 @@ def prepare(
 
 
 def add(connection: Connection, definition_set: DefinitionSet) -> None:
-    """Keep a set, unless another process has kept its revision meanwhile.
+    """Store a set, unless another process has stored its revision meanwhile.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -91,8 +91,8 @@ def load(connection: Connection, tenant_id: UUID, revision: int) -> bytes:
     """The document of a revision, as JSON.
 
     Raises:
-        DamagedLogError: it is not what was written.
-        NotFoundError: it is not kept (any more).
+        DamagedLogError: it fails its checksum.
+        NotFoundError: it isn't stored, or no longer.
     """
     found = _find(connection, tenant_id, revision)
     if found is None:
@@ -106,9 +106,9 @@ def load(connection: Connection, tenant_id: UUID, revision: int) -> bytes:
 
 
 def prune(connection: Connection, tenant_id: UUID, oldest: int) -> int:
-    """Forget the sets before a revision that no set from it on needs; how many.
+    """Delete the sets before a revision that no later set needs; return how many.
 
-    The newest whole set stays: the next may be its difference.
+    The newest whole set stays, since the next may be a diff against it.
     """
     of_tenant = table.c.tenant_id == tenant_id
     bases = select(table.c.base_revision).where(

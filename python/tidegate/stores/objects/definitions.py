@@ -1,7 +1,7 @@
 """Definitions: lists, actions, entities, mitigations and policies, in the shape of a document.
 
-A body is an object as a definitions document has it (docs/definitions.md); objects refer to each
-other by slug. References are checked where the whole document is known, before it is written here.
+A body is an object in the format of a definitions document (docs/definitions.md); objects refer to
+each other by slug. References are checked before this, where the whole document is known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["list", "action", "entity", "mitigation", "policy"]
 MOST_NAMED = 500
-"""Objects that one statement names; where more have changed, all are read."""
+"""Most objects that one statement names; if more have changed, all are read."""
 
 
 @attrs.frozen(kw_only=True)
@@ -52,7 +52,7 @@ class Replacement:
 
     created: tuple[Definition, ...]
     changed: tuple[tuple[Definition, Definition], ...]
-    """Each object as it was and as it is."""
+    """Each object before and after."""
     deleted: tuple[Definition, ...]
 
 
@@ -110,7 +110,7 @@ def page(
     limit: int,
     after: tuple[int, UUID] | None = None,
 ) -> list[Definition]:
-    """Objects of a kind by position and id, those after one."""
+    """Objects of a kind by position and id, starting after one."""
     table = tables.definitions
     place = (table.c.position, table.c.object_id)
     query = (
@@ -127,10 +127,10 @@ def page(
 def bodies(
     connection: Connection, kind: Kind, tenant_id: UUID | None = None
 ) -> Iterator[tuple[UUID, Mapping[str, Any]]]:
-    """The objects of a kind that are in force, in the order of the document, with their tenants.
+    """The objects of a kind in force, in document order, with their tenants.
 
     Args:
-        tenant_id: of one tenant; all when left out.
+        tenant_id: only this tenant's; all tenants' if left out.
     """
     table, owners = tables.definitions, tables.tenants
     query = (
@@ -151,7 +151,7 @@ def of_tenant(
     """All objects of a tenant by kind, position and id.
 
     Args:
-        known: objects as they were read before: those that are still so are not read again.
+        known: objects read before: those that have not changed are not read again.
     """
     table = tables.definitions
     order = (table.c.kind, table.c.position, table.c.object_id)
@@ -159,7 +159,7 @@ def of_tenant(
     before = {(each.object_id.bytes, each.kind): each for each in known}
     if not before:
         return records.many(connection, whole.order_by(*order), Definition)
-    # Bodies are most of what there is to read.  An id is compared as it is stored.
+    # Most of what there is to read are bodies.  An id is compared as it is stored.
     id_bytes = type_coerce(table.c.object_id, LargeBinary).label("id")
     stamps = select(
         id_bytes,
@@ -180,7 +180,7 @@ def of_tenant(
         return records.many(connection, whole.order_by(*order), Definition)
     changed = whole.where(table.c.object_id.in_([UUID(bytes=each) for each, _ in places]))
     for each in records.many(connection, changed, Definition):
-        # Another kind may have an object of the same id.
+        # Another kind may have an object with the same id.
         at = places.get((each.object_id.bytes, each.kind))
         if at is not None:
             found[at] = each
@@ -195,13 +195,13 @@ def ids_by_slug(connection: Connection, tenant_id: UUID) -> dict[tuple[str, str]
 
 
 def _stamp(definition: Definition) -> tuple[int, int, int, int]:
-    """Values that differ once an object is changed, moved, or deleted and made again."""
+    """Values that change when an object is changed, moved, or deleted and created again."""
     each = definition
     return each.position, each.revision, each.created_at_ns, each.updated_at_ns
 
 
 def next_position(connection: Connection, tenant_id: UUID, kind: Kind) -> int:
-    """A position after all others of a kind."""
+    """A position after all other objects of the kind."""
     table = tables.definitions
     last = connection.execute(
         select(func.max(table.c.position)).where(*_in_force(tenant_id), table.c.kind == kind)
@@ -219,7 +219,7 @@ def change(
     expected_revision: int | None = None,
     **values: object,
 ) -> int:
-    """Change ``slug``, ``name``, ``body`` or ``position``; the new revision.
+    """Change ``slug``, ``name``, ``body`` or ``position``; return the new revision.
 
     Raises:
         ConflictError: another of its kind has this slug or name.
@@ -253,10 +253,10 @@ def delete(
 def compare(
     present: Iterable[Definition], wanted: Iterable[Definition], now_ns: int
 ) -> Replacement:
-    """The changes that turn the stored objects into others; equal objects stay untouched.
+    """The changes that turn the stored objects into ``wanted``; equal objects are left alone.
 
     Revisions and times of ``wanted`` are ignored: a changed object continues from its own revision,
-    a new one begins at 1.
+    and a new one starts at 1.
     """
     known = {(each.kind, each.object_id): each for each in present}
     created = []
@@ -273,7 +273,7 @@ def compare(
 
 
 def succeeding(old: Definition, new: Definition, now_ns: int) -> Definition:
-    """An object that takes the place of another of its id."""
+    """An object that replaces another with the same id."""
     return attrs.evolve(
         new,
         revision=old.revision + 1,
@@ -285,7 +285,7 @@ def succeeding(old: Definition, new: Definition, now_ns: int) -> Definition:
 def replace_all(
     connection: Connection, tenant_id: UUID, wanted: Iterable[Definition], now_ns: int
 ) -> Replacement:
-    """Make a tenant's objects these and no others, in one transaction; see :func:`compare`.
+    """Replace all of a tenant's objects by these, in one transaction; see :func:`compare`.
 
     Raises:
         ConflictError: two of a kind share an id, slug or name.
@@ -307,12 +307,12 @@ def rows_of(objects: Iterable[Definition], generation: int) -> Rows:
 
 
 def swap(connection: Connection, tenant_id: UUID, gone: Iterable[Definition], made: Rows) -> None:
-    """Put objects in place of others, all of the generation in force.
+    """Replace some objects by others, all in the generation in force.
 
     Raises:
         ConflictError: two of a kind share an id, slug or name.
     """
-    # All are removed first: a name may pass from one object to another.
+    # Remove all first: a name may move from one object to another.
     by_kind: dict[str, list[UUID]] = {}
     for each in gone:
         by_kind.setdefault(each.kind, []).append(each.object_id)
@@ -341,7 +341,7 @@ def _key(tenant_id: UUID, kind: Kind, object_id: UUID) -> dict[str, object]:
 
 
 def _in_force(tenant_id: UUID) -> tuple[ColumnElement[bool], ...]:
-    """Rows of the tenant, without changes that are not complete yet."""
+    """Rows of the tenant, without incomplete changes."""
     table = tables.definitions
     return table.c.tenant_id == tenant_id, table.c.generation == _generation(tenant_id)
 

@@ -1,4 +1,4 @@
-"""Identities: whom an identity provider means by a subject."""
+"""Identities: the operator behind an identity provider's subject."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Identity:
 
 
 def add(connection: Connection, identity: Identity) -> None:
-    """Join an identity to an operator.
+    """Link an identity to an operator.
 
     Raises:
-        ConflictError: it is joined to one already.
+        ConflictError: it is linked to one already.
         NotFoundError: there is no such operator.
     """
     records.add(connection, table, identity)

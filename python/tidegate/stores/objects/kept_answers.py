@@ -1,7 +1,7 @@
-"""Answers by idempotency key: who repeats a request of the control plane gets the first answer.
+"""Responses by idempotency key: a repeated request to the control plane gets the first response.
 
-An answer is written in the transaction of the change that it tells of, so that there are both or
-neither. It is sealed before it comes here, since it may hold a secret.
+A response is written in the transaction of the change it reports, so both exist or neither. It is
+sealed before it gets here, since it may contain a secret.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from sqlalchemy import Column, Connection
 
 KEPT_NS = 24 * 3600 * 1_000_000_000
-"""How long an answer is kept."""
+"""How long a response is kept."""
 OPERATOR_ANSWERS = 1_000
 OPERATOR_BYTES = 16 * 2**20
 TENANT_ANSWERS = 4_000
 TENANT_BYTES = 64 * 2**20
-"""Most bytes that are kept; the oldest answers are deleted first. The newest is kept, whatever its
+"""Most bytes that are kept. The oldest responses are deleted first; the newest stays, whatever its
 size."""
 STEP_ROWS = 20
-"""Answers that are deleted in one step: each may have some MiB."""
+"""Responses deleted in one step: each may have some MiB."""
 
 
 @attrs.frozen(kw_only=True)
 class KeptAnswer:
-    """An answer under its key.
+    """A response under its key.
 
     Attributes:
-        name: stands for operator, path and key.
+        name: identifies the operator, path and key.
         tenant_id: the tenant of the path, if it has one.
         size: of ``sealed``, in bytes.
-        fingerprint: of the body of the request.
-        sealed: the answer.
+        fingerprint: of the request's body.
+        sealed: the response.
     """
 
     name: bytes
@@ -53,7 +53,7 @@ class KeptAnswer:
 
 
 def find(connection: Connection, name: bytes, now_ns: int) -> KeptAnswer | None:
-    """The answer of a name, if it is not too old."""
+    """Find the response under a name, if it is not too old."""
     query = records.of(KeptAnswer, table).where(
         table.c.name == name, table.c.at_ns > now_ns - KEPT_NS
     )
@@ -61,10 +61,10 @@ def find(connection: Connection, name: bytes, now_ns: int) -> KeptAnswer | None:
 
 
 def keep(connection: Connection, answer: KeptAnswer) -> None:
-    """Keep an answer, in the transaction of the change; the oldest past the bounds go.
+    """Keep a response, in the transaction of the change, and delete the oldest past the limits.
 
     Raises:
-        ConflictError: the name has an answer already.
+        ConflictError: the name has a response already.
     """
     if find(connection, answer.name, answer.at_ns) is not None:
         raise ConflictError("another request with this idempotency key was faster; send it again")
@@ -78,7 +78,7 @@ def keep(connection: Connection, answer: KeptAnswer) -> None:
 
 
 def prune(connection: Connection, now_ns: int, limit: int = STEP_ROWS) -> int:
-    """Forget answers that are too old, ``limit`` at most; how many."""
+    """Delete responses that are too old, at most ``limit``; return how many."""
     old = select(table.c.name).where(table.c.at_ns <= now_ns - KEPT_NS).limit(limit)
     return connection.execute(delete(table).where(table.c.name.in_(old))).rowcount
 
@@ -91,7 +91,7 @@ def _bound(
     answers: int,
     size: int,
 ) -> None:
-    """Delete the oldest answers of an owner past the bounds."""
+    """Delete an owner's oldest responses past the limits."""
     newest_first = table.c.at_ns.desc()
     kept = (
         select(

@@ -1,4 +1,4 @@
-"""Memberships: which operator has which role in which tenant."""
+"""Memberships: the roles of operators in tenants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NAME = "membership"
 OWNER = "Owner"
-"""The role that a tenant is never without."""
+"""The role that a tenant always needs."""
 
 
 @attrs.frozen(kw_only=True)
@@ -34,10 +34,10 @@ class Membership:
     created_at_ns: int
     updated_at_ns: int
     accepted_at_ns: int | None = None
-    """The operator's first use of it; before that, nothing about the operator is shown."""
+    """The operator's first use; until then nothing about the operator is shown."""
     email: str | None = None
-    """The address that was given the role. Until somebody logs in with it, ``user_id`` is the
-    membership's own and no operator's."""
+    """The address that was invited. Until somebody logs in with it, ``user_id`` is the membership's
+    own and belongs to no operator."""
 
 
 def put(
@@ -51,14 +51,13 @@ def put(
     accepted_at_ns: int | None = None,
     email: str | None = None,
 ) -> Membership:
-    """Give an operator a role in a tenant, in place of the one they have.
+    """Give an operator a role in a tenant, replacing any they have.
 
-    The function does not check whether there is such an operator, so that nobody can find that out
-    by it.
+    The function does not check whether the operator exists, so no caller can find that out.
 
     Args:
-        accepted_at_ns: when a new membership is accepted from the start.
-        email: address of a new membership whose ``user_id`` is no operator's.
+        accepted_at_ns: set if a new membership is accepted from the start.
+        email: address of a new membership with a ``user_id`` that belongs to no operator.
 
     Raises:
         ConflictError: it would leave the tenant without an Owner.
@@ -89,7 +88,7 @@ def put(
 
 
 def accept(connection: Connection, tenant_id: UUID, user_id: UUID, now_ns: int) -> None:
-    """Note that an operator uses a membership, if there is one that is not accepted."""
+    """Record that an operator uses a membership, if it is not accepted yet."""
     connection.execute(
         update(table)
         .where(
@@ -102,18 +101,18 @@ def accept(connection: Connection, tenant_id: UUID, user_id: UUID, now_ns: int) 
 
 
 def is_invited(connection: Connection, email: str) -> bool:
-    """Whether some tenant gave a role to an address that nobody has logged in with since."""
+    """Whether a tenant invited an address that nobody has logged in with since."""
     query = select(table.c.user_id).where(table.c.email == address_key(email))
     return connection.execute(query).first() is not None
 
 
 def claim(connection: Connection, email: str, user_id: UUID, now_ns: int) -> list[Membership]:
-    """Give an operator the memberships of an address; they count as accepted.
+    """Give an operator the memberships of an address, as accepted.
 
-    Where the operator is a member already, the role that was given later holds.
+    If the operator is a member already, the role given later wins.
 
     Args:
-        email: an address that was verified to be the operator's.
+        email: an address verified to be the operator's.
 
     Returns:
         The memberships that changed hands, as they were before.
@@ -130,16 +129,17 @@ def claim(connection: Connection, email: str, user_id: UUID, now_ns: int) -> lis
             continue
         records.remove(connection, table, _NAME, key)
         if each.updated_at_ns > own.updated_at_ns:
-            with suppress(ConflictError):  # the last Owner stays one
+            with suppress(ConflictError):  # keep the last Owner
                 put(connection, each.tenant_id, user_id, each.role, now_ns)
         accept(connection, each.tenant_id, user_id, now_ns)
     return found
 
 
 def find_by_email(connection: Connection, tenant_id: UUID, email: str) -> Membership:
-    """The membership of an address: one that was given to it, else one that its operator accepted.
+    """The membership of an address: one given to the address, else one that its operator accepted.
 
-    A membership that the operator has not accepted is not found: nobody learns whose address it is.
+    A membership that the operator has not accepted is not found, so it can't reveal whose address
+    it is.
 
     Raises:
         NotFoundError: there is none.
@@ -173,7 +173,7 @@ def find(connection: Connection, tenant_id: UUID, user_id: UUID) -> Membership:
 def page(
     connection: Connection, tenant_id: UUID, limit: int, after: UUID | None = None
 ) -> list[Membership]:
-    """Memberships of a tenant by operator, those after one."""
+    """Memberships of a tenant by operator, starting after one."""
     query = (
         select(table).where(table.c.tenant_id == tenant_id).order_by(table.c.user_id).limit(limit)
     )
@@ -195,7 +195,7 @@ def delete(
     *,
     expected_revision: int | None = None,
 ) -> None:
-    """Take an operator's role in a tenant away.
+    """Remove an operator's role in a tenant.
 
     Raises:
         ConflictError: it would leave the tenant without an Owner.
@@ -214,7 +214,7 @@ def _keep_an_owner(connection: Connection, leaving: Membership) -> None:
             table.c.tenant_id == leaving.tenant_id,
             table.c.role == OWNER,
             table.c.user_id != leaving.user_id,
-            # An operator who never used it may not exist.
+            # The operator of an unused membership may not exist.
             table.c.accepted_at_ns.is_not(None),
         )
     ).scalar_one()

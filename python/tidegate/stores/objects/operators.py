@@ -22,22 +22,22 @@ _LOWER = str.maketrans({letter: letter.lower() for letter in ascii_uppercase})
 
 
 def address_key(email: str) -> str:
-    """The form in which two spellings of one address are equal.
+    """Normalise an address so that two spellings of it compare equal.
 
-    Only ASCII letters have two cases here: by Unicode's rules the Kelvin sign would become a `k`,
-    and two mailboxes one operator.
+    Only ASCII letters are folded: by Unicode's rules the Kelvin sign would become a `k`, and two
+    mailboxes one operator.
     """
     return email.translate(_LOWER)
 
 
 @attrs.frozen(kw_only=True)
 class Operator:
-    """A person.  Tokens issued before ``tokens_valid_from_ns`` do not count."""
+    """A person.  Tokens issued before ``tokens_valid_from_ns`` are invalid."""
 
     operator_id: UUID
     name: str
     email: str
-    """As :func:`address_key` gives it, so that it is unique in any case of letters."""
+    """As :func:`address_key` returns it, so that it is unique in any letter case."""
     password_hash: str | None = attrs.field(default=None, repr=False)
     disabled: bool = False
     tokens_valid_from_ns: int = 0
@@ -74,13 +74,13 @@ def find_by_email(connection: Connection, email: str) -> Operator:
 
 
 def names(connection: Connection, operator_ids: Iterable[UUID]) -> dict[UUID, str]:
-    """The names of the operators that exist among some."""
+    """The names of those of some operators that exist."""
     query = select(table.c.operator_id, table.c.name).where(table.c.operator_id.in_(operator_ids))
     return {row.operator_id: row.name for row in connection.execute(query)}
 
 
 def page(connection: Connection, limit: int, after: UUID | None = None) -> list[Operator]:
-    """Operators by id, those after one."""
+    """Operators by id, starting after one."""
     query = select(table).order_by(table.c.operator_id).limit(limit)
     if after is not None:
         query = query.where(table.c.operator_id > after)

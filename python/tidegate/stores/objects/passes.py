@@ -1,6 +1,6 @@
-"""Passes: the rights that solved challenges give, until they expire.
+"""Passes granted for solved challenges, until they expire.
 
-Whether a pass was revoked is no column: that is in the state of the engine, which decides.
+There is no column for revoked passes: the engine decides, and its state has them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class Pass:
-    """The right that a solution gave; the proof that carries it is not stored.
+    """A pass granted for a solution; the proof that carries it is not stored.
 
     Attributes:
-        provider: how the challenge was solved; ``wait`` for the way without JavaScript.
+        provider: how the challenge was solved; ``wait`` for the alternative without JavaScript.
     """
 
     pass_id: UUID
@@ -39,7 +39,7 @@ def add(connection: Connection, made: Pass) -> None:
     """Add a pass.
 
     Raises:
-        ConflictError: the challenge has bought one.
+        ConflictError: the challenge was exchanged for a pass already.
     """
     records.add(connection, table, made)
 
@@ -48,7 +48,7 @@ def find(connection: Connection, tenant_id: UUID, pass_id: UUID) -> Pass:
     """A pass.
 
     Raises:
-        NotFoundError: the tenant has none of this id.
+        NotFoundError: the tenant has no pass with this id.
     """
     key = {"tenant_id": tenant_id, "pass_id": pass_id}
     return records.find(connection, table, Pass, "pass", key)
@@ -64,8 +64,8 @@ def page(
     """Passes of a tenant, the newest first.
 
     Args:
-        before: only those made before this one.
-        alive_at_ns: only those that expire after this time.
+        before: only passes made before this one.
+        alive_at_ns: only passes that expire after this time.
     """
     query = records.of(Pass, table).where(table.c.tenant_id == tenant_id)
     if before is not None:
@@ -76,7 +76,7 @@ def page(
 
 
 def alive(connection: Connection, now_ns: int, tenant_id: UUID | None = None) -> int:
-    """How many passes have not expired, of a tenant or of all."""
+    """How many passes have not expired, for one tenant or all."""
     query = select(func.count()).where(table.c.expires_at_ns > now_ns)
     if tenant_id is not None:
         query = query.where(table.c.tenant_id == tenant_id)
@@ -84,7 +84,7 @@ def alive(connection: Connection, now_ns: int, tenant_id: UUID | None = None) ->
 
 
 def prune(connection: Connection, tenant_id: UUID, before_ns: int, limit: int = STEP_ROWS) -> int:
-    """Forget passes of a tenant that expired before a time, ``limit`` at most; how many."""
+    """Delete a tenant's passes that expired before a time, at most ``limit``; return how many."""
     old = (
         select(table.c.pass_id)
         .where(table.c.tenant_id == tenant_id, table.c.expires_at_ns < before_ns)

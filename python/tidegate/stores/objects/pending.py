@@ -1,10 +1,10 @@
-"""Changes that are written in steps: hidden until they are complete, removed if they never are.
+"""Changes written in steps: hidden until complete, removed if they never are.
 
-A change of thousands of objects would hold up the commits of decisions if it were one transaction.
-Its rows in ``audit`` and ``policy_versions`` carry its id, and its definitions are a generation of
-their own beside the one in force; nobody sees them while ``pending_changes`` knows the id.  The
-last step, a short one, puts the generation in force and forgets the id, so all of the change
-appears at once. After a kill before that, the next start finds the id and removes the rows that
+A change of thousands of objects in one transaction would hold up the commits of decisions. So its
+rows in ``audit`` and ``policy_versions`` carry its id, and its definitions are a separate
+generation next to the one in force. Readers skip them while ``pending_changes`` has the id. The
+last step, a short one, puts the generation in force and deletes the id, so the whole change appears
+at once. If the process is killed before that, the next start finds the id and removes the rows that
 carry it.
 """
 
@@ -32,11 +32,11 @@ class PendingChange:
     change_id: UUID
     tenant_id: UUID
     generation: int
-    """The generation of its definitions, not in force yet; -1 when they are changed in place."""
+    """The generation of its definitions, not in force yet; -1 if they are changed in place."""
 
 
 def is_whole(change_id: Any) -> ColumnElement[bool]:
-    """A condition: rows that have this id, or none, are visible."""
+    """A condition that selects rows with this id, or with none."""
     return or_(change_id.is_(None), change_id.not_in(select(table.c.change_id)))
 
 
@@ -51,15 +51,15 @@ def finish(connection: Connection, change: PendingChange) -> None:
 
 
 def put_in_force(connection: Connection, change: PendingChange, removal_id: UUID) -> PendingChange:
-    """Show a change whose definitions are a generation of their own.
+    """Show a change whose definitions are a separate generation.
 
     Args:
         connection: the connection of a write.
-        change: a change all of whose steps are written.
-        removal_id: id of the pending change that the former generation becomes.
+        change: a change with all steps written.
+        removal_id: id for the pending change that removes the former generation.
 
     Returns:
-        The change that is to be removed now.
+        The change to be removed now.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -77,12 +77,12 @@ def put_in_force(connection: Connection, change: PendingChange, removal_id: UUID
 
 
 def interrupted(connection: Connection, partition: int) -> list[PendingChange]:
-    """Changes of which some step was written, but not the last.
+    """Changes with some step written, but not the last.
 
     Args:
         connection: a connection of the store.
-        partition: of the tenants whose changes nobody writes now; the first one has those of
-            deleted tenants too.
+        partition: the partition whose tenants' changes no one is writing now; the first partition
+            includes deleted tenants.
     """
     found = records.many(connection, records.of(PendingChange, table), PendingChange)
     where = tenants.placements(connection)
@@ -90,7 +90,7 @@ def interrupted(connection: Connection, partition: int) -> list[PendingChange]:
 
 
 def remove(connection: Connection, change: PendingChange, limit: int = STEP_ROWS) -> int:
-    """Remove some rows of an interrupted change; how many, 0 when none are left."""
+    """Remove some rows of an interrupted change; return how many, 0 when none are left."""
     for part, place in (
         (tables.audit, (tables.audit.c.audit_id,)),
         (
@@ -111,7 +111,7 @@ def remove(connection: Connection, change: PendingChange, limit: int = STEP_ROWS
 def remove_generations(
     connection: Connection, tenant_id: UUID, generation: int, limit: int = STEP_ROWS
 ) -> int:
-    """Delete a step of a generation of a tenant's definitions; how many rows."""
+    """Delete one step of a generation of a tenant's definitions; return how many rows."""
     part = tables.definitions
     place = tuple(part.primary_key.columns)
     found = (

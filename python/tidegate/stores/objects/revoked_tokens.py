@@ -1,4 +1,4 @@
-"""Tokens that were ended before their time, until they would have ended by themselves."""
+"""Revoked tokens, kept until they would have expired."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def revoke(connection: Connection, token_id: str, expires_at_ns: int, now_ns: int) -> bool:
-    """End a token; one that is ended stays so.
+    """Revoke a token; a revoked token stays revoked.
 
     Returns:
-        Whether this call ended it.
+        Whether this call revoked it.
     """
     if is_revoked(connection, token_id):
         return False
@@ -28,18 +28,18 @@ def revoke(connection: Connection, token_id: str, expires_at_ns: int, now_ns: in
 
 
 def is_revoked(connection: Connection, token_id: str) -> bool:
-    """Whether a token was ended."""
+    """Whether a token was revoked."""
     query = select(table.c.token_id).where(table.c.token_id == token_id)
     return connection.execute(query).first() is not None
 
 
 def live(connection: Connection, now_ns: int) -> set[str]:
-    """Ids of ended tokens whose own time is not over."""
+    """Ids of revoked tokens that have not expired yet."""
     query = select(table.c.token_id).where(table.c.expires_at_ns > now_ns)
     return set(connection.execute(query).scalars())
 
 
 def prune(connection: Connection, now_ns: int, limit: int = STEP_ROWS) -> int:
-    """Forget tokens whose own time is over, ``limit`` at most; how many."""
+    """Delete revoked tokens that have expired, at most ``limit``; return how many."""
     ended = select(table.c.token_id).where(table.c.expires_at_ns <= now_ns).limit(limit)
     return connection.execute(delete(table).where(table.c.token_id.in_(ended))).rowcount

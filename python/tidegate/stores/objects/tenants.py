@@ -1,4 +1,4 @@
-"""Tenants: whose definitions, keys and decisions everything else is."""
+"""Tenants: everything else belongs to one, such as definitions, keys and decisions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Tenant:
     created_at_ns: int
     updated_at_ns: int
     partition_id: int = 0
-    """The partition of the log that has its decisions."""
+    """The log partition that has its decisions."""
 
 
 def create(connection: Connection, tenant: Tenant) -> None:
@@ -65,7 +65,7 @@ def find_by_slug(connection: Connection, slug: str) -> Tenant:
 def page(
     connection: Connection, limit: int, after: UUID | None = None, partition: int | None = None
 ) -> list[Tenant]:
-    """Tenants by id, those after one; all, or those of a partition."""
+    """Tenants by id, starting after one; all, or those in a partition."""
     query = records.of(Tenant, tables.tenants).order_by(tables.tenants.c.tenant_id).limit(limit)
     if after is not None:
         query = query.where(tables.tenants.c.tenant_id > after)
@@ -77,7 +77,7 @@ def page(
 def page_of_operator(
     connection: Connection, operator_id: UUID, limit: int, after: UUID | None = None
 ) -> list[Tenant]:
-    """Tenants an operator is a member of, by id, those after one."""
+    """The tenants of an operator by id, starting after one."""
     query = (
         records.of(Tenant, tables.tenants)
         .join(tables.memberships, tables.memberships.c.tenant_id == tables.tenants.c.tenant_id)
@@ -98,7 +98,7 @@ def change(
     expected_revision: int | None = None,
     **values: object,
 ) -> int:
-    """Change ``name``, ``slug`` or ``settings``; the new revision.
+    """Change ``name``, ``slug`` or ``settings``; return the new revision.
 
     Raises:
         ConflictError: another has this name or slug.
@@ -114,8 +114,8 @@ def delete(
 ) -> None:
     """Delete a tenant with its keys and memberships.
 
-    Large tables are cleared in small steps afterwards, and nobody finds their rows without the
-    tenant; see :func:`tidegate.stores.retention.orphans`.
+    Large tables are cleared in small steps later. Without the tenant their rows can't be found; see
+    :func:`tidegate.stores.retention.orphans`.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -141,7 +141,7 @@ def generation(connection: Connection, tenant_id: UUID) -> int:
 
 
 def require(connection: Connection, tenant_id: UUID) -> None:
-    """Check that a tenant exists, before something is added to it.
+    """Check that a tenant exists before adding something to it.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -150,7 +150,7 @@ def require(connection: Connection, tenant_id: UUID) -> None:
 
 
 def count_definition_change(connection: Connection, tenant_id: UUID) -> int:
-    """Count a change of a tenant's definitions; the new number.
+    """Count a change of a tenant's definitions; return the new number.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -168,10 +168,9 @@ def count_definition_change(connection: Connection, tenant_id: UUID) -> int:
 
 
 def definition_revisions(connection: Connection, partition: int) -> dict[UUID, tuple[int, int]]:
-    """The number of definition changes of each tenant of a partition, and its own revision.
+    """The number of definition changes of each tenant in a partition, and the tenant's revision.
 
-    An engine is built from settings too, so a change of either number means that a new one is
-    needed.
+    An engine is built from settings too, so a change of either number means it must be rebuilt.
     """
     table = tables.tenants
     query = select(table.c.tenant_id, table.c.definition_revision, table.c.revision).where(
@@ -191,7 +190,7 @@ def placements(connection: Connection, tenant_id: UUID | None = None) -> dict[UU
 
 
 def least_loaded(connection: Connection, partitions: int) -> int:
-    """The partition with the fewest tenants, the first of several.
+    """The partition with the fewest tenants, or the first of several.
 
     Args:
         connection: a connection of the store.

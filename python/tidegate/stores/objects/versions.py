@@ -1,4 +1,4 @@
-"""Versions of policies: every save is kept for good."""
+"""Versions of policies: every save is kept permanently."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class PolicyVersion:
-    """A policy as it was saved; versions of a policy count from 1."""
+    """A saved policy; versions of a policy count from 1."""
 
     tenant_id: UUID
     policy_id: UUID
@@ -39,7 +39,7 @@ def save(
     actor: str,
     now_ns: int,
 ) -> int:
-    """Keep a saved policy; the number of the version.
+    """Store a saved policy; return the version number.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -67,7 +67,7 @@ def save(
 def last_numbers(
     connection: Connection, tenant_id: UUID, policy_ids: Sequence[UUID]
 ) -> dict[UUID, int]:
-    """The number of the newest version of each policy that has one, also of those not seen yet."""
+    """The newest version number of each policy that has one, including hidden ones."""
     query = (
         select(table.c.policy_id, func.max(table.c.version).label("last"))
         .where(table.c.tenant_id == tenant_id)
@@ -103,7 +103,7 @@ def page(
     limit: int,
     before: int | None = None,
 ) -> list[PolicyVersion]:
-    """Versions of a policy, the newest first, those before one."""
+    """Versions of a policy, the newest first, starting before one."""
     query = (
         records.of(PolicyVersion, table)
         .where(

@@ -1,4 +1,4 @@
-"""Rows made ready to be written: encoded where nobody waits, and divided into short steps.
+"""Rows prepared for writing: encoded off the writing thread, and split into short steps.
 
 The thread that commits decisions writes everything else too, so the rows it gets here only have to
 be copied into the database.
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
 STEP_ROWS = 200
-"""Rows of a step, a few milliseconds."""
+"""Rows of a step, which takes a few milliseconds."""
 STEP_BYTES = 256 * 1024
-"""Bytes of a step, but for a single row that is larger."""
+"""Bytes of a step, except for a single larger row."""
 
 Step: TypeAlias = "Callable[[Connection], object]"
 
 
 @attrs.frozen
 class Rows:
-    """Rows of one table, as the driver takes them.
+    """Rows of one table, in the driver's format.
 
     Attributes:
         table: its name.
-        names: of the columns.
+        names: the column names.
         size: bytes of texts and binary values.
     """
 
@@ -46,7 +46,7 @@ class Rows:
         """Write them.
 
         Raises:
-            ConflictError: another row has a value that is unique.
+            ConflictError: another row has the same unique value.
         """
         if self.values:
             places = ", ".join([PLACE.of(connection)] * len(self.names))
@@ -69,7 +69,7 @@ class Rows:
 
 
 def ready(table: Table, rows: Iterable[Mapping[str, Any]]) -> Rows:
-    """Rows of a table, encoded; all have the same columns."""
+    """Encode the rows of a table; all have the same columns."""
     rows = list(rows)
     names = list(rows[0]) if rows else []
     encoders = [_encoder(table.c[name].type) for name in names]
@@ -81,7 +81,7 @@ def ready(table: Table, rows: Iterable[Mapping[str, Any]]) -> Rows:
 
 
 def json_text(value: Any) -> JsonText:
-    """A value as JSON, for as many rows as hold it."""
+    """A value as JSON, encoded once for all rows that contain it."""
     return JsonText(orjson.dumps(value).decode())
 
 

@@ -12,11 +12,11 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 Text = AnyText().with_variant(AnyText(collation="C"), "postgresql")
-"""A text that compares by its bytes in either database, whatever the language of the machine."""
+"""A text that compares by its bytes in either database, whatever the machine's locale."""
 
 
 class Id(TypeDecorator[UUID]):
-    """A UUID kept as its 16 bytes, so that version 7 sorts by time."""
+    """A UUID stored as its 16 bytes, so that version 7 sorts by time."""
 
     impl = LargeBinary(16)
     cache_ok = True
@@ -31,13 +31,13 @@ class Id(TypeDecorator[UUID]):
 
 
 class JsonText(str):
-    """JSON that was encoded before and is written as it is."""
+    """JSON that is encoded already and written as it is."""
 
     __slots__ = ()
 
 
 class Json(TypeDecorator[Any]):
-    """Plain data kept as JSON text; ``None`` is SQL's null."""
+    """Plain data stored as JSON text; ``None`` is SQL's null."""
 
     impl = AnyText
     cache_ok = True

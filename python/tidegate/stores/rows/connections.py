@@ -1,4 +1,4 @@
-"""Connections to an SQLite file: allowed places, safe library versions, the way to open it."""
+"""Connections to an SQLite file: allowed locations, safe library versions, how to open one."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ UNSAFE_VERSIONS = ((3, 7, 0), (3, 51, 2))
 NEEDED_VERSION = (3, 51, 0)
 """The first with ``jsonb_each``."""
 BUSY_SECONDS = 5.0
-"""How long to wait for another process, such as ``tidegate operator``, to end its write."""
+"""How long to wait for another process, such as ``tidegate operator``, to finish its write."""
 CHECKPOINT_PAGES = 1_000
-"""4 MiB of WAL between checkpoints, few enough to copy without a noticeable pause."""
+"""4 MiB of WAL between checkpoints, small enough to copy without a noticeable pause."""
 MAX_WAL_PAGES = 16_000
-"""62.5 MiB: a WAL beyond it is checkpointed by whoever commits to it."""
+"""62.5 MiB: the next commit checkpoints a WAL larger than this."""
 JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
 WRITER_CACHE_KIB = 16 * 1024
-"""The inner pages of every table; the rows of the log are not touched again."""
+"""Room for the inner pages of every table; the rows of the log are not read again."""
 DERIVED_CACHE_KIB = 32 * 1024
-"""Room for the idempotency keys of the current bucket, a few megabytes, and the counts."""
+"""Room for the idempotency keys of the current bucket (a few megabytes) and the counts."""
 READER_CACHE_KIB = 2 * 1024
-"""Cache for each reader; pages that are read again are in the cache of the file system."""
+"""Cache for each reader; pages that are read again are in the file system's cache."""
 SHARED = "shared"
-"""The name of the database beside the file of a partition."""
+"""The name of the attached database in a partition's file."""
 READERS = 8
-"""Reads run on worker threads; further ones would only wait for each other on a few cores."""
+"""Reads run on worker threads; with few cores, more would only wait for each other."""
 READER_SECONDS = 5.0
 
 
 def database_path(url: str) -> Path:
-    """The file of a URL.
+    """The file that a URL names.
 
     Raises:
-        ValueError: the URL is not of a file of SQLite.
+        ValueError: it isn't the URL of an SQLite file.
     """
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
@@ -51,10 +51,10 @@ def database_path(url: str) -> Path:
 
 
 def check_version(version: tuple[int, int, int] = dbapi2.sqlite_version_info) -> None:
-    """Refuse a library that could damage the data it keeps.
+    """Reject a library version that could damage its data.
 
     Raises:
-        UnsafeDatabaseError: it is one of those.
+        UnsafeDatabaseError: it is such a version.
     """
     first, last = UNSAFE_VERSIONS
     found = ".".join(map(str, version))
@@ -68,10 +68,10 @@ def check_version(version: tuple[int, int, int] = dbapi2.sqlite_version_info) ->
 
 
 def check_private(path: Path) -> None:
-    """Refuse a file that others may read, or a place where others may put another.
+    """Reject a file that others may read, or a directory where others may replace it.
 
     Raises:
-        StoreUnavailableError: there is no such file.
+        StoreUnavailableError: the file doesn't exist.
         UnsafeDatabaseError: its permissions are too wide.
     """
     try:
@@ -93,15 +93,15 @@ def derived_path(path: Path) -> Path:
 
 
 def partition_path(database: Path, number: int) -> Path:
-    """The file of a partition of a database's log; the first is the database itself."""
+    """The file of a log partition; the first partition's is the database itself."""
     return database.with_stem(f"{database.stem}-{number}") if number else database
 
 
 def make_file(path: Path) -> None:
-    """Make an empty database that only its owner may read, in a directory of the same kind.
+    """Create an empty database that only its owner may read, in such a directory.
 
     Raises:
-        StoreUnavailableError: it cannot be made.
+        StoreUnavailableError: it cannot be created.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -111,31 +111,31 @@ def make_file(path: Path) -> None:
 
 
 def writing_engine(path: Path, number: int = 0) -> Engine:
-    """The engine of the one writing connection; its transactions take the lock when they begin.
+    """The engine of the only writing connection; its transactions take the lock when they begin.
 
     Args:
-        path: of the database.
-        number: of the partition whose file is the main one; see ``directory/partitions.py``.
+        path: the database's path.
+        number: the partition whose file is the main one; see ``directory/partitions.py``.
     """
     foreign_keys = {"foreign_keys": "ON"}
     return _engine(path, "BEGIN IMMEDIATE", foreign_keys, number=number, poolclass=NullPool)
 
 
 def single_engine(path: Path) -> Engine:
-    """As :func:`writing_engine`, for a file by itself."""
+    """Like :func:`writing_engine`, for a single file."""
     return _engine(path, "BEGIN IMMEDIATE", {}, poolclass=NullPool)
 
 
 def looking_engine(path: Path) -> Engine:
-    """The engine of a connection that reads only the database, not the files beside it."""
+    """The engine of a connection that reads only the database, not the files next to it."""
     return _engine(path, "BEGIN", {"query_only": "ON"}, poolclass=NullPool)
 
 
 def deriving_engine(path: Path) -> Engine:
-    """The engine of the connection that derives: it reads the log and writes beside it.
+    """The engine of the deriving connection: it reads the log and writes the file next to it.
 
     Args:
-        path: of the file that has the log.
+        path: the file with the log.
     """
     settings = {
         "cache_size": str(-READER_CACHE_KIB),
@@ -146,7 +146,7 @@ def deriving_engine(path: Path) -> Engine:
 
 
 def reading_engine(path: Path, number: int = 0) -> Engine:
-    """The engine of the reading connections; arguments as of :func:`writing_engine`."""
+    """The engine of the reading connections; arguments as for :func:`writing_engine`."""
     return _engine(
         path,
         "BEGIN",
@@ -173,7 +173,7 @@ def _engine(
     engine = create_engine(
         f"sqlite+pysqlite:///{main}",
         module=dbapi2,
-        # Without an isolation level the driver begins nothing by itself.
+        # Without an isolation level the driver begins no transaction by itself.
         connect_args={
             "isolation_level": None,
             "check_same_thread": False,
@@ -185,7 +185,7 @@ def _engine(
     pragmas = {
         "journal_mode": "WAL",
         "synchronous": "FULL",
-        # The deriving thread does it in time, see `deriving.py`; this is the bound.
+        # The deriving thread checkpoints in time, see `deriving.py`; this is the limit.
         "wal_autocheckpoint": str(MAX_WAL_PAGES),
         "journal_size_limit": str(JOURNAL_LIMIT_BYTES),
         "cache_size": str(-WRITER_CACHE_KIB),
@@ -213,14 +213,14 @@ def _engine(
 
 
 def check_durable(connection: Connection, *, is_shared: bool = False) -> None:
-    """Read back the settings on which durability rests.
+    """Read back the settings that durability depends on.
 
     Args:
-        connection: that writes.
-        is_shared: whether it has the database beside its own file.
+        connection: the writing connection.
+        is_shared: whether the database is attached to its file.
 
     Raises:
-        UnsafeDatabaseError: the file system, or someone else, did not let it be so.
+        UnsafeDatabaseError: the file system or another process prevented a setting.
     """
     driver = driver_connection(connection)
     wanted_of: list[tuple[str, str | int]] = [("journal_mode", "wal"), ("synchronous", 2)]

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 CHANGES = "changes"
 """Commits that changed anything but decisions, by any process."""
 PRUNED_SEQ = "pruned_seq"
-"""The last decision that was deleted from the log; no later one was."""
+"""The newest decision deleted from the log."""
 LOG_ID = "log_id"
-"""A random number that identifies this log, for the file derived from it."""
+"""A random number that identifies this log to the file derived from it."""
 RECOVERIES = "recoveries"
-"""How often writing failed and was resumed."""
+"""How often writing failed and resumed."""
 PUBLISHED_SEQ = "published_seq"
-"""The last decision that was sent on to others; absent where nothing ever was."""
+"""The last decision delivered to other systems; absent if none ever was."""
 PUBLISHING_SEQ = "publishing_seq"
-"""The last decision of the batch that is being sent on, so that it is the same after a restart."""
+"""The last decision of the batch in delivery, so that the batch is the same after a restart."""
 
 
 def counter(connection: Connection, name: str) -> int:
@@ -46,7 +46,7 @@ def set_counter(connection: Connection, name: str, value: int) -> None:
 
 
 def find_counter(connection: Connection, name: str) -> int | None:
-    """A number that may not have been put yet."""
+    """A number that may not be set yet."""
     value: int | None = connection.execute(
         select(store_meta.c.value).where(store_meta.c.name == name)
     ).scalar_one_or_none()
@@ -54,6 +54,6 @@ def find_counter(connection: Connection, name: str) -> int | None:
 
 
 def put_counter(connection: Connection, name: str, value: int) -> None:
-    """Set a number, whether or not it was there."""
+    """Set a number, whether or not it exists."""
     connection.execute(delete(store_meta).where(store_meta.c.name == name))
     connection.execute(insert(store_meta).values(name=name, value=value))

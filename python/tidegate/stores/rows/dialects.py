@@ -1,4 +1,4 @@
-"""The seam between the two databases: a statement with two forms names both, side by side."""
+"""The seam between both databases: a statement with two forms names both, side by side."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ F = TypeVar("F")
 
 @attrs.frozen
 class Forms(Generic[F]):
-    """Something that each database has in a form of its own."""
+    """Something that has a different form for each database."""
 
     sqlite: F
     postgresql: F
 
     def of(self, connection: Connection) -> F:
-        """The form of the database behind a connection."""
+        """The form for the database behind a connection."""
         form: F = getattr(self, connection.dialect.name)
         return form
 
@@ -31,14 +31,14 @@ class Forms(Generic[F]):
 upsert: Forms[Callable[[Any], Any]] = Forms(sqlite.insert, postgresql.insert)
 """An insert with ``on_conflict_do_update``."""
 PLACE = Forms("?", "%s")
-"""How a driver writes the place of a value."""
+"""The driver's placeholder for a value."""
 
 
 def is_postgresql(url: str) -> bool:
-    """Whether a URL names a database of PostgreSQL."""
+    """Whether a URL names a PostgreSQL database."""
     return url.startswith(("postgresql://", "postgres://"))
 
 
 def driver_connection(connection: Connection) -> Any:
-    """The driver's connection beneath."""
+    """The underlying driver connection."""
     return connection.connection.driver_connection

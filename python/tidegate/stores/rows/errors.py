@@ -1,7 +1,7 @@
-"""Errors of both drivers: which end a transaction, which are damage, what the port says of them.
+"""The errors of both drivers: which end a transaction, which mean damage, and their port errors.
 
-SQLite's driver gives an error code, PostgreSQL's an SQLSTATE; an error without one of these ended
-the connection, or never made it.
+SQLite's driver gives an error code, PostgreSQL's an SQLSTATE. An error with neither ended the
+connection, or prevented it.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _BUSY = {dbapi2.SQLITE_BUSY, dbapi2.SQLITE_LOCKED}
 _DAMAGED_STATES = {"XX001", "XX002"}
 _FOREIGN_KEY_STATE = "23503"
 _LOST_CLASSES = {"08", "53", "57", "58", "XX"}
-"""Connection, resources, intervention of an operator, errors of the system, errors within."""
+"""Connection, resources, operator intervention, system errors, internal errors."""
 _PASSING_STATES = {"25006", "40001", "40P01", "55P03"}
-"""Read-only since it became a standby; a conflict of transactions; a lock that was not free."""
+"""Read-only since it became a standby, a transaction conflict, or a lock that was not free."""
 _KEY = re.compile(r"Key \((?P<columns>[^)]*)\)=")
 
 
@@ -50,7 +50,7 @@ def is_corrupt(error: BaseException) -> bool:
 
 
 def is_fatal(error: BaseException) -> bool:
-    """Whether an error ends the whole transaction, not one statement."""
+    """Whether an error ends the whole transaction, not just one statement."""
     state = _state(error)
     if state is not None:
         return state[:2] in _LOST_CLASSES or state in _PASSING_STATES
@@ -58,7 +58,7 @@ def is_fatal(error: BaseException) -> bool:
 
 
 def translate(error: BaseException) -> BaseException:
-    """The error of the port that a driver's error is, or the error itself."""
+    """The port's error for a driver's error, or the error itself."""
     if isinstance(error, PoolTimeoutError):
         return StoreUnavailableError("no connection to the database became free")
     if not isinstance(error, DBAPIError):
@@ -100,7 +100,7 @@ def translated() -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """The driver's message, without the statement and without values."""
+    """The driver's message, without the statement or values."""
     found = error.orig if isinstance(error, DBAPIError) else error
     primary = getattr(getattr(found, "diag", None), "message_primary", None)
     return primary or str(found) or type(error).__name__
@@ -113,12 +113,12 @@ def _code(error: BaseException) -> int | None:
 
 
 def _state(error: BaseException) -> str | None:
-    """The SQLSTATE of an error of PostgreSQL; None for one of SQLite, or of no database."""
+    """The SQLSTATE of a PostgreSQL error; None for SQLite's errors and others."""
     found = error.orig if isinstance(error, DBAPIError) else error
     if not hasattr(found, "diag"):
         return None
     state = getattr(found, "sqlstate", None)
     if state is not None:
         return str(state)
-    # The driver's own: of the connection, or of a value that it cannot send.
+    # Raised by the driver: about the connection, or a value that it cannot send.
     return "08000" if type(found).__name__ in ("OperationalError", "ConnectionTimeout") else ""

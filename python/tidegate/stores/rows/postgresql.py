@@ -1,7 +1,7 @@
-"""Connections to PostgreSQL: how they are made, what they promise, what the database must promise.
+"""Connections to PostgreSQL: how to open them, and the settings that both sides must guarantee.
 
-The address is one of libpq's, so it may name several hosts, certificates and a password file.  It
-may hold a password: no message repeats it.
+The address is a libpq one, so it may name several hosts, certificates and a password file.  It may
+contain a password, so no message repeats it.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ NEEDED_VERSION = 150_000
 READERS = 8
 READER_SECONDS = 5.0
 LOCKS = 0x74_69_64_65
-"""The first number of every advisory lock of ours; the second says which."""
+"""The first number of all our advisory locks; the second identifies the lock."""
 OWNER_LOCK, WRITE_LOCK, CLUSTER_LOCK = 0, 1, 3
 PARTITION_LOCKS = LOCKS + 2
-"""The first number of the owners' locks of further partitions; the second is the partition."""
+"""The first number of the owner locks of further partitions; the second is the partition."""
 _DERIVED = "derived"
 _DEFAULTS = {
     "connect_timeout": "10",
     "application_name": "tidegate",
     "target_session_attrs": "read-write",
-    # Each side notices within seconds that the other machine is gone: this is the client's.
+    # Each side notices within seconds that the other machine is gone: these are the client's
+    # settings.
     "keepalives_idle": "3",
     "keepalives_interval": "1",
     "keepalives_count": "3",
@@ -47,12 +48,12 @@ SET tcp_keepalives_interval = 1;
 SET tcp_keepalives_count = 3;
 SET tcp_user_timeout = 6000
 """
-"""The server's side: it holds the locks of a session until it notices. Probes begin when nothing is
-on its way; the last setting bounds how long something may be."""
+"""The server's side: it holds a session's locks until it notices. Probes begin on an idle
+connection; the last setting limits how long sent data may be unacknowledged."""
 
 
 def shown(url: str) -> str:
-    """A database as messages name it: hosts, port and name, no user and no password."""
+    """A database as messages name it: hosts, port and name, without user and password."""
     try:
         found = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
@@ -63,10 +64,10 @@ def shown(url: str) -> str:
 
 
 def check_url(url: str) -> None:
-    """Refuse what libpq does not understand.
+    """Reject a URL that libpq does not understand.
 
     Raises:
-        ValueError: it is no address; the message does not repeat it.
+        ValueError: the URL is invalid; the message does not repeat it.
     """
     try:
         psycopg.conninfo.conninfo_to_dict(url)
@@ -77,14 +78,14 @@ def check_url(url: str) -> None:
 
 
 def connect(url: str, **parameters: str) -> psycopg.Connection[Any]:
-    """A connection that begins no transaction by itself.
+    """Open a connection that begins no transaction by itself.
 
     Args:
         url: of the database.
-        parameters: of libpq, in place of those of the address.
+        parameters: libpq parameters that override those in the address.
 
     Raises:
-        psycopg.OperationalError: none can be made.
+        psycopg.OperationalError: the connection failed.
     """
     wanted = {**_DEFAULTS, **psycopg.conninfo.conninfo_to_dict(url), **parameters}
     connection = psycopg.connect(psycopg.conninfo.make_conninfo("", **wanted), autocommit=True)
@@ -98,7 +99,7 @@ def connect(url: str, **parameters: str) -> psycopg.Connection[Any]:
 
 
 class _Number(Loader):
-    """Sums of whole numbers are whole numbers, as SQLite gives them."""
+    """Return sums of integers as integers, as SQLite does."""
 
     def load(self, data: Buffer) -> int | float:
         text = bytes(data)
@@ -106,35 +107,35 @@ class _Number(Loader):
 
 
 def owner_lock(partition: int) -> tuple[int, int]:
-    """The two numbers of the lock that the owner of a partition holds."""
+    """The two numbers of the lock held by a partition's owner."""
     return (PARTITION_LOCKS, partition) if partition else (LOCKS, OWNER_LOCK)
 
 
 def partition_schema(partition: int) -> str:
-    """The schema with the log of a partition beyond the first; see ``directory/schemas.py``."""
+    """The schema with the log of a further partition; see ``directory/schemas.py``."""
     return f"partition_{partition}"
 
 
 def derived_schema(partition: int) -> str:
-    """The schema with what is derived from the log of a partition."""
+    """The schema with the data derived from a partition's log."""
     return f"{_DERIVED}_{partition}" if partition else _DERIVED
 
 
 def writing_engine(url: str, partition: int = 0) -> Engine:
     """The engine of the one connection that commits.
 
-    Its transactions take turns with those of other processes, as SQLite's do.
+    Its transactions wait for those of other processes, as SQLite's do.
 
     Args:
         url: of the database.
-        partition: whose log the connections see; everything else is the same for all.
+        partition: the partition whose log the connections see; everything else is shared.
     """
     lock = f"SELECT pg_advisory_xact_lock({LOCKS}, {WRITE_LOCK})"
     return _engine(url, ("BEGIN", lock), partition, poolclass=NullPool)
 
 
 def deriving_engine(url: str, partition: int = 0) -> Engine:
-    """The engine of the connection that derives: what is lost of its commits is derived again."""
+    """The engine of the deriving connection: lost commits are simply derived again."""
     engine = _engine(url, ("BEGIN",), partition, poolclass=NullPool)
 
     @event.listens_for(engine, "connect")
@@ -145,13 +146,13 @@ def deriving_engine(url: str, partition: int = 0) -> Engine:
 
 
 def looking_engine(url: str) -> Engine:
-    """The engine of one connection that reads."""
+    """The engine of one read-only connection."""
     begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     return _engine(url, (begin,), poolclass=NullPool)
 
 
 def reading_engine(url: str, partition: int = 0) -> Engine:
-    """The engine of the reading connections; a transaction has one view of the data."""
+    """The engine of the reading connections; a transaction sees one snapshot of the data."""
     return _engine(
         url,
         ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",),
@@ -160,13 +161,13 @@ def reading_engine(url: str, partition: int = 0) -> Engine:
         pool_size=READERS,
         max_overflow=0,
         pool_timeout=READER_SECONDS,
-        # After a failover the pool holds connections that ended.
+        # After a failover the pool still holds connections that have ended.
         pool_pre_ping=True,
     )
 
 
 def _search_path(partition: int) -> str:
-    """The statement by which the tables of a partition are found before those of the first."""
+    """The statement that puts a partition's tables before the first partition's."""
     path = ["nullif(current_setting('search_path'), '')", f"'{derived_schema(partition)}'"]
     if partition:
         path.insert(0, f"'{partition_schema(partition)}'")
@@ -197,21 +198,21 @@ def _engine(url: str, begin: tuple[str, ...], partition: int = 0, **pool: Any) -
                 driver.execute(statement)
         except psycopg.Error as error:
             if driver.broken:
-                connection.invalidate(error)  # Nobody tries to roll it back.
+                connection.invalidate(error)  # There is nothing left to roll back.
             raise DBAPIError.instance(begin[0], None, error, psycopg.Error) from error
 
     return engine
 
 
 def check_promises(driver: Any, standby: Standby) -> None:
-    """Read what the database promises about a commit.
+    """Check the database's guarantees about a commit.
 
     Args:
         driver: a connection of the driver.
-        standby: whether a commit has to wait for a standby.
+        standby: whether a commit must wait for a standby.
 
     Raises:
-        UnsafeDatabaseError: it promises less; one sentence says what, and how to mend it.
+        UnsafeDatabaseError: a guarantee is missing; one sentence says which, and how to fix it.
     """
     version = driver.info.server_version
     if version < NEEDED_VERSION:
@@ -248,7 +249,7 @@ def _setting(driver: Any, name: str) -> str:
 
 
 def unreachable(url: str, error: BaseException) -> StoreUnavailableError:
-    """The error for a database to which no connection can be made."""
+    """The error for a database that can't be connected to."""
     return StoreUnavailableError(f"{shown(url)} cannot be reached: {reason(error)}")
 
 
@@ -256,7 +257,7 @@ Warned: TypeAlias = Callable[[str], None]
 
 
 def on_warning(driver: Any, warned: Warned) -> None:
-    """Call a function with each warning that the server sends on a connection."""
+    """Call a function with each warning the server sends on a connection."""
 
     def noticed(diagnostic: Any) -> None:
         if diagnostic.severity_nonlocalized == "WARNING":

@@ -1,4 +1,4 @@
-"""Rows as frozen classes, and changes that are guarded by a revision."""
+"""Rows as frozen classes, and updates guarded by a revision."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ R = TypeVar("R", bound=attrs.AttrsInstance)
 
 
 def record(kind: type[R], row: RowMapping) -> R:
-    """The instance of a row whose columns are named as the attributes."""
+    """The instance for a row with columns named like the attributes."""
     return kind(**row)
 
 
 def many(connection: Connection, query: Select[Any], kind: type[R]) -> list[R]:
-    """The instances of the rows of a query."""
+    """The instances for the rows of a query."""
     return [record(kind, row) for row in connection.execute(query).mappings()]
 
 
@@ -36,8 +36,8 @@ def add(connection: Connection, table: Table, instance: attrs.AttrsInstance) -> 
     """Insert an instance.
 
     Raises:
-        ConflictError: another has its id, or a name that is unique.
-        NotFoundError: what it refers to is not there.
+        ConflictError: another row has its id, or its unique name.
+        NotFoundError: an object it refers to doesn't exist.
     """
     connection.execute(insert(table).values(attrs.asdict(instance, recurse=False)))
 
@@ -48,7 +48,7 @@ def find(
     """The instance with this key.
 
     Raises:
-        NotFoundError: there is none; ``name`` says of what.
+        NotFoundError: there is none; ``name`` says what is missing.
     """
     row = connection.execute(of(kind, table).where(*_matches(table, key))).mappings().first()
     if row is None:
@@ -65,10 +65,10 @@ def change(
     now_ns: int,
     expected_revision: int | None = None,
 ) -> int:
-    """Change an object and give it its next revision, which is returned.
+    """Change an object and return its next revision.
 
     Raises:
-        ConflictError: another has a name that is unique.
+        ConflictError: another object has its unique name.
         NotFoundError: there is no such object.
         StaleRevisionError: it is not at the expected revision.
     """

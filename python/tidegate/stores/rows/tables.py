@@ -1,8 +1,8 @@
-"""The tables, in one vocabulary for SQLite and PostgreSQL.
+"""The tables, defined once for SQLite and PostgreSQL.
 
-Times are integers of nanoseconds since 1970, in columns that end in ``_ns``; ids are
-16 bytes.  Tables derived from ``decision_log`` are in a file of their own, see ``derived.py``: it
-can be made again from the log.
+Times are integers of nanoseconds since 1970, in columns that end in ``_ns``; ids are 16 bytes.
+Tables derived from ``decision_log`` are in a separate file that can be rebuilt from the log; see
+``derived.py``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _tenant() -> Column[object]:
 
 
 def _former_tenant() -> Column[object]:
-    """A column for the id of a tenant that may be deleted: its rows are then deleted in small
+    """A column for the id of a tenant that may be deleted; its rows are then deleted in small
     steps."""
     return Column("tenant_id", Id, nullable=False)
 
@@ -392,7 +392,7 @@ replay_jobs = Table(
     Column("started_at_ns", BigInteger),
     Column("finished_at_ns", BigInteger),
     *_versioned(),
-    # The last one: a row is read without it.
+    # Last, so that a row can be read without it.
     Column("draft", LargeBinary),
     Index(None, "tenant_id", "job_id"),
 )

@@ -1,4 +1,4 @@
-"""Definitions as they were, by revision."""
+"""Past definitions, by revision."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Derived data moves into a file of its own; decisions are found in the log; snapshots are in
-parts."""
+"""Move derived data to a separate file; find decisions in the log; split snapshots into parts."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ ROWS_A_READ = 64
 
 
 def upgrade() -> None:
-    """Give the rows of the log their ids, and drop the tables derived of it."""
+    """Give the rows of the log their ids, and drop the tables derived from it."""
     connection = op.get_bind()
     connection.execute(sa.text("ALTER TABLE decision_log RENAME TO decision_log_before"))
     op.drop_index("ix_decision_log_tenant_id_first_seq")
@@ -63,7 +62,7 @@ def upgrade() -> None:
 
 
 def part_snapshots(connection: sa.Connection) -> None:
-    """Bodies of snapshots have a table of their own; those there are become one part each."""
+    """Move snapshot bodies to a separate table; each existing one becomes one part."""
     op.create_table(
         "snapshot_parts",
         sa.Column("tenant_id", sa.LargeBinary(16), nullable=False),
@@ -104,7 +103,7 @@ def part_snapshots(connection: sa.Connection) -> None:
 
 
 def copy_log(connection: sa.Connection) -> None:
-    """The rows of the log with their ids, and the audit of lifts that the index had not reached."""
+    """Copy the log's rows with their ids, and the audit of lifts that the index had not reached."""
     indexed = connection.execute(
         sa.text("SELECT value FROM store_meta WHERE name = 'indexed_seq'")
     ).scalar_one()
@@ -124,7 +123,7 @@ def copy_log(connection: sa.Connection) -> None:
 
 
 def packed_rows(connection: sa.Connection) -> Iterator[tuple[int, bytes]]:
-    """The rows of the log, a few in memory at a time."""
+    """The log's rows, a few in memory at a time."""
     position = -1
     while True:
         rows = connection.execute(

@@ -1,8 +1,8 @@
 """The identity of a directory; checksums of log rows and gaps of the log; changes in steps.
 
-A large change of definitions is written beside what is in force, as another generation, and what it
-leaves in audit and versions is hidden until it is whole.  Rows of a deleted tenant go in small
-steps, so the tables that have many of them refer to tenants no more.
+A large change of definitions is written as a second generation next to the one in force. Its audit
+entries and versions are hidden until it is complete.  Rows of a deleted tenant are deleted in small
+steps, so tables with many of them no longer refer to tenants.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ID_BYTES = 16
 
 
 def upgrade() -> None:
-    """Add the columns and tables, and make those anew whose keys change."""
+    """Add the columns and tables, and rebuild the tables whose keys change."""
     op.create_table(
         "store_identity",
         sa.Column("identity", sa.LargeBinary(ID_BYTES), nullable=False),

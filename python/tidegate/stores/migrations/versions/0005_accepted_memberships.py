@@ -1,4 +1,4 @@
-"""A membership is accepted by its operator, of whom nothing is known before; it may name nobody."""
+"""The operator accepts a membership, and is unknown before; a membership may name nobody."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Give memberships the time; existing ones count as accepted when they were made."""
+    """Add the time; existing memberships count as accepted at their creation."""
     with op.batch_alter_table("memberships", recreate="always") as memberships:
         memberships.drop_constraint("fk_memberships_user_id", type_="foreignkey")
         memberships.add_column(sa.Column("accepted_at_ns", sa.BigInteger(), nullable=True))

@@ -1,4 +1,4 @@
-"""Answers that are given again to who repeats a request."""
+"""Responses returned again when a request is repeated."""
 
 from __future__ import annotations
 

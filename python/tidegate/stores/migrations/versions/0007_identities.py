@@ -10,7 +10,7 @@ down_revision = "0006"
 
 
 def upgrade() -> None:
-    """Make the table and the column."""
+    """Create the table and the column."""
     op.create_table(
         "identities",
         sa.Column("issuer", sa.Text(), nullable=False),

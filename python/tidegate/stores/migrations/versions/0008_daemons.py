@@ -10,7 +10,7 @@ down_revision = "0007"
 
 
 def upgrade() -> None:
-    """Make the tables; no API key that there is may sync."""
+    """Create the tables; no existing API key may sync."""
     with op.batch_alter_table("api_keys") as api_keys:
         api_keys.add_column(
             sa.Column("can_sync", sa.Boolean(), nullable=False, server_default=sa.false())

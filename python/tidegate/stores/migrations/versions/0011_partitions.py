@@ -10,7 +10,7 @@ down_revision = "0010"
 
 
 def upgrade() -> None:
-    """Make the table; what is there is the partition 0."""
+    """Create the table; existing data is partition 0."""
     op.create_table(
         "partitions",
         sa.Column("partition_id", sa.Integer(), autoincrement=False, nullable=False),

@@ -10,7 +10,7 @@ down_revision = "0011"
 
 
 def upgrade() -> None:
-    """Add the column; who is there lives in the partition 0."""
+    """Add the column; existing tenants live in partition 0."""
     op.add_column(
         "tenants", sa.Column("partition_id", sa.Integer(), nullable=False, server_default="0")
     )

@@ -10,7 +10,7 @@ down_revision = "0012"
 
 
 def upgrade() -> None:
-    """Make the tables, empty: the first node writes the first rows."""
+    """Create the tables, empty: the first node writes the first rows."""
     op.create_table(
         "cluster_members",
         sa.Column("name", sa.Text(), nullable=False),

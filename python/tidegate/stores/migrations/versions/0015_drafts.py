@@ -1,4 +1,4 @@
-"""The drafts of replay jobs in a column of their own: they may have megabytes."""
+"""Give the drafts of replay jobs a separate column, since they may have megabytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oldest revision whose code runs on the tables, beside the number of the tables."""
+"""The oldest revision whose code runs on the tables, next to their own revision."""
 
 from __future__ import annotations
 
