@@ -1,1 +1,1 @@
-"""The command ``tidegate``: one file for each of its commands."""
+"""The command ``tidegate``: one file for each subcommand."""

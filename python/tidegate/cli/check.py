@@ -80,7 +80,7 @@ def _document(name: str) -> tuple[dict[str, Any], list[Reported]]:
 
 
 def _print(form: str, reported: list[Reported] | tuple[Reported, ...], facts: Any) -> None:
-    """Print findings, and the facts about a text that is good."""
+    """Print findings, and the facts about a valid text."""
     match form:
         case "json":
             shown = [json_of(each) for each in reported]

@@ -68,10 +68,10 @@ def decide(
 
 
 def need_one_input(definitions: str, events: Source) -> None:
-    """Refuse standard input for both the document and the events.
+    """Reject standard input for both the document and the events.
 
     Raises:
-        click.UsageError: both are to be read from it.
+        click.UsageError: both would be read from it.
     """
     if definitions == "-" and events.is_standard_input:
         raise click.UsageError("definitions and events cannot both be standard input")
@@ -84,7 +84,7 @@ def decide_all(
     each: Callable[[Line, EngineDecision], None] | None = None,
     max_refusals: int = 0,
 ) -> tuple[Run[EngineDecision], Summary]:
-    """Decide every event of a source in order; refused ones are reported and counted."""
+    """Decide every event of a source in order; rejected ones are reported and counted."""
     trusts_proxies = bool(engine.definitions.settings.trusted_proxies)
     summary = Summary(left_out=left_out(engine), trusts_proxies=trusts_proxies)
     run = Run(engine.decide, max_refusals, lambda _, error: summary.refuse(error.code))

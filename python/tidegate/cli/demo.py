@@ -42,7 +42,7 @@ def demo(evaluator: Evaluator, as_json: bool) -> None:
 
 
 def _first_block(engine: Engine, traffic: str) -> tuple[int, Explanation]:
-    """The first event that a window's clause blocks by itself, explained as of that moment."""
+    """The first event that a windowed clause blocks by itself, explained at that moment."""
     for line in read_events(Source(traffic)):
         before = engine.explain(line.text)
         decision = engine.decide(line.text)

@@ -1,4 +1,4 @@
-"""Definitions documents as commands are given them."""
+"""Definitions documents given to commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_definitions(name: str) -> Definitions:
     """Definitions from a file, or from standard input for ``-``.
 
     Raises:
-        FindingsError: the document is refused.
+        FindingsError: the document is rejected.
         click.UsageError: it cannot be read.
     """
     try:

@@ -1,4 +1,4 @@
-"""``tidegate explain``: the reasons of a decision."""
+"""``tidegate explain``: the reasons for a decision."""
 
 from __future__ import annotations
 

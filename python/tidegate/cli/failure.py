@@ -1,4 +1,4 @@
-"""Why an expression ended in an error for an event: place and values."""
+"""Why an expression failed for an event: the place and the values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SHOWN = 60
 
 
 def failure_of(text: str, event: bytes, error: EvaluationError) -> str:
-    """The message of an error with its place and the values of what was called.
+    """The message of an error, with its place and the values of the call.
 
-    The reference evaluator says it: the native one knows neither.
+    The reference evaluator provides it: the native one knows neither.
 
     Args:
         text: the expression.
-        event: for which it ended in the error.
-        error: what the evaluator that was asked for said.
+        event: the event it failed for.
+        error: the evaluator's error.
     """
     program = _reference(text)
     try:
@@ -44,7 +44,7 @@ def _reference(text: str) -> Program:
 
 
 def _values(program: Program, event: bytes, error: EvaluationError) -> list[str]:
-    """The values of the arguments that are no constants, each with its text."""
+    """The values of the arguments that aren't constants, each with its text."""
     failed = next((node for node in walk(program.checked.root) if node.span == error.span), None)
     if not isinstance(failed, checked.Call):
         return []
@@ -56,7 +56,7 @@ def _values(program: Program, event: bytes, error: EvaluationError) -> list[str]
         try:
             value = _reference(text).evaluate(event)
         except (EvaluationError, ExpressionError):
-            # A variable of a macro has no value outside of it.
+            # A macro's variable has no value outside it.
             continue
         found.append(f"{quote(text, _SHOWN)} is {quote(_written(value), _SHOWN)}")
     return found

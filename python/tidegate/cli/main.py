@@ -1,7 +1,7 @@
 """The command group, and how failures become exit codes.
 
-Exit codes: 0 when all is well, 1 when there are findings (a text, a document or
-an event was refused, a check failed), 2 for a wrong call or setting, 130 when Ctrl-C ended it.
+Exit codes: 0 for success, 1 for findings (a text, document or event was rejected, or a check
+failed), 2 for a wrong call or setting, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tidegate.cli.output import errors, report_failure
 from tidegate.errors import SettingsError, TidegateError
 
 MAX_SENTENCE = 200
-"""Characters of a command's help in the list of all commands."""
+"""Characters of a command's help in the list of commands."""
 COMMANDS = {
     "check": "tidegate.cli.check:check",
     "explain-code": "tidegate.cli.findings.explain_code:explain_code",
@@ -44,8 +44,8 @@ COMMANDS = {
     "apply": "tidegate.cli.remote.apply:apply",
     "export": "tidegate.cli.remote.export:export",
 }
-"""Each command's module, imported when the command is called: the engine's commands work without
-the libraries of the server."""
+"""Each command's module, imported when the command is called, so the engine's commands work without
+the server's libraries."""
 
 
 class Commands(click.Group):
@@ -57,7 +57,7 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a name."""
+        """The command with a name."""
         del ctx
         place = COMMANDS.get(cmd_name)
         if place is None:
@@ -73,14 +73,14 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; Ctrl-C ends it with the exit code that shells have for that."""
+        """Run a command; Ctrl-C ends it with the exit code that shells use for that."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             sys.exit(130)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Every command with the whole first sentence of its help."""
+        """List every command with the whole first sentence of its help."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         rows = [
             (name, command.get_short_help_str(limit=MAX_SENTENCE))
@@ -92,13 +92,13 @@ class Commands(click.Group):
 
 
 def _extra_of(module: str) -> str:
-    """The extra that has the libraries of a command."""
+    """The extra with a command's libraries."""
     room = module.removeprefix("tidegate.cli.").partition(".")[0]
     return {"remote": "client", "hybrid": "daemon"}.get(room, "server")
 
 
 class _Unavailable(click.Command):
-    """Stands for a command whose libraries are not installed, and accepts all its arguments."""
+    """Replaces a command whose libraries are not installed, and accepts all its arguments."""
 
     def __init__(self, name: str, missing: str, extra: str) -> None:
         self.hint = f"`tidegate {name}` needs `{missing}`: pip install 'tidegate[{extra}]'"
@@ -138,6 +138,6 @@ def main() -> None:
         report_failure(error)
         sys.exit(1)
     except BrokenPipeError:
-        # The reader went away, as `head` does; there is nobody left to tell.
+        # The reader is gone, as with `head`; nobody is left to tell.
         sys.stderr.close()
         sys.exit(0)

@@ -1,4 +1,4 @@
-"""``tidegate mapping``: which names of a log are which members of an event."""
+"""``tidegate mapping``: map names in a log to members of an event."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tidegate.cli.output import errors
 from tidegate.errors import EventError
 
 _READ = 200
-"""Lines from which a mapping is guessed."""
+"""Lines used to guess a mapping."""
 _NEEDED = (("request.client_ip",), ("request.target", "request.line"), ("observed_at",))
 
 

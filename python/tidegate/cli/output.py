@@ -1,4 +1,4 @@
-"""Output that all commands share."""
+"""Output shared by all commands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def print_json(document: Any) -> None:
 
 
 def to_json(document: Any) -> str:
-    """JSON text; values of the language that JSON lacks are written as ``string()`` would."""
+    """JSON text; language values that JSON lacks are written as ``string()`` writes them."""
     return orjson.dumps(document, default=_beyond_json, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
@@ -51,5 +51,5 @@ def _beyond_json(value: Any) -> Any:
 
 
 def report_failure(error: TidegateError) -> None:
-    """A refusal on standard error; nothing in it is taken for markup."""
+    """Print a rejection to standard error, without interpreting markup in it."""
     errors.print(f"error: {error}", style="red", markup=False)

@@ -1,4 +1,4 @@
-"""Going through many events: in batches, with refusals counted, until the end or Ctrl-C."""
+"""Process many events: in batches, counting rejections, until the end or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tidegate.errors import EventError, TidegateError
 T = TypeVar("T")
 BATCH = 1_000
 INTERRUPTED = 130
-"""The exit code of a command that Ctrl-C ended, as shells have it."""
+"""The exit code after Ctrl-C, as shells use it."""
 
 _HINT = (
     "`json` is events as docs/fields.md has them; --input names another form, and for JSON or CSV"
@@ -37,7 +37,7 @@ max_refusals_option = click.option(
 
 
 class TooManyRefusalsError(TidegateError):
-    """Too many lines in a row were refused: the input is probably of another form."""
+    """Too many lines in a row were rejected: the input probably has another format."""
 
     code = "too-many-refusals"
 
@@ -47,14 +47,14 @@ class Run(Generic[T]):
     """Applies a function to each event, and counts.
 
     Attributes:
-        work: what is done with one event; raises EventError where the event is refused.
-        max_refusals: after as many refusals in a row it stops; 0 never.
-        refused: called with each refusal.
-        seconds: of work alone, without reading and printing.
+        work: the function for one event; raises EventError if the event is rejected.
+        max_refusals: stop after this many rejections in a row; 0 for never.
+        refused: called with each rejection.
+        seconds: time in ``work`` alone, without reading and printing.
         is_interrupted: whether Ctrl-C ended it.
-        is_stopped: whether refusals did.
-        in_order: whether the order of events matters to the work.
-        notes: peculiarities of the lines that were read.
+        is_stopped: whether rejections ended it.
+        in_order: whether the order of events matters to ``work``.
+        notes: peculiarities of the lines read.
     """
 
     work: Callable[[bytes], T]
@@ -70,8 +70,8 @@ class Run(Generic[T]):
     _is_reading: bool = False
 
     def over(self, source: Source, *, progress: bool = False) -> Iterator[tuple[Line, T]]:
-        """Each event that is not refused, with its result, in order."""
-        # Whoever writes to standard input may wait for each answer.
+        """Each accepted event with its result, in order."""
+        # The writer to standard input may wait for each answer.
         size = 1 if source.is_standard_input and not progress else BATCH
         with self._interruptible():
             try:
@@ -103,15 +103,17 @@ class Run(Generic[T]):
     def _next(self, lines: Iterator[Line], size: int) -> list[Line]:
         self._is_reading = True
         try:
-            # Ctrl-C may have come between two batches, where nothing stops a wait for input.
+            # Ctrl-C may have come between two batches, where nothing interrupts a wait for input.
             return [] if self.is_interrupted else list(islice(lines, size))
         finally:
             self._is_reading = False
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C ends the run after a batch, so that its decisions are counted; a wait for input
-        ends immediately."""
+        """Let Ctrl-C end the run after a batch, so that its decisions are counted.
+
+        A wait for input ends immediately.
+        """
 
         def interrupt(*_: object) -> None:
             self.is_interrupted = True
@@ -128,7 +130,7 @@ class Run(Generic[T]):
         """End the command.
 
         Args:
-            code: when all lines were read.
+            code: exit code if all lines were read.
         """
         sys.exit(INTERRUPTED if self.is_interrupted else 1 if self.is_stopped else code)
 

@@ -1,4 +1,4 @@
-"""The request of an event, as a decision shows it."""
+"""An event's request, as shown with a decision."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Subject:
 
     def __str__(self) -> str:
         shown = f"{self.method or '-'} {self.path[:_SHOWN]}"
-        # A visitor writes the path: what a terminal obeys is to be seen.
+        # The visitor chose the path, so make terminal control characters visible.
         return f"{self.client_ip or '-'} {shown.encode('unicode_escape').decode()}"
 
 
@@ -33,7 +33,7 @@ class Subjects:
     """Reads the requests of events as the engine does.
 
     Args:
-        trusted_proxies: networks of the definitions.
+        trusted_proxies: trusted networks of the definitions.
     """
 
     def __init__(self, trusted_proxies: Collection[str]) -> None:
@@ -42,10 +42,10 @@ class Subjects:
         ]
 
     def of(self, event: bytes) -> Subject:
-        """The request of an event that was decided.
+        """The request of a decided event.
 
         Raises:
-            EventError: the event is refused.
+            EventError: the event is rejected.
         """
         record = encode(event, _FIELDS, variables=FIELD_MODEL, trusted_proxies=self._trusted)
         return Subject(

@@ -1,4 +1,4 @@
-"""Counting decisions and printing the count."""
+"""Counts decisions and prints the counts."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("allow", "challenge", "block")
 COUNTED = ("total", *OUTCOMES, "by_others", "monitor")
-"""Counts of a policy: events at which it fired; how they were answered, where a challenge or block
-is its own answer; those at which nothing but Monitor clauses of it fired."""
+"""Counts per policy: the events at which it fired, by answer; a challenge or block counts if it is
+the policy's own answer. ``monitor`` counts events where only its Monitor clauses fired."""
 
 
 _SHOWN = 60
@@ -34,8 +34,8 @@ _SHOWN = 60
 
 @attrs.define
 class Busiest:
-    """The most frequent of many texts, in bounded memory: rare ones are forgotten when there are
-    too many."""
+    """The most frequent of many texts, in bounded memory: rare ones are dropped when there are too
+    many."""
 
     MOST_KEPT: ClassVar[int] = 20_000
     SHOWN: ClassVar[int] = 5
@@ -53,7 +53,7 @@ class Busiest:
 
 
 def last_of_chain(event: bytes) -> str:
-    """The last address of an event that names several in ``x-forwarded-for``; empty for others."""
+    """The last address of an event with several in ``x-forwarded-for``; empty for others."""
     if b"orwarded-" not in event and b"ORWARDED-" not in event:
         return ""
     request = orjson.loads(event).get("request") or {}
@@ -72,38 +72,39 @@ class Summary:
     outcomes: Counter[str] = attrs.field(factory=Counter)
     reasons: Counter[str] = attrs.field(factory=Counter)
     answered: Counter[tuple[str, str]] = attrs.field(factory=Counter)
-    """(policy, clause) to the decisions it answered."""
+    """(policy, clause) to the number of decisions it answered."""
     fired: Counter[tuple[str, str]] = attrs.field(factory=Counter)
-    """(policy, clause) to the events at which it fired by itself."""
+    """(policy, clause) to the number of events at which it fired by itself."""
     policies: Counter[tuple[str, str]] = attrs.field(factory=Counter)
-    """(policy, one of ``COUNTED``) to the events at which a clause of it fired, also by an active
-    mitigation.  The service's results count the same."""
+    """(policy, one of ``COUNTED``) to the number of events at which one of its clauses fired.
+
+    This includes active mitigations.  The service's results count the same.
+    """
     errors: Counter[tuple[str, str]] = attrs.field(factory=Counter)
-    """(place, code) to events."""
+    """(place, code) to the number of events."""
     refused: Counter[str] = attrs.field(factory=Counter)
     addresses: dict[str, Busiest] = attrs.field(factory=dict)
     """policy to the addresses of the events at which it fired."""
     paths: dict[str, Busiest] = attrs.field(factory=dict)
     left_out: LeftOut | None = None
-    """To how many events entity definitions apply; None where that isn't counted."""
+    """How many events entity definitions apply to; None if that isn't counted."""
     client_problems: Counter[str] = attrs.field(factory=Counter)
-    """Why clients that events name have no address, to events."""
+    """Reasons why a client named in an event has no address, to the number of events."""
     first_problem: str = ""
     """The place of the first such event."""
     trusts_proxies: bool = True
     """Whether the definitions name trusted proxies."""
     proxied: Counter[str] = attrs.field(factory=Counter)
-    """The last of several addresses of an event that came through proxies, where none is trusted,
-    to events."""
+    """The last of several addresses of a proxied event, if no proxy is trusted, to events."""
     notes: Notes = attrs.field(factory=Notes)
     """Peculiarities of the lines."""
     seconds: float = 0.0
-    """Time from the first line to the last, with reading and counting."""
+    """Time from the first line to the last, including reading and counting."""
     engine_seconds: float = 0.0
     """Time for decisions alone."""
 
     def add(self, line: Line, decision: EngineDecision, subject: Subject | None = None) -> None:
-        """Count the decision on a line, and the request of one at which something fired."""
+        """Count a line's decision, and its request if something fired."""
         if decision.client_ip_problem is not None:
             self.client_problems[decision.client_ip_problem] += 1
             self.first_problem = self.first_problem or line.place
@@ -151,7 +152,7 @@ class Summary:
 
     @property
     def rate(self) -> float:
-        """Decisions in a second of the engine's time."""
+        """Decisions per second of the engine's time."""
         return self.decided / self.engine_seconds if self.engine_seconds else 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -219,7 +220,7 @@ class Summary:
                 console.print(text, style="yellow", markup=False)
 
     def warnings(self) -> list[str]:
-        """Warnings for the user of the command, in sentences."""
+        """Warnings for the command's user, as sentences."""
         return [*self._of_clients(), *self._of_proxies()]
 
     def _of_proxies(self) -> Iterator[str]:

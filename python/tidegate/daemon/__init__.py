@@ -1,1 +1,1 @@
-"""Decides on this machine by the definitions of a service, and forwards what it decided."""
+"""Decides on this machine by a service's definitions, and forwards the decisions."""

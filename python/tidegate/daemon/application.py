@@ -1,4 +1,4 @@
-"""Answers of a daemon beside decisions: health, readiness, figures, and its status."""
+"""A daemon's responses other than decisions: health, readiness, figures, and status."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in DATA
 
 
 class DaemonApplication:
-    """Answers everything but decisions.
+    """Responds to everything but decisions.
 
     Args:
         daemon: the daemon.
@@ -38,7 +38,7 @@ class DaemonApplication:
         self._registry.register(daemon.metrics)
 
     async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Respond to one request."""
         if scope["type"] == "http":
             await respond(send, self._answer(str(scope["path"]), scope["headers"]))
 
@@ -64,7 +64,7 @@ class DaemonApplication:
         return problem_answer(problem, path, "")
 
     def status(self) -> dict[str, Any]:
-        """The status of the daemon."""
+        """The daemon's status."""
         daemon = self._daemon
         cursor, known = daemon.following.cursor, daemon.local.definitions
         return {

@@ -1,7 +1,7 @@
-"""The service's data on disk: a file that is not whole, or not of this folder, is not used.
+"""The service's data on disk; an incomplete file, or one from another folder, is not used.
 
-A file begins with a keyed hash of the rest; its key is made of the API key, which nobody else on
-the machine can read.  The file before the present one is kept beside it.
+A file begins with a keyed hash of the rest. The key is derived from the API key, which no other
+user on the machine can read.  The previous file is kept next to the current one.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _PIECE_BYTES = 64 * 1024
 
 @attrs.frozen
 class Cache:
-    """The files of a folder.
+    """The files in a folder.
 
     Args:
         directory: the folder.
-        key: what the hashes are made with, 32 bytes.
+        key: key of the hashes, 32 bytes.
     """
 
     directory: Path
@@ -36,18 +36,18 @@ class Cache:
 
     @classmethod
     def of(cls, directory: Path, api_key: str) -> Cache:
-        """The files that belong to an API key."""
+        """The files for an API key."""
         key = hashlib.blake2b(api_key.encode(), digest_size=32, person=b"tidegate-cache").digest()
         return cls(directory, key)
 
     def read(self, name: str) -> bytes | None:
-        """The content of a file, or of the one before it when it is damaged; None without one."""
+        """The content of a file, or of its predecessor if it is damaged; None if there is none."""
         with self.reading(name) as file:
             return None if file is None else file.read()
 
     @contextmanager
     def reading(self, name: str) -> Iterator[BinaryIO | None]:
-        """As :meth:`read`, for content that is read in pieces: a file at its beginning."""
+        """Like :meth:`read`, but returns an open file at its beginning, to read in pieces."""
         with ExitStack() as stack:
             for path in (self.directory / name, self.directory / f"{name}.previous"):
                 try:
@@ -64,7 +64,7 @@ class Cache:
             yield found
 
     def write(self, name: str, body: bytes) -> None:
-        """Put a file in place; the present one is kept as the one before.
+        """Put a file in place; the current one is kept as its predecessor.
 
         Raises:
             OSError: it cannot be written.
@@ -74,7 +74,7 @@ class Cache:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Callable[[bytes], object]]:
-        """As :meth:`write`, for content in pieces: gives what takes each.
+        """Like :meth:`write`, for content in pieces: yields the function that takes each.
 
         Raises:
             OSError: it cannot be written.
@@ -94,7 +94,7 @@ class Cache:
                 path.replace(self.directory / f"{name}.previous")
 
     def _is_sound(self, name: str, file: BinaryIO) -> bool:
-        """Whether a file is what was written; it is then at the beginning of its content."""
+        """Whether a file is intact; if so, its position is at the beginning of its content."""
         made = self._hash(name)
         head = file.read(len(_head(made)))
         begin = file.tell()

@@ -1,7 +1,6 @@
-"""The definitions that a daemon decides by, on disk: by kind, and as the set in use.
+"""The definitions that a daemon decides by, on disk: by kind, and as the active set.
 
-``tidegate sync KIND`` brings one kind up to date; the set in use changes when all kinds together
-compile.
+``tidegate sync KIND`` updates one kind; the active set changes once all kinds together compile.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["actions", "entities", "policies", "mitigations"]
 KINDS: tuple[Kind, ...] = ("actions", "entities", "policies", "mitigations")
-"""Parts that can be synced alone; each is a member of the document of the same name."""
+"""Parts that can be synced alone; each is the document member with the same name."""
 _NAME, _FAIL_NAME = "definitions.json", "fail-mode.json"
 
 
 @attrs.frozen
 class DefinitionSet:
-    """Definitions, and the tenant's other data that a decision needs.
+    """Definitions, and the tenant's other data that decisions need.
 
     Args:
-        revision: the newest of its parts.
+        revision: the newest of its parts' revisions.
         document: the definitions document.
         base_url: where browsers reach the service.
         secrets: the keys of the tenant.
@@ -48,10 +47,10 @@ class DefinitionSet:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> DefinitionSet:
-        """The definition set of a snapshot.
+        """The definition set in a snapshot.
 
         Raises:
-            ValueError: it holds no JSON object.
+            ValueError: it isn't a JSON object.
         """
         document = orjson.loads(bytes(snapshot.document))
         if not isinstance(document, dict):
@@ -59,21 +58,21 @@ class DefinitionSet:
         return cls(snapshot.revision, document, snapshot.base_url, snapshot.secrets)
 
     def compiled(self) -> CompiledSet:
-        """The set ready to decide by; takes a while.
+        """The compiled set, ready to decide; takes a while.
 
         Raises:
-            DefinitionsError: it does not hold together.
+            DefinitionsError: it is inconsistent.
         """
         return CompiledSet.of(read_document(dict(self.document)).compiled)
 
 
 @attrs.frozen
 class Definitions:
-    """The files.
+    """The definition files.
 
     Args:
-        parts: under ``data/``, one for each kind.
-        cache: of what is known of the service.
+        parts: folder under ``data/`` with one file per kind.
+        cache: cache of the service's data.
     """
 
     parts: Cache
@@ -85,7 +84,7 @@ class Definitions:
         return cls(Cache.of(home.data, home.api_key), Cache.of(home.cache, home.api_key))
 
     def in_use(self) -> DefinitionSet | None:
-        """The set in use; None when there is none that can be read."""
+        """The active set; None if there is no readable one."""
         found = self.cache.read(_NAME)
         if found is None:
             return None
@@ -94,7 +93,7 @@ class Definitions:
         return DefinitionSet(read["revision"], read["document"], read["base_url"], secrets)
 
     def use(self, definitions: DefinitionSet) -> None:
-        """Make a set that compiles the one in use.
+        """Make a compiled set the active one.
 
         Raises:
             OSError: it cannot be written.
@@ -109,8 +108,10 @@ class Definitions:
         self.cache.write(_FAIL_NAME, orjson.dumps(fail_part(definitions.document)))
 
     def fail_part(self) -> dict[str, Any] | None:
-        """The data that the fail mode needs of the set in use. It has a file of its own, which can
-        be read when the set itself cannot."""
+        """The active set's data for the fail mode.
+
+        It has a separate file, which may be readable even if the set is not.
+        """
         found = self.cache.read(_FAIL_NAME)
         return None if found is None else dict(orjson.loads(found))
 
@@ -126,8 +127,7 @@ class Definitions:
             self.parts.write(f"{kind}.json", orjson.dumps(content, option=orjson.OPT_INDENT_2))
 
     def assembled(self, newest: DefinitionSet) -> DefinitionSet:
-        """The kinds under ``data/`` as one set; settings, lists and what is missing are the
-        newest."""
+        """The kinds under ``data/`` as one set; settings, lists and missing kinds are the newest."""
         document = dict(newest.document)
         for kind in KINDS:
             found = self.parts.read(f"{kind}.json")

@@ -1,7 +1,7 @@
-"""The state of a capture that enforces, in a file of the daemon's folder.
+"""The state of an enforcing capture, in a file of the daemon's folder.
 
-The capture writes it; ``tidegate status`` and the daemon's ``/metrics`` show it.  A file that is
-no longer renewed belongs to a capture that ended without stopping.
+The capture writes it; ``tidegate status`` and the daemon's ``/metrics`` show it.  A file that is no
+longer updated belongs to a capture that ended without stopping.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 State: TypeAlias = Literal["dropping", "dry-run", "stopped", "failing", "gone"]
 STATES: tuple[State, ...] = ("dropping", "dry-run", "stopped", "failing", "gone")
 FRESH_SECONDS = 30.0
-"""A file that is older is of a capture that is gone."""
+"""An older file belongs to a capture that is gone."""
 _NAME = "capture.json"
 _MAX_BYTES = 64 * 1024
 
@@ -31,13 +31,13 @@ class EnforcementStatus(msgspec.Struct, frozen=True, kw_only=True):
         state: ``dropping``; ``dry-run``; ``stopped``, until the next start; ``failing`` while the
             firewall can't be changed; ``gone`` when the capture ended without stopping.
         reason: why it stopped.
-        dropped: addresses that are dropped now.
-        visitors: addresses that visited lately.
+        dropped: addresses dropped now.
+        visitors: addresses that visited recently.
         spared: blocked visitors that may not be dropped.
-        waiting: blocked visitors that are not dropped because of a bound, by its setting.
+        waiting: blocked visitors not dropped because of a limit, by its setting.
         bounds_reached: how often visitors began to wait, since the start.
-        failures: changes of the firewall that failed, since the start.
-        follows: ``service`` or ``daemon``, the one that answered last; empty before.
+        failures: failed changes of the firewall, since the start.
+        follows: ``service`` or ``daemon``, whichever responded last; empty before.
     """
 
     state: State
@@ -57,7 +57,7 @@ class _File(msgspec.Struct):
 
 
 def write(home: Home, status: EnforcementStatus) -> None:
-    """Write the state as of now.
+    """Write the current state.
 
     Raises:
         OSError: it cannot be written.
@@ -67,7 +67,7 @@ def write(home: Home, status: EnforcementStatus) -> None:
 
 
 def remove(home: Home) -> None:
-    """Remove the file: the enforcement ended as it was told to.
+    """Remove the file: the enforcement ended as requested.
 
     Raises:
         OSError: it cannot be removed.
@@ -76,7 +76,7 @@ def remove(home: Home) -> None:
 
 
 def read(home: Home) -> EnforcementStatus | None:
-    """The state of the enforcement on this machine; None where it was not started.
+    """The state of the enforcement on this machine; None if it was not started.
 
     Raises:
         PrivateFileError: the file cannot be trusted.

@@ -1,8 +1,8 @@
-"""The fail mode: decisions of a daemon without its service, or without definitions.
+"""The fail mode: a daemon's decisions without its service, or without definitions.
 
-It is a set of definitions like any other, so a decision under it is made, recorded and forwarded
-like any other: under revision 0.  One policy stands before all others and ends the walk for what
-the last known definitions are not to decide.
+It is a set of definitions like any other, so its decisions are made, recorded and forwarded in the
+same way, under revision 0.  One policy comes before all others and ends the walk for events that
+the last known definitions must not decide.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STEP = 60.0
 
 
 def unknown_document(tenant_id: UUID, mode: FailMode) -> dict[str, Any]:
-    """The definitions of a tenant of which nothing is known but a fail mode."""
+    """The definitions of a tenant about which only a fail mode is known."""
     return {
         "apiVersion": "tidegate/v1",
         "tenant": {"tenant_id": str(tenant_id), "name": "Fail mode", "slug": SLUG},
@@ -50,7 +50,7 @@ def fail_part(known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fail_mode(document: Mapping[str, Any]) -> FailMode:
-    """The mode of the tenant."""
+    """The tenant's mode."""
     mode: FailMode = document.get("settings", {}).get("fail_mode", "last-known")
     return mode
 
@@ -58,14 +58,14 @@ def fail_mode(document: Mapping[str, Any]) -> FailMode:
 def fail_document(known: Mapping[str, Any]) -> dict[str, Any] | None:
     """The document that a daemon decides by without its service.
 
-    Of the modes of the actions that an event matches, the strictest counts: ``closed``, then
-    ``last-known``, then ``open``.  Where none of them has a mode, the tenant's counts.
+    If an event matches several actions with modes, the strictest counts: ``closed``, then
+    ``last-known``, then ``open``.  If none of them has a mode, the tenant's counts.
 
     Args:
         known: the last known document, or the part of it that the fail mode needs.
 
     Returns:
-        None where the last known definitions go on deciding alone.
+        None if the last known definitions keep deciding alone.
     """
     clauses = _clauses(known)
     if not clauses:
@@ -80,17 +80,18 @@ def fail_document(known: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def has_fail_mode(known: Mapping[str, Any]) -> bool:
-    """Whether a document has anything that the last known definitions do not decide alone."""
+    """Whether a document has a fail mode other than the last known definitions for everything."""
     return bool(_clauses(known))
 
 
 def let_through(lines: bytes, is_known: bool) -> int:
-    """How many decisions the fail mode let through, with no policy of the tenant asked.
+    """How many decisions the fail mode let through, without checking any of the tenant's policies.
 
     Args:
-        lines: of the decisions, as the log has them, with a line feed between two.
-        is_known: whether they were made by the last known definitions; then what it let through
-            ended at its open clauses.  Without any, everything that is allowed was let through.
+        lines: lines of the decisions, as in the log, separated by line feeds.
+        is_known: whether the last known definitions made them: then the fail mode let through those
+            that ended at its open clauses.  Without any definitions it let through everything
+            allowed.
     """
     if is_known and SLUG.encode() not in lines:
         return 0
@@ -120,7 +121,7 @@ class _Record(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """The members of a line that say what was let through; its event is not read."""
+    """The members of a line that show whether it was let through; its event is not read."""
 
     answer: _Answer
     record: _Record
@@ -168,10 +169,10 @@ def _others(objects: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 class FailOpenBudget:
-    """Counts requests that were let through without definitions to judge them.
+    """Counts requests let through without definitions to judge them.
 
     Args:
-        per_hour: after which the alarm is raised; nothing is refused because of it.
+        per_hour: limit that raises the alarm; nothing is rejected because of it.
     """
 
     def __init__(self, per_hour: int) -> None:
@@ -180,10 +181,10 @@ class FailOpenBudget:
         self.total = 0
         """Since the start."""
         self.alarm = False
-        """Whether more than allowed were let through in the last hour."""
+        """Whether more than the limit were let through in the last hour."""
 
     def count(self, decisions: int, now: float) -> None:
-        """Count decisions at a time, in seconds of a clock that never jumps."""
+        """Count decisions at a time, in seconds of a monotonic clock."""
         if decisions:
             self.total += decisions
             if self._steps and now - self._steps[-1][0] < STEP:

@@ -1,4 +1,4 @@
-"""Figures of a daemon, as Prometheus reads them."""
+"""Figures of a daemon for Prometheus."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MODES = ("online", "offline", "fail-open", "fail-closed")
 
 
 class DaemonFigures:
-    """A collector of the figures of one daemon."""
+    """Collects the figures of one daemon."""
 
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
 
     def collect(self) -> Iterator[Metric]:
-        """The families."""
+        """The metric families."""
         daemon = self._daemon
         mode = GaugeMetricFamily(
             "tidegate_daemon_mode", "1 for how the daemon stands now.", labels=["mode"]
@@ -56,7 +56,7 @@ class DaemonFigures:
         yield from self._enforcement()
 
     def _enforcement(self) -> Iterator[Metric]:
-        """The families of a capture on this machine that enforces."""
+        """The metric families of an enforcing capture on this machine."""
         try:
             found = enforcement_status.read(self._daemon.home)
         except (OSError, PrivateFileError) as error:
@@ -67,10 +67,10 @@ class DaemonFigures:
 
 
 def of_enforcement(status: EnforcementStatus) -> Iterator[Metric]:
-    """The families of an enforcement.
+    """The metric families of an enforcement.
 
     Args:
-        status: of it.
+        status: its status.
     """
     state = GaugeMetricFamily(
         "tidegate_enforcement_state", "1 for the state of the enforcement now.", labels=["state"]

@@ -1,7 +1,7 @@
-"""Follows the changes of the service as long as it runs: first a snapshot, then changes.
+"""Follows the changes of the service while it runs: first a snapshot, then changes.
 
-Whatever cannot be trusted is dropped and fetched again.  While the service is away the daemon tries
-again at growing distances, with jitter, so that many daemons do not come back at once.
+Untrusted data is dropped and fetched again.  While the service is away the daemon retries at
+growing intervals, with jitter, so that many daemons don't return at once.
 """
 
 from __future__ import annotations
@@ -39,38 +39,38 @@ GONE = 410
 _ITEMS = msgspec.json.Decoder(messages.DefinitionsItem | messages.MitigationsItem)
 _EFFECTS = msgspec.json.Decoder(list[msgspec.Raw])
 _PIECE = 1_000
-"""Effects that are read at once: as Python objects they take many times their bytes."""
+"""Most effects read at once: as Python objects they take many times their bytes."""
 
 
 @attrs.frozen
 class Cursor:
-    """The last change that is known."""
+    """The last known change."""
 
     sequence: int
     chain: str
     """The hash after that change, in hexadecimal."""
     revision: int
-    """The revision of the definitions then."""
+    """The definitions' revision at that change."""
     created_at: int = 0
-    """The time of the service's answer, in nanoseconds since 1970 by its clock."""
+    """The time of the service's response, in nanoseconds since 1970 by its clock."""
 
 
 @attrs.define
 class Following:
-    """Keeps a tenant level with the service.
+    """Keeps a tenant in sync with the service.
 
     Args:
         origin: the service.
-        local: the tenant as it decides here.
+        local: this machine's tenant.
         definitions: the files.
-        spool: where changes are kept until the state is saved.
-        still: entered to change what decides, between two decisions.
-        last: gives the number of the last decision that was made.
+        spool: keeps changes until the state is saved.
+        still: entered to change the deciding engine, between two decisions.
+        last: returns the number of the last decision.
         save: saves the state.
-        pinned: called with the key that the service signs with, when it is new.
-        most_retry: seconds between two attempts, at most.
+        pinned: called with the service's public key, if it is new.
+        most_retry: most seconds between two attempts.
         wait_seconds: how long the service may wait for a change.
-        cursor: from where to go on; None takes a snapshot first.
+        cursor: where to continue; None takes a snapshot first.
     """
 
     origin: Origin
@@ -85,21 +85,21 @@ class Following:
     wait_seconds: int = MOST_WAIT_SECONDS
     cursor: Cursor | None = None
     newest: Cursor | None = None
-    """The newest that was ever known, also when a snapshot is needed; an answer before it is an
-    old one that came again."""
+    """The newest change ever known, even if a snapshot is needed; an earlier response is a replayed
+    old one."""
     heard_at: int = 0
-    """When the newest answer was made, in nanoseconds since 1970 by the service's clock."""
+    """When the newest response was made, in nanoseconds since 1970 by the service's clock."""
     contact_at: float | None = None
-    """The time of the service's last answer that was new, by a clock that never jumps."""
+    """The time of the service's last new response, by a monotonic clock."""
     refused: str = ""
-    """Why the newest definitions are not used; empty when they are."""
+    """Why the newest definitions are not used; empty if they are."""
     untrusted: int = 0
-    """Answers that were dropped."""
+    """Dropped responses."""
     changed: asyncio.Event = attrs.field(factory=asyncio.Event)
-    """Set when something was taken over."""
+    """Set when something was applied."""
 
     def resume(self, cursor: Cursor | None, newest: Cursor | None) -> None:
-        """Continue after the last known change, if the definitions on disk are of its revision."""
+        """Continue after the last known change, if the definitions on disk have its revision."""
         self.newest = newest
         self.heard_at = 0 if newest is None else newest.created_at
         known = self.local.definitions
@@ -145,7 +145,7 @@ class Following:
             made_at = snapshot.created_at
         else:
             known = self.cursor
-            # A snapshot that came again says nothing about now; the next answer does, at once.
+            # A replayed snapshot says nothing about the present; the next response does, at once.
             wait = self.wait_seconds if known.created_at == self.heard_at else 0
             found = await self.origin.changes(known.sequence, known.chain, wait)
             if found.created_at <= max(known.created_at, self.heard_at):
@@ -160,8 +160,8 @@ class Following:
 
     async def _take_snapshot(self, snapshot: messages.Snapshot) -> None:
         known = self.newest
-        # One snapshot may be sent again while nothing changes, so its time alone says too little;
-        # a service that was restored begins at a lower number, but later.
+        # The same snapshot may be sent again while nothing changes, so its time alone says too
+        # little. A restored service begins at a lower number, but later.
         if (
             known is not None
             and snapshot.sequence < known.sequence
@@ -181,9 +181,9 @@ class Following:
         self.changed.set()
 
     async def _replace_mitigations(self, effects: list[msgspec.Raw]) -> None:
-        """Have the active mitigations be those of a snapshot, and our own that it does not know."""
+        """Make the active mitigations those of a snapshot, plus our own that it doesn't know."""
         async with self.still():
-            pass  # What was decided before the next line is in the spool.
+            pass  # Earlier decisions are in the spool before the next line.
         unknown = await asyncio.to_thread(self.local.unknown_to, _pieces(effects))
         own = await asyncio.to_thread(self.spool.effects, self.spool.acknowledged)
         async with self.still():
@@ -216,7 +216,7 @@ class Following:
         self.cursor = Cursor(found.sequence, found.hash, revision, found.created_at)
 
     async def _use(self, definitions: DefinitionSet) -> None:
-        """Decide by definitions, if they compile; else the ones before go on."""
+        """Decide by new definitions if they compile; otherwise keep the previous ones."""
         try:
             await self.local.decide_by(definitions, self.still)
         except (DefinitionsError, SnapshotError, ValueError) as error:

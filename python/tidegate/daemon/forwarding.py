@@ -1,6 +1,6 @@
 """Forwards decisions in batches, in order; each decision reaches the service once.
 
-A batch that got no answer is sent again as it was: the service knows how far it came.
+A batch without a response is sent again unchanged: the service knows how far it got.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _TAKEN = msgspec.json.Decoder(_Taken)
 
 @attrs.define
 class Forwarding:
-    """Sends the decisions of a spool.
+    """Sends a spool's decisions.
 
     Args:
         origin: the service.
-        spool: where they are.
-        daemon_id: of this daemon.
-        most_retry: seconds between two attempts, at most.
+        spool: the spool.
+        daemon_id: id of this daemon.
+        most_retry: most seconds between two attempts.
     """
 
     origin: Origin
@@ -61,9 +61,9 @@ class Forwarding:
     daemon_id: UUID
     most_retry: float = 30.0
     recorded: int = 0
-    """Decisions that the service recorded, since the start."""
+    """Decisions recorded by the service since the start."""
     refused: int = 0
-    """Decisions that it will never take."""
+    """Decisions that the service will never accept."""
 
     async def run(self) -> None:
         """Forward until cancelled."""
@@ -85,10 +85,10 @@ class Forwarding:
             await asyncio.sleep(wait)
 
     async def step(self) -> bool:
-        """Send the next batch; whether there was one.
+        """Send the next batch; return whether there was one.
 
         Raises:
-            OriginError: it was not taken.
+            OriginError: it was not accepted.
             StoreUnavailableError: the spool cannot be read or written.
         """
         spool_id, after = self.spool.spool_id, self.spool.acknowledged

@@ -1,4 +1,4 @@
-"""The folder of a daemon: what it is, whom it talks to, and where it keeps things."""
+"""The folder of a daemon: its identity, its service, and its files."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _KEY = re.compile(r"[\x21-\x7e]{1,512}")
 
 
 class HomeError(TidegateError):
-    """The folder is not one of a daemon; the message says how to make it one."""
+    """The folder isn't a daemon's; the message says how to make it one."""
 
     code = "not-initialised"
 
 
 @attrs.frozen
 class Home:
-    """The folder, opened.
+    """The opened folder.
 
     Args:
-        path: of the folder.
-        api_key: of the tenant; may sync.
-        daemon_id: of this daemon.
-        tenant_id: whose definitions it decides by.
-        public_key: what the service signs with, in hexadecimal; empty before the first sync.
+        path: the folder's path.
+        api_key: API key of the tenant; may sync.
+        daemon_id: id of this daemon.
+        tenant_id: the tenant whose definitions it decides by.
+        public_key: the service's public key in hexadecimal; empty before the first sync.
     """
 
     path: Path
@@ -45,7 +45,7 @@ class Home:
 
     @property
     def cache(self) -> Path:
-        """The folder of the service's data, which can be fetched again."""
+        """The folder for the service's data, which can be fetched again."""
         return self.path / "cache"
 
     @property
@@ -59,7 +59,7 @@ class Home:
         return self.path / "logs"
 
     def pinned(self, public_key: str) -> Home:
-        """The folder, once it is known what the service signs with.
+        """Store the service's public key in the folder, once it is known.
 
         Raises:
             OSError: it cannot be written.
@@ -70,17 +70,17 @@ class Home:
 
 
 def make(path: Path, api_base: str, api_key: str, tenant_id: UUID) -> Home:
-    """Make a folder, or give an existing one another service; its spool stays.
+    """Create a folder, or point an existing one to another service; its spool stays.
 
     Args:
         path: of the folder.
-        api_base: address of the service.
+        api_base: the service's address.
         api_key: of the tenant.
-        tenant_id: of it.
+        tenant_id: the tenant's id.
 
     Raises:
-        HomeError: the key is none.
-        PrivateFileError: what is there cannot be trusted.
+        HomeError: the key is malformed.
+        PrivateFileError: existing files cannot be trusted.
         OSError: it cannot be written.
     """
     if not _KEY.fullmatch(api_key):
@@ -101,9 +101,9 @@ def load(path: Path) -> Home:
     """The folder of a daemon.
 
     Raises:
-        HomeError: it is none, or incomplete.
+        HomeError: it isn't one, or is incomplete.
         PrivateFileError: a file in it cannot be trusted.
-        XmlFileError: a file in it is not of its form.
+        XmlFileError: a file in it is malformed.
     """
     hint = "run `tidegate init --api-base URL --tenant-id ID`"
     if not path.is_dir():
@@ -134,7 +134,7 @@ def _write_runtime(made: Home) -> None:
 
 
 def _write_config(path: Path, api_base: str, tenant_id: UUID) -> None:
-    """Set the address in the settings file, and leave its other settings as they are."""
+    """Set the address in the settings file, and leave the other settings as they are."""
     content = private.read(path, xml_files.MAX_BYTES) if path.exists() else None
     try:
         found = yaml.safe_load(content.decode()) if content else {}

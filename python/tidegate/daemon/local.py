@@ -37,27 +37,27 @@ PAGE = 10_000
 class LocalTenant:
     """The engines of this machine. Except for making engines, it runs on the event loop's thread.
 
-    To the hot path it is all runtimes there are.
+    To the hot path it is the set of all runtimes.
 
     Args:
-        tenant_id: whose.
-        default_mode: the fail mode while nothing is known of the tenant.
+        tenant_id: the tenant.
+        default_mode: the fail mode while nothing is known about the tenant.
     """
 
     def __init__(self, tenant_id: UUID, default_mode: FailMode = "last-known") -> None:
         self.tenant_id = tenant_id
         self.definitions: DefinitionSet | None = None
-        """The last known ones."""
+        """The last known definitions."""
         self.known: Tenant | None = None
-        """The engine of the last known definitions, or of their fail mode; it has the state."""
+        """The engine for the last known definitions, or for their fail mode; it has the state."""
         self.is_away = False
-        """Whether the service has been away for longer than it may."""
+        """Whether the service has been away for longer than allowed."""
         self._is_failing = False
         self._changing = asyncio.Lock()
         self._unknown = self._by_fail_mode(unknown_document(tenant_id, default_mode))
 
     def find(self, tenant_id: UUID) -> Tenant | None:
-        """The tenant that decides now, for the hot path."""
+        """The currently deciding tenant, for the hot path."""
         return self.deciding if tenant_id == self.tenant_id else None
 
     def all(self) -> Iterable[Tenant]:
@@ -66,7 +66,7 @@ class LocalTenant:
 
     @property
     def deciding(self) -> Tenant:
-        """The tenant that decides now."""
+        """The currently deciding tenant."""
         return self._unknown if self.known is None else self.known
 
     @property
@@ -78,26 +78,26 @@ class LocalTenant:
 
     @property
     def fail_mode(self) -> FailMode:
-        """The fail mode of the tenant, as far as it is known."""
+        """The tenant's fail mode, as far as it is known."""
         return self.deciding.settings.fail_mode
 
     @property
     def proof_keys(self) -> ProofKeys | None:
-        """Keys that seal the tickets of challenges; None while the definitions are not known."""
+        """Keys that seal challenge tickets; None while the definitions are not known."""
         known = self.definitions
         return None if known is None else _proof_keys(self.tenant_id, known.secrets)
 
     def use_fail_part(self, part: Mapping[str, Any]) -> None:
-        """Decide by the fail mode of a tenant of which nothing else can be read.
+        """Decide by a tenant's fail mode when nothing else of it can be read.
 
         Raises:
-            DefinitionsError: it does not hold together.
+            DefinitionsError: it is inconsistent.
         """
         self._unknown = self._by_fail_mode(part)
 
     @property
     def is_level(self) -> bool:
-        """Whether the fail mode decides as far as it is to."""
+        """Whether the fail mode decides exactly as much as it should."""
         known = self.definitions
         is_wanted = self.is_away and known is not None and has_fail_mode(known.document)
         return is_wanted == self._is_failing
@@ -109,11 +109,11 @@ class LocalTenant:
 
         Args:
             definitions: the last known ones.
-            still: entered to change what decides, between two decisions.
+            still: entered to change the deciding engine, between two decisions.
 
         Raises:
-            DefinitionsError: they do not hold together; what decided before goes on.
-            SnapshotError: they are of another tenant.
+            DefinitionsError: they are inconsistent; the previous ones keep deciding.
+            SnapshotError: they belong to another tenant.
         """
         async with self._changing:
             failing = fail_document(definitions.document) if self.is_away else None
@@ -125,7 +125,7 @@ class LocalTenant:
                 self._is_failing = failing is not None
 
     def made(self, definitions: DefinitionSet, compiled: CompiledSet) -> Tenant:
-        """The tenant by other definitions, with the state that it has; on any thread."""
+        """The tenant with other definitions and its current state; on any thread."""
         redactor = _redactor(definitions.secrets, compiled)
         present = self.known
         if present is None:
@@ -140,7 +140,7 @@ class LocalTenant:
         self.definitions, self.known = definitions, made
 
     def restore(self, state: bytes) -> bool:
-        """Take a saved state; whether it was one."""
+        """Load a saved state; return whether it was valid."""
         if self.known is None:
             return False
         try:
@@ -164,13 +164,13 @@ class LocalTenant:
         """The active mitigations that a snapshot does not have; on any thread.
 
         Args:
-            effects: of the snapshot.
+            effects: effects in the snapshot.
         """
         if self.known is None:
             return []
         engine, now = self.known.engine, time.time_ns()
         page = engine.active_mitigations(now, PAGE)
-        # Of a name its hash is enough: the names of 100,000 mitigations take some 60 MB.
+        # The hash of a name is enough: the names of 100,000 mitigations take some 60 MB.
         wanted = {hash(name) for each in effects for name in _mitigations(each)} if page else ()
         found = []
         while page:
@@ -179,10 +179,10 @@ class LocalTenant:
         return found
 
     def lift(self, mitigations: Iterable[ActiveMitigation], own: Iterable[bytes]) -> None:
-        """End mitigations that the service does not know, but for our own.
+        """End mitigations that the service does not know, except our own.
 
         Args:
-            mitigations: that a snapshot did not have.
+            mitigations: mitigations missing from a snapshot.
             own: effects of decisions that the service does not have yet.
         """
         if self.known is None:
@@ -193,14 +193,14 @@ class LocalTenant:
                 self.known.engine.lift(each.definition, each.key, each.policy, each.clause, now)
 
     def blocking(self, now: int) -> dict[str, Any]:
-        """The active mitigations of entities of one key part, with the definitions they are of.
+        """The active mitigations of entities with one key part, and their definitions.
 
         Args:
             now: nanoseconds since 1970.
 
         Returns:
-            ``document`` and ``effects`` (docs/decision.md, "Effects"); empty ones while nothing of
-            the tenant is known.
+            ``document`` and ``effects`` (docs/decision.md, "Effects"); empty ones while nothing
+            about the tenant is known.
         """
         if self.known is None or self.definitions is None:
             return {"document": {}, "effects": []}

@@ -1,4 +1,4 @@
-"""The daemon of this machine, asked by other commands of the same folder."""
+"""This machine's daemon, as other commands of the same folder query it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ SECONDS = 5.0
 MAX_BYTES = 256 * 1024 * 1024
 KEY_HEADER = "x-service-api-key"
 LOCAL_KEY = "local"
-"""Sent where the daemon has no token, and takes any."""
+"""Sent if the daemon has no token and accepts any."""
 
 
 @attrs.frozen
 class LocalDaemon:
-    """Asks the daemon.
+    """Queries the daemon.
 
     Args:
-        settings: of the daemon.
-        tenant_id: whose daemon it has to be.
+        settings: the daemon's settings.
+        tenant_id: the tenant whose daemon it must be.
     """
 
     settings: DaemonSettings
@@ -49,20 +49,20 @@ class LocalDaemon:
 
     @property
     def base_url(self) -> str:
-        """The address for clients that speak plain HTTP; empty where the daemon has none."""
+        """The address for plain HTTP clients; empty if the daemon has none."""
         if self.settings.unix_socket or self.settings.tls_certificate or not self.settings.port:
             return ""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.settings.port}"
 
     def status(self) -> dict[str, Any] | None:
-        """What the daemon says of itself; None when it doesn't answer, or is another tenant's."""
+        """The daemon's status; None if it doesn't respond, or belongs to another tenant."""
         found = self._get("/status")
         is_ours = isinstance(found, dict) and found.get("tenant_id") == str(self.tenant_id)
         return found if is_ours else None
 
     def mitigations(self) -> tuple[dict[str, Any], bytes] | None:
-        """The definitions and the active mitigations of the daemon; None without an answer.
+        """The daemon's definitions and active mitigations; None without a response.
 
         Returns:
             A document, and the effects that set the mitigations (docs/decision.md, "Effects").
@@ -90,7 +90,7 @@ class LocalDaemon:
             return _UnixConnection(own.unix_socket)
         if not own.tls_certificate:
             return HTTPConnection(self.host, own.port, timeout=SECONDS)
-        # The daemon's own certificate is trusted, under whichever name it is reached.
+        # The daemon's own certificate is trusted, under whatever name it is reached.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

@@ -1,4 +1,4 @@
-"""The service that a daemon follows: what it sends is checked before anything of it is used."""
+"""The service that a daemon follows; everything it sends is verified before use."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _Message = TypeVar("_Message", messages.Snapshot, messages.Changes)
 
 
 class OriginError(TidegateError):
-    """The service cannot be reached, refuses, or sent what cannot be trusted.
+    """The service is unreachable, rejects a call, or sent something untrustworthy.
 
     Attributes:
-        status: of its answer; 0 without one.
-        retry_after: seconds it wants to be left alone for.
+        status: status of its response; 0 if there is none.
+        retry_after: seconds it asks to wait.
     """
 
     code = "origin-unavailable"
@@ -48,19 +48,19 @@ class OriginError(TidegateError):
 
 
 class UntrustedError(OriginError):
-    """An answer is short, out of order, of another tenant, or of the wrong hash or signature."""
+    """A response is truncated, out of order, for another tenant, or has a wrong hash or signature."""
 
     code = "untrusted-answer"
 
 
 @attrs.define
 class Origin:
-    """Calls of the routes of sync.
+    """Calls to the sync routes.
 
     Args:
-        transport: to the service.
-        tenant_id: whose changes are followed.
-        public_key: what the service signs with, in hexadecimal; empty to take the first one.
+        transport: transport to the service.
+        tenant_id: the tenant whose changes are followed.
+        public_key: the service's public key in hexadecimal; empty to accept the first one.
     """
 
     transport: Transport
@@ -68,10 +68,10 @@ class Origin:
     public_key: str = ""
 
     async def snapshot(self) -> messages.Snapshot:
-        """Everything to decide by.
+        """Fetch everything needed to decide.
 
         Raises:
-            OriginError: there is none, or none that can be trusted.
+            OriginError: there is none, or it can't be trusted.
         """
         answer = await self._get("/snapshot", CALL_SECONDS * 4)
         key = self.public_key or _peek_key(answer)
@@ -88,7 +88,7 @@ class Origin:
         return found
 
     async def changes(self, after: int, chain: str, wait: int) -> messages.Changes:
-        """The changes after a number.
+        """Fetch the changes after a number.
 
         Args:
             after: the number.
@@ -96,7 +96,7 @@ class Origin:
             wait: seconds that the service may wait for a change.
 
         Raises:
-            OriginError: they are not known any more (status 410), or cannot be trusted.
+            OriginError: they are no longer known (status 410), or can't be trusted.
         """
         answer = await self._get(f"/changes?after={after}&wait={wait}", CALL_SECONDS + wait)
         found = _checked(answer, _CHANGES, self.public_key)
@@ -112,18 +112,18 @@ class Origin:
         return found
 
     async def acknowledge(self, said: messages.Ack) -> None:
-        """Report the data that this daemon holds.
+        """Report the data that this daemon has.
 
         Raises:
-            OriginError: it was not taken.
+            OriginError: the report was not accepted.
         """
         await self._post("/ack", msgspec.json.encode(said), {})
 
     async def forward(self, body: bytes) -> bytes:
-        """Forward decisions, packed with gzip; the answer.
+        """Forward decisions, packed with gzip; return the response.
 
         Raises:
-            OriginError: they were not taken.
+            OriginError: they were not accepted.
         """
         return await self._post("/events", body, {"content-encoding": "gzip"})
 

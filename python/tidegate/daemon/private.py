@@ -1,7 +1,7 @@
-"""Files for their owner's eyes alone: checked when they are opened, and replaced whole.
+"""Private files: readable by their owner only, checked on opening, and replaced atomically.
 
-A file is opened without following a link and checked by its descriptor, so nothing can be put in
-its place between the check and the reading.
+A file is opened without following links and checked by its descriptor, so it can't be swapped
+between the check and the read.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ DIRECTORY_MODE = 0o700
 
 
 class PrivateFileError(TidegateError):
-    """A file or folder cannot be trusted; the message says why and how to mend it."""
+    """A file or folder cannot be trusted; the message says why and how to fix it."""
 
     code = "untrusted-file"
 
 
 def make_directory(path: Path) -> None:
-    """Make a folder for its owner alone, or check an existing one.
+    """Create a folder for its owner only, or check an existing one.
 
     Raises:
-        PrivateFileError: it is no folder, another user's, or open to others.
-        OSError: it cannot be made.
+        PrivateFileError: it isn't a folder, belongs to another user, or is open to others.
+        OSError: it cannot be created.
     """
     path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     found = path.lstat()
@@ -41,14 +41,15 @@ def make_directory(path: Path) -> None:
 
 
 def read(path: Path, most: int) -> bytes | None:
-    """The content of a file; None when there is none.
+    """The content of a file; None if it doesn't exist.
 
     Args:
-        path: of the file.
-        most: bytes it may have.
+        path: the file's path.
+        most: most bytes it may have.
 
     Raises:
-        PrivateFileError: it is no plain file, another user's, open to others, or too large.
+        PrivateFileError: it isn't a regular file, belongs to another user, is open to others, or is
+            too large.
         OSError: it cannot be read.
     """
     file = opened(path)
@@ -62,14 +63,14 @@ def read(path: Path, most: int) -> bytes | None:
 
 
 def opened(path: Path) -> BinaryIO | None:
-    """A file to read and to close; None when there is none.
+    """Open a file to read and close; None if it doesn't exist.
 
     Raises:
-        PrivateFileError: it is no plain file, another user's, or open to others.
+        PrivateFileError: it isn't a regular file, belongs to another user, or is open to others.
         OSError: it cannot be read.
     """
     try:
-        # Without O_NONBLOCK, opening a pipe would wait for somebody to write to it.
+        # Without O_NONBLOCK, opening a pipe would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
@@ -104,7 +105,7 @@ def write(path: Path, content: bytes) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
-    """As :func:`write`, for content in pieces; the file is in place when the context ends.
+    """Like :func:`write`, for content in pieces; the file is in place when the context ends.
 
     Raises:
         OSError: it cannot be written; the old one stays.
@@ -125,7 +126,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
 
 def opener(path: str, flags: int) -> int:
-    """Open a file for its owner alone, as the ``opener`` of :func:`open`.
+    """Open a file for its owner only, as the ``opener`` of :func:`open`.
 
     Raises:
         OSError: it cannot be opened.
@@ -138,7 +139,7 @@ def opener(path: str, flags: int) -> int:
 
 
 def sync_directory(path: Path) -> None:
-    """Have the names in a folder on stable storage."""
+    """Flush a folder's directory entries to stable storage."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

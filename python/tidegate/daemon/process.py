@@ -1,4 +1,4 @@
-"""The process of a daemon: its socket, uvicorn, and a stop that finishes what was accepted."""
+"""The process of a daemon: its socket, uvicorn, and a stop that finishes accepted work."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 LOG = "daemon.log"
 KEPT_LOGS = 5
-"""Log files before the present one."""
+"""Old log files kept besides the current one."""
 
 
 async def run(settings: Settings, home: Home, started: Callable[[str], None]) -> None:
-    """Decide until the process gets a signal to stop.
+    """Decide until the process gets a stop signal.
 
     Args:
-        settings: of the process.
-        home: the folder of the daemon.
+        settings: the process's settings.
+        home: the daemon's folder.
         started: called with the address once connections are accepted.
 
     Raises:
-        ListenError: the address cannot be listened on.
+        ListenError: listening on the address failed.
         StoreUnavailableError: the spool cannot be opened.
-        ValueError: the address of the service cannot be used.
+        ValueError: the service's address is invalid.
     """
     place = place_of(settings.daemon)
     listening = listen(place)
@@ -71,7 +71,7 @@ async def run(settings: Settings, home: Home, started: Callable[[str], None]) ->
 
 
 def place_of(own: DaemonSettings) -> ServerSettings:
-    """The address of a daemon, as a server has it."""
+    """The address of a daemon, in a server's form."""
     return ServerSettings(
         host=own.host,
         port=own.port,
@@ -82,7 +82,7 @@ def place_of(own: DaemonSettings) -> ServerSettings:
 
 
 class PrivateLog(logging.handlers.RotatingFileHandler):
-    """A log file for its owner alone: its lines name visitors and paths."""
+    """A log file for its owner only: its lines name visitors and paths."""
 
     def _open(self) -> TextIOWrapper:
         stream = open(  # noqa: SIM115 - the handler closes it
@@ -92,7 +92,7 @@ class PrivateLog(logging.handlers.RotatingFileHandler):
 
 
 def log_to(home: Home, mebibytes: int) -> None:
-    """Have log lines go to a file in the folder too, which is rotated."""
+    """Write log lines to a rotated file in the folder too."""
     handler = PrivateLog(home.logs / LOG, maxBytes=mebibytes * 1024 * 1024, backupCount=KEPT_LOGS)
     root = logging.getLogger()
     if root.handlers:

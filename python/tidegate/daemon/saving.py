@@ -1,4 +1,4 @@
-"""The state on disk, and the state made again from it at a start."""
+"""Saves the state to disk, and restores it at a start."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Saved:
     """The content of a saved state.
 
     Args:
-        spool_id: of the spool that its number belongs to.
-        number: of the last decision in it.
-        cursor: of the last change of the service in it; None when a snapshot is needed.
-        newest: the newest that was ever known, also then.
+        spool_id: the spool that its number refers to.
+        number: number of the last decision in it.
+        cursor: the last change from the service in it; None if a snapshot is needed.
+        newest: the newest change ever known, even if a snapshot is needed.
     """
 
     spool_id: str
@@ -50,8 +50,7 @@ def write(cache: Cache, saved: Saved, state: Frozen) -> None:
 
 
 def read(cache: Cache, local: LocalTenant) -> Saved | None:
-    """Have a tenant take the saved state, and say what it holds; None when there is none that can
-    be read."""
+    """Load the saved state into a tenant and describe it; None if there is no readable one."""
     with cache.reading(_NAME) as file:
         if file is None:
             return None
@@ -59,7 +58,7 @@ def read(cache: Cache, local: LocalTenant) -> Saved | None:
         if not local.restore(file.read()):
             return None
         cursors = [None if each is None else Cursor(*each) for each in found]
-        # A file of an earlier version has one alone.
+        # A file of an earlier version has only one.
         return Saved(spool_id, number, cursors[0], cursors[-1])
 
 
@@ -67,8 +66,8 @@ def restore(cache: Cache, spool: Spool, local: LocalTenant) -> tuple[Cursor | No
     """Restore the state: the saved one, then later decisions and changes, in order.
 
     Returns:
-        How far the changes of the service are known, None when a snapshot is needed; and the
-        newest that was ever known.
+        The last known change from the service, None if a snapshot is needed; and the newest ever
+        known.
     """
     saved = read(cache, local)
     cursor = newest = None

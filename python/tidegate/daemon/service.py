@@ -1,4 +1,4 @@
-"""The running daemon: the hot path of the server over a spool, and what keeps it level."""
+"""The running daemon: the server's hot path over a spool, and the tasks that keep it in sync."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ if TYPE_CHECKING:
 SAVE_SECONDS = 30.0
 ACK_SECONDS = 20.0
 SETTLE_SECONDS = 0.5
-"""Time from a change to its acknowledgement, which several changes share."""
+"""Delay from a change to its acknowledgement, so that several changes share one."""
 HOUSEKEEPING_SECONDS = 0.5
 _NO_ID = UUID(int=0)
 
 
 @attrs.frozen
 class _LocalAdmission(Admission):
-    """Admits whoever shows the token; without one, whoever reaches the address."""
+    """Admits callers with the token; without a token, everyone who reaches the address."""
 
     local: ApiKey = attrs.field(kw_only=True)
     token: bytes = attrs.field(kw_only=True, repr=False)
@@ -81,12 +81,12 @@ class Daemon:
     """The parts of a running daemon.
 
     Args:
-        settings: of the process.
+        settings: the process's settings.
         home: its folder.
 
     Raises:
         StoreUnavailableError: the spool cannot be opened.
-        ValueError: the address of the service cannot be used.
+        ValueError: the service's address is invalid.
     """
 
     def __init__(self, settings: Settings, home: Home) -> None:
@@ -115,7 +115,8 @@ class Daemon:
             self.save,
             self._pin,
             settings.daemon.retry_seconds,
-            # An answer without a change is contact too, and is to come before it counts as lost.
+            # A response without a change is contact too, and must arrive before the contact counts
+            # as lost.
             max(1, min(MOST_WAIT_SECONDS, int(settings.daemon.offline_seconds / 3))),
         )
         self.forwarding = Forwarding(
@@ -185,21 +186,21 @@ class Daemon:
         await self._transport.close()
 
     def silence(self) -> float:
-        """Seconds since the service answered; -1 when it never did."""
+        """Seconds since the service responded; -1 if it never did."""
         at = self.following.contact_at
         return -1.0 if at is None else time.monotonic() - at
 
     @property
     def is_refusing(self) -> bool:
-        """Whether the newest definitions cannot be used."""
+        """Whether the newest definitions are unusable."""
         return bool(self.following.refused)
 
     def mitigations(self) -> dict[str, Any]:
-        """What the firewall of this machine needs: the addresses that are blocked, and by what."""
+        """The data this machine's firewall needs: the blocked addresses, and what blocks them."""
         return {"tenant_id": str(self.home.tenant_id), **self.local.blocking(time.time_ns())}
 
     async def save(self) -> None:
-        """Save the state as of the last decision, and let the spool drop the decisions in it.
+        """Save the state after the last decision, and let the spool drop the decisions in it.
 
         Raises:
             OSError: it cannot be written.
@@ -278,11 +279,11 @@ class Daemon:
         """The state is kept when the spool fails: nothing else is left of the decisions."""
 
     def watch(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the decisions, until the stop."""
+        """Run a task alongside the decisions, until the stop."""
         self._tasks.append(asyncio.create_task(work))
 
     async def _acknowledge(self) -> None:
-        """Report the data that this daemon holds: soon after a change, and from time to time."""
+        """Report the data that this daemon has: soon after a change, and periodically."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(ACK_SECONDS):
@@ -305,7 +306,7 @@ class Daemon:
                 await self._origin.acknowledge(said)
 
     async def _look_at_files(self) -> None:
-        """Take over what ``tidegate sync`` brought."""
+        """Load the files that ``tidegate sync`` brought."""
         while True:
             await asyncio.sleep(1.0)
             found = await asyncio.to_thread(self._files.in_use)

@@ -1,7 +1,8 @@
-"""Decisions on their way to the service, on disk: the log of the daemon.
+"""Decisions waiting on disk to be forwarded: the daemon's log.
 
-To the hot path it is a store: blocks in, durable when the future is done.  A decision keeps its
-number for good, and leaves once the service has it and the saved state holds what it did.
+To the hot path it is a store: blocks go in, and are durable when the future is done.  A decision
+keeps its number permanently, and is deleted once the service has it and the saved state includes
+its effects.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ NAME = "spool.db"
 KEPT_NS = 24 * 3600 * 1_000_000_000
 """How long an idempotency key gets its first answer again."""
 CHECKED_BYTES = 64 * 1024 * 1024
-"""Up to this size the whole file is looked at when it is opened."""
+"""Up to this size the whole file is checked when it is opened."""
 _ID, _LAST, _DROPPED, _ACKNOWLEDGED, _SAVED = "id", "last", "dropped", "acknowledged", "saved"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value);
@@ -65,7 +66,7 @@ _FORM = _made_form()
 
 @attrs.frozen
 class Row:
-    """Decisions that follow each other."""
+    """Consecutive decisions."""
 
     first: int
     lines: Sequence[bytes]
@@ -75,15 +76,15 @@ class Row:
 
 @attrs.frozen
 class Change:
-    """Mitigations that came from the service."""
+    """Mitigations received from the service."""
 
     sequence: int
     chain: str
     """The hash after them."""
     after: int
-    """The last decision that was made before they came."""
+    """The last decision made before they arrived."""
     revision: int
-    """The revision of the definitions then."""
+    """The definitions' revision at that time."""
     effects: bytes
 
 
@@ -96,8 +97,8 @@ class Spool:
     """The spool in a file; its methods may be called from any thread.
 
     Args:
-        directory: the file is in.
-        most_bytes: the file may take; more is refused.
+        directory: the file's directory.
+        most_bytes: most bytes the file may take; beyond that, decisions are rejected.
 
     Raises:
         StoreUnavailableError: the file cannot be opened or written.
@@ -107,14 +108,14 @@ class Spool:
         self.path = directory / NAME
         self._most_bytes = most_bytes
         self.damaged: Path | None = None
-        """The new place of a spool that could not be read."""
+        """The new path of a spool that could not be read."""
         self.spool_id = UUID(int=0)
         self.dropped = self.acknowledged = self._last = 0
         self._connection = self._opened()
         self._take_up()
         self._queue = GroupCommit(self._commit, self._finish, time.monotonic)
 
-    # What the recorder asks of a store
+    # Called by the recorder, as on a store
 
     def append(self, blocks: Sequence[LogBlock]) -> Future[None]:
         """Append decisions; durable when the future is done.
@@ -128,7 +129,7 @@ class Spool:
         """Try writing again.
 
         Raises:
-            StoreUnavailableError: it is as before.
+            StoreUnavailableError: writing still fails.
         """
         self._queue.command(self._reopen).result()
 
@@ -141,7 +142,7 @@ class Spool:
         """The number of the last decision."""
         return _Statistics(self._last)  # type: ignore[return-value]
 
-    # What the daemon asks
+    # Called by the daemon
 
     @property
     def last(self) -> int:
@@ -154,7 +155,7 @@ class Spool:
         return max(0, self._last - self.acknowledged)
 
     def read(self, after: int, most: int) -> Row | None:
-        """The next decisions after a number, up to a bound; None without any."""
+        """The next decisions after a number, up to a limit; None if there are none."""
 
         def work() -> Row | None:
             found = self._read(after, most)
@@ -174,7 +175,7 @@ class Spool:
         return self._ask(lambda: list(self._effects(after)))
 
     def changes(self) -> list[Change]:
-        """Changes that came from the service since the state was saved."""
+        """Changes received from the service since the state was saved."""
 
         def work() -> list[Change]:
             rows = self._connection.execute("SELECT * FROM changes ORDER BY sequence")
@@ -193,7 +194,7 @@ class Spool:
         self._ask(lambda: self._connection.execute(write, values))
 
     def answer(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """Fingerprint and answer of an idempotency key."""
+        """Fingerprint and answer for an idempotency key."""
 
         def work() -> tuple[bytes, bytes] | None:
             query = "SELECT fingerprint, answer FROM keys WHERE key = ?"
@@ -214,16 +215,16 @@ class Spool:
         return self._ask(work)
 
     def acknowledge(self, number: int) -> None:
-        """The service has everything up to a number."""
+        """Record that the service has everything up to a number."""
         self._ask(lambda: self._forget(number, None))
         self.acknowledged = max(self.acknowledged, number)
 
     def saved(self, number: int, sequence: int) -> None:
-        """The saved state holds decisions up to a number, and changes up to another."""
+        """Record that the saved state has decisions up to a number, and changes up to another."""
         self._ask(lambda: self._forget(None, number, sequence))
 
     def drop(self, count: int) -> Future[None]:
-        """Note how many decisions could not be kept."""
+        """Record how many decisions could not be kept."""
 
         def work() -> None:
             self._set(_DROPPED, self.dropped + count)
@@ -232,7 +233,7 @@ class Spool:
         return self._queue.command(work)
 
     def close(self) -> None:
-        """Write accepted blocks, and close."""
+        """Write accepted blocks and close."""
         self._queue.close()
 
     # The functions below run on the writing thread, or before it starts.
@@ -290,7 +291,7 @@ class Spool:
         return connection
 
     def _check(self, connection: dbapi2.Connection) -> None:
-        """Begin a spool that is new, and refuse one that is damaged."""
+        """Initialise a new spool, and reject a damaged one."""
         values = dict(connection.execute("SELECT name, value FROM meta").fetchall())
         if not values:
             starts = {_ID: str(uuid4()), _LAST: 0, _DROPPED: 0, _ACKNOWLEDGED: 0, _SAVED: 0}
@@ -309,7 +310,7 @@ class Spool:
         return aside
 
     def _take_up(self) -> None:
-        """Go on with the spool that is open, which may be a new one."""
+        """Continue with the open spool, which may be a new one."""
         self.spool_id = UUID(str(self._meta(_ID)))
         self._last = int(self._meta(_LAST))
         self.dropped = int(self._meta(_DROPPED))
@@ -344,7 +345,7 @@ class Spool:
         self._connection.execute("INSERT INTO rows VALUES (?,?,?,?,?)", row)
         for line in block.lines.split(b"\n"):
             if b'"idempotency":null' not in line:
-                # The event is not read: it may have numbers that no number of Python holds.
+                # The event is not parsed: it may have numbers that Python's can't represent.
                 read = _USED.decode(line)
                 key, fingerprint = map(bytes.fromhex, read.idempotency)
                 used = (key, fingerprint, bytes(read.answer), read.received_at)
@@ -407,7 +408,7 @@ class Spool:
 
 
 class _Used(msgspec.Struct):
-    """The members of a line by which a repeated call is answered."""
+    """The members of a line that answer a repeated call."""
 
     idempotency: tuple[str, str]
     answer: msgspec.Raw
@@ -422,7 +423,7 @@ def _text(content: bytes) -> str:
 
 
 def _entries(count: object) -> int:
-    """How many decisions a damaged row had, as far as it can be known."""
+    """How many decisions a damaged row had, as far as that is known."""
     is_sound = isinstance(count, int) and 0 < count <= MAX_ROW_ENTRIES
     return count if is_sound else 1  # type: ignore[return-value]
 
@@ -432,10 +433,10 @@ def _checksum(first: int, lines: bytes, entries: bytes) -> int:
 
 
 def _unpacked(first: int, count: int, lines: bytes, entries: bytes, checksum: int) -> Row:
-    """The decisions of a row.
+    """The decisions in a row.
 
     Raises:
-        ValueError: they are not what was written.
+        ValueError: it fails its checksum.
     """
     try:
         if _checksum(first, lines, entries) != checksum:

@@ -1,4 +1,4 @@
-"""Answers of a daemon that challenge: their addresses carry a ticket."""
+"""A daemon's challenge answers: their addresses carry a ticket."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def answers_with_tickets(keys: ProofKeys, block: Block) -> Sequence[bytes | None
     """The answers of decisions, as callers get them.
 
     Args:
-        keys: of the tenant.
+        keys: keys of the tenant.
         block: the decisions.
     """
     if all(action != "challenge" for _, action, _ in block.actions):

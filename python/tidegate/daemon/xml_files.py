@@ -1,7 +1,7 @@
 """``credentials.xml`` and ``runtime.xml``: one element with texts in it, and nothing else.
 
-A document type is refused before the parser gets to see it: no entity is ever expanded, and no
-other file or address looked at.
+A document type is rejected before the parser sees it: entities are never expanded, and no other
+file or address is read.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _DECLARATION = re.compile(r'<\?xml version="1\.0"(?: encoding="(?i:utf-8)")?\s*\
 
 
 class XmlFileError(TidegateError):
-    """A file is not of the form it has to be; the message says what is wrong."""
+    """A file is malformed; the message says what is wrong."""
 
     code = "invalid-xml-file"
 
 
 def parse(content: bytes, root: str, names: Sequence[str]) -> dict[str, str]:
-    """The texts of a document.
+    """The texts in a document.
 
     Args:
         content: UTF-8 without a byte order mark.
         root: name of the element.
-        names: of the elements in it, each at most once; no other is allowed.
+        names: allowed elements in it, each at most once.
 
     Raises:
         XmlFileError: it is anything else.
@@ -52,7 +52,8 @@ def parse(content: bytes, root: str, names: Sequence[str]) -> dict[str, str]:
         raise XmlFileError("it begins with a byte order mark")
     declared = _DECLARATION.match(text)
     rest = text[declared.end() :] if declared else text
-    # No text of ours has these: so comments, processing instructions and types are out at once.
+    # Our texts never contain these, which rules out comments, processing instructions and types at
+    # once.
     if "<!" in rest or "<?" in rest:
         raise XmlFileError("document types, entities, comments and instructions are not allowed")
     if rest.count("<") > 4 * (len(names) + 1):
@@ -77,10 +78,10 @@ def parse(content: bytes, root: str, names: Sequence[str]) -> dict[str, str]:
 
 
 def read(path: Path, root: str, names: Sequence[str]) -> dict[str, str] | None:
-    """The texts in a file; None when there is none.
+    """The texts in a file; None if it doesn't exist.
 
     Raises:
-        XmlFileError: it is not of the form.
+        XmlFileError: it is malformed.
         PrivateFileError: it cannot be trusted.
     """
     content = private.read(path, MAX_BYTES)
@@ -93,7 +94,7 @@ def read(path: Path, root: str, names: Sequence[str]) -> dict[str, str] | None:
 
 
 def write(path: Path, root: str, values: Mapping[str, str]) -> None:
-    """Write texts into a file.
+    """Write texts to a file.
 
     Raises:
         OSError: it cannot be written.

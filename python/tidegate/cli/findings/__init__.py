@@ -1,1 +1,1 @@
-"""Findings as commands print them, and the meaning of their codes."""
+"""Findings printed by commands, and the meaning of their codes."""

@@ -1,4 +1,4 @@
-"""The meaning of the codes of findings and refusals."""
+"""The meaning of the codes of findings and rejections."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import yaml
 
 @attrs.frozen
 class Explained:
-    """A code in words.
+    """A code explained.
 
     Attributes:
-        meaning: what is wrong, and what mends it.
-        wrong: an expression that gets the code; None where one expression alone cannot.
-        right: what was meant.
+        meaning: the problem and its fix.
+        wrong: an expression that gets the code; None if one expression alone cannot.
+        right: the intended expression.
     """
 
     meaning: str
@@ -33,7 +33,7 @@ def codes() -> dict[str, Explained]:
 
 
 def problems() -> dict[str, Explained]:
-    """The codes of the service's refusals; none where its libraries are not installed."""
+    """The service's problem codes; empty if its libraries are not installed."""
     try:
         from tidegate.server.http.problems import KINDS
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""``tidegate explain-code``: the meaning of a code, and how to fix what it reports."""
+"""``tidegate explain-code``: the meaning of a code, and how to fix its cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings with the file they are in, and the forms in which commands print them."""
+"""Findings with their file, and the formats in which commands print them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidegate.language.tree.diagnostics import Diagnostic, Source
 from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding, more_than_shown
 
 EXPRESSION = "<expression>"
-"""The file name of an expression that was given by itself."""
+"""The file name for an expression given on its own."""
 STANDARD_INPUT = "<stdin>"
 _COLOURS = {"error": "bold red", "warning": "bold yellow"}
 
@@ -32,13 +32,13 @@ format_option = click.option(
 
 @attrs.frozen
 class Reported:
-    """One finding and its place.
+    """One finding and its location.
 
     Attributes:
-        file: as the command was given it.
+        file: as given to the command.
         line: one-based.
         column: one-based, in code points.
-        finding: what was found.
+        finding: the finding.
     """
 
     file: str
@@ -52,7 +52,7 @@ class Reported:
 
 
 class FindingsError(TidegateError):
-    """A text that a command was given is refused; ``reported`` has every finding."""
+    """A command's input text was rejected; ``reported`` has every finding."""
 
     code = "findings"
 
@@ -62,7 +62,7 @@ class FindingsError(TidegateError):
 
 
 def of_expression(text: str, found: Iterable[Diagnostic]) -> list[Reported]:
-    """Findings about an expression that was given by itself."""
+    """Findings about an expression given on its own."""
     source = Source(text)
     reported = []
     for each in found:
@@ -78,17 +78,17 @@ def of_document(file: str, found: Iterable[Finding]) -> list[Reported]:
 
 
 def refused_expression(text: str, error: ExpressionError) -> FindingsError:
-    """The refusal of an expression that was given by itself."""
+    """The rejection of an expression given on its own."""
     return FindingsError(of_expression(text, error.diagnostics))
 
 
 def refused_document(file: str, error: DefinitionsError) -> FindingsError:
-    """The refusal of a document."""
+    """The rejection of a document."""
     return FindingsError(of_document(file, error.diagnostics))  # type: ignore[arg-type]
 
 
 def print_text(out: Console, reported: Sequence[Reported]) -> None:
-    """Findings as text, coloured by severity where ``out`` is a terminal."""
+    """Findings as text, coloured by severity if ``out`` is a terminal."""
     for each in reported[:MAX_FINDINGS]:
         out.print(text_of(each))
     if more := more_than_shown(len(reported)):
@@ -96,7 +96,7 @@ def print_text(out: Console, reported: Sequence[Reported]) -> None:
 
 
 def text_of(reported: Reported) -> Text:
-    """``file:line:column: error[code]: what is wrong``, the line itself, hints, second places."""
+    """``file:line:column: error[code]: message``, the line itself, hints, and related locations."""
     finding = reported.finding
     colour = _COLOURS[finding.severity]
     text = Text.assemble(
@@ -124,7 +124,7 @@ def json_of(reported: Reported) -> dict[str, Any]:
 
 
 def github_of(reported: Reported) -> str:
-    """A finding as a command that GitHub's workflows make an annotation of."""
+    """A finding as a GitHub workflow command that creates an annotation."""
     finding = reported.finding
     members = {
         "file": reported.file,
@@ -147,9 +147,9 @@ def sarif_of(reported: Sequence[Reported], version: str, meanings: dict[str, str
     """Findings as one SARIF 2.1.0 document.
 
     Args:
-        reported: what was found.
-        version: of Tidegate.
-        meanings: what each code means.
+        reported: the findings.
+        version: version of Tidegate.
+        meanings: the meaning of each code.
     """
     codes = dict.fromkeys(each.finding.code for each in reported)
     rules = [{"id": code, "shortDescription": {"text": meanings.get(code, code)}} for code in codes]

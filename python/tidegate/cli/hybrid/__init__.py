@@ -1,1 +1,1 @@
-"""Commands of a machine that decides by itself."""
+"""Commands for a machine that makes its own decisions."""

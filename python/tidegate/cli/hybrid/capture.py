@@ -1,4 +1,4 @@
-"""``tidegate capture``: requests off the network, and packets refused."""
+"""``tidegate capture``: read requests off the network, and drop packets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 CLOSE_SECONDS = 5.0
 WHOLE = 0x40000
 NAMED_UNREADABLE = 5
-"""Lines that can't be read are counted; the first of them are named."""
+"""Unreadable lines are counted; the first ones are shown."""
 FORMS: dict[str, Callable[[str], bytes | None]] = {
     "combined": text_logs.nginx,
     "caddy": json_logs.caddy,
@@ -156,10 +156,10 @@ def _settings(settings: Settings, given: dict[str, str | None], *, is_test: bool
 
 
 def _need_enforceable(settings: Settings) -> None:
-    """See that nobody can have others dropped by what they send.
+    """Make sure that no sender can get others dropped.
 
     Raises:
-        UsageError: they could, or it isn't known what to drop.
+        UsageError: a sender could, or it is unknown what to drop.
     """
     own = settings.capture
     if own.one_sided:

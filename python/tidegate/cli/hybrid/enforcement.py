@@ -1,4 +1,4 @@
-"""The enforcement of ``tidegate capture run``, on a thread of its own."""
+"""The enforcement of ``tidegate capture run``, on its own thread."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ STATUS_SECONDS = 5.0
 
 
 class Enforcement:
-    """Follows the service and fills the firewall until it is stopped.
+    """Follows the service and updates the firewall until it is stopped.
 
     Args:
-        settings: of the process.
-        folder: of the daemon.
+        settings: the process's settings.
+        folder: the daemon's folder.
         guard: knows the recent visitors.
-        is_dry: whether to print who would be dropped, and change nothing.
+        is_dry: whether to print who would be dropped without changing anything.
 
     Raises:
-        FirewallError: the table cannot be made.
-        HostError: it can't be told which addresses this machine depends on.
+        FirewallError: the table cannot be created.
+        HostError: the addresses this machine depends on can't be determined.
     """
 
     def __init__(self, settings: Settings, folder: Home, guard: Guard, *, is_dry: bool) -> None:
@@ -72,11 +72,11 @@ class Enforcement:
         self._thread.start()
 
     def said(self) -> dict[str, Any]:
-        """The state, as ``tidegate status`` shows it."""
+        """The state, as shown by ``tidegate status``."""
         return {} if self._enforcing is None else msgspec.to_builtins(self._enforcing.status)
 
     def stop(self) -> None:
-        """Stop, and let everybody in again."""
+        """Stop, and unblock everyone."""
         self._loop.call_soon_threadsafe(self._task.cancel)
         self._thread.join(CLOSE_SECONDS)
         with suppress(OSError):
@@ -137,7 +137,7 @@ def _say_never(never: Never, ports: Sequence[int], *, is_dry: bool) -> None:
 
 
 def _say_changes(changes: Sequence[Change]) -> None:
-    """Print who would be dropped, and who would be let in again."""
+    """Print who would be dropped, and who would be unblocked."""
     for each in changes:
         if each.until is None:
             print_json({"would_let_in": str(each.address)})

@@ -1,4 +1,4 @@
-"""Where captured events go: to the service, and to the daemon while the service is away."""
+"""Send captured events to the service, or to the daemon while the service is away."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tidegate.settings import Settings
 
 AWAY_SECONDS = 30.0
-"""After a failure the service is not asked again for so long, where there is a daemon."""
+"""If there is a daemon, how long the service is not tried again after a failure."""
 ATTEMPT_SECONDS = 5.0
 _SOON = Backoff(attempts=2, base=0.5, cap=1.0)
 
@@ -27,12 +27,12 @@ _SOON = Backoff(attempts=2, base=0.5, cap=1.0)
 class Forwarding:
     """Sends events.
 
-    A daemon that runs when the capture starts takes them while the service is away: it
-    decides, and forwards what it decided later.
+    If a daemon runs when the capture starts, it takes the events while the service is away: it
+    decides, and forwards its decisions later.
 
     Args:
-        settings: of the process.
-        folder: of the daemon.
+        settings: the process's settings.
+        folder: the daemon's folder.
     """
 
     def __init__(self, settings: Settings, folder: Home) -> None:
@@ -56,26 +56,26 @@ class Forwarding:
         log.info("events are sent", daemon_while_the_service_is_away=has_daemon)
 
     def send(self, event: Event) -> bool:
-        """Queue an event; False when there is no room."""
+        """Queue an event; False if there is no room."""
         if self._to_daemon is not None and time.monotonic() < self._away_until:
             return self._to_daemon.send(event)
         return self._to_service.send(event)
 
     def close(self, timeout: float) -> None:
-        """Send what waits, for at most ``timeout`` seconds at each end."""
+        """Send queued events, for at most ``timeout`` seconds per destination."""
         self._to_service.close(timeout)
         if self._to_daemon is not None:
             self._to_daemon.close(timeout)
 
     def counts(self) -> dict[str, Any]:
-        """The counts of events, of the service and of the daemon."""
+        """The event counts for the service and for the daemon."""
         said = attrs.asdict(self._to_service.counts)
         if self._to_daemon is not None:
             said["daemon"] = attrs.asdict(self._to_daemon.counts)
         return said
 
     def _failed(self, failed: FailedEvent) -> None:
-        """Give the daemon an event that the service did not take."""
+        """Give the daemon an event that the service did not accept."""
         assert self._to_daemon is not None
         if not failed.error.is_transient:
             log.warning("an event was not delivered", reason=str(failed.error))
@@ -83,7 +83,7 @@ class Forwarding:
         if time.monotonic() >= self._away_until:
             log.warning("the service is away: the daemon is sent the events")
         self._away_until = time.monotonic() + AWAY_SECONDS
-        # Under its key it counts once, should the service have taken it after all.
+        # If the service accepted it after all, the key makes it count once.
         event = cast("Event", {**failed.event, "idempotency_key": failed.idempotency_key})
         if not self._to_daemon.send(event):
             log.warning("an event was not delivered", reason="the daemon's queue is full")

@@ -1,4 +1,4 @@
-"""``tidegate init``: the folder of a daemon, or with ``--server`` a first server."""
+"""``tidegate init``: create a daemon's folder, or with ``--server`` a first server."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _ask(what: str, option: str, *, is_secret: bool = False) -> str:
 
 
 def _key(given: str) -> str:
-    """The API key: as it was given, else from the terminal or standard input."""
+    """The API key: as given, else from the terminal or standard input."""
     if given not in ("", "-"):
         return given.strip()
     if not given and sys.stdin.isatty():
@@ -108,14 +108,14 @@ def _key(given: str) -> str:
 
 
 def _tried(api_base: str, api_key: str, tenant_id: UUID) -> str:
-    """The key that the service signs with, once it took the API key for the tenant.
+    """Try the API key for the tenant; return the service's public signing key.
 
     Returns:
-        The empty text, with a warning, when the service is away.
+        The empty text, with a warning, if the service is unreachable.
 
     Raises:
         BadParameter: the API key is malformed.
-        OriginError: the service refuses the API key, or it is another tenant's.
+        OriginError: the service rejects the API key, or the key belongs to another tenant.
     """
     from tidegate.client.transport import Transport
     from tidegate.daemon.origin import Origin, OriginError, UntrustedError

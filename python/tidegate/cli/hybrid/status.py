@@ -1,4 +1,4 @@
-"""``tidegate status``: how the daemon on this machine stands."""
+"""``tidegate status``: the state of the daemon on this machine."""
 
 from __future__ import annotations
 

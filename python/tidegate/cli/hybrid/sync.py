@@ -1,4 +1,4 @@
-"""``tidegate sync``: bring definitions of the service to this machine."""
+"""``tidegate sync``: fetch the service's definitions to this machine."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Events from files and standard input, in the forms they are found in."""
+"""Events from files and standard input, in any supported format."""

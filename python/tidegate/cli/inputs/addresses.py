@@ -1,4 +1,4 @@
-"""The address of a client as logs write it."""
+"""Client addresses in logs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _AROUND = " \t\"'()<>,"
 
 
 def address_of(text: str) -> str | None:
-    """An address without its port, brackets, zone and quotes; None when it isn't an address."""
+    """An address without its port, brackets, zone and quotes; None if it isn't an address."""
     address = sent_address(text.strip(_AROUND))
     return None if address is None else str(address)
 
 
 def with_client(request: dict[str, Any]) -> dict[str, Any]:
-    """A request with its ``client_ip`` read.
+    """A request with its ``client_ip`` parsed.
 
-    Where proxies named addresses, all of them go into ``x-forwarded-for`` with the one that the
-    server saw at the end, as one more proxy would write it: then the trusted proxies of the
-    definitions apply to a log as they do to a request.
+    If proxies named addresses, all of them go into ``x-forwarded-for``, ending with the one the
+    server saw, as one more proxy would write it. Then the definitions' trusted proxies apply to a
+    log as to a request.
 
     Raises:
         UnreadableClientError: the client isn't an address.
@@ -49,7 +49,7 @@ def with_client(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forwarded(value: object) -> list[str]:
-    """The addresses that proxies named; what isn't an address remains as it is."""
+    """The addresses named by proxies; other texts are left as they are."""
     values = value if isinstance(value, list) else [value]
     texts = [each for value in values if isinstance(value, str) for each in value.split(",")]
     return [address_of(text) or text.strip() for text in texts if text.strip(" \t-")]

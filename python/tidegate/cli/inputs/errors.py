@@ -1,4 +1,4 @@
-"""Lines of a log that cannot be read."""
+"""Errors for log lines that cannot be read."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from tidegate.errors import EventError
 
 
 class UnreadableLineError(EventError):
-    """A line doesn't have the form it is read in."""
+    """A line doesn't have the format it is read in."""
 
     code = "unreadable-line"
 
 
 class UnreadableClientError(UnreadableLineError):
-    """A line has its form, but the client in it isn't an address."""
+    """A line has its format, but the client in it isn't an address."""
 
 
 class LongLineError(EventError):
-    """A line is longer than any event may be, and can't be cut."""
+    """A line is longer than any event may be, and can't be truncated."""
 
     code = "line-too-long"

@@ -1,4 +1,4 @@
-"""A line of a log as an event."""
+"""Turns a log line into an event."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _ISO_TIME = re.compile(
 )
 _NUMBER = re.compile(r"\d{9,19}(\.\d+)?")
 _UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
-"""From the least number of a unit to its part of a second: no log is of the year 5138 in seconds,
-and in a smaller unit all are."""
+"""From the smallest number in a unit to the unit's part of a second: no log is from the year 5138
+in seconds, and in a smaller unit all are."""
 _ABSENT = (None, "", "-")
 CUT = "line_cut"
-"""The field that marks an event of which something was left out."""
+"""The field that marks an event with something left out."""
 MAX_STRING = Limits().event_string_bytes
 MAX_MEMBERS = Limits().event_members
 MAX_EVENT = Limits().event_bytes
@@ -58,9 +58,9 @@ def event_of(
 
 
 def cut(text: bytes, event: dict[str, Any]) -> bytes:
-    """An event within the bounds of events, with a mark when something was left out.
+    """An event truncated to the limits of events, marked if something was left out.
 
-    Attacks are long: their beginning and their end are kept.
+    Attacks are long, so their beginning and end are kept.
     """
     if len(text) <= MAX_STRING:
         return text
@@ -88,7 +88,7 @@ def _shorter(value: Any, longest: int) -> Any:
         kept = value if len(value) <= MAX_MEMBERS else _ends(value)
         return [_shorter(each, longest) for each in kept]
     if isinstance(value, dict):
-        # One member is left for the mark.
+        # Leave one member for the mark.
         pairs = list(value.items())
         kept = pairs if len(pairs) < MAX_MEMBERS else _ends(pairs)
         return {_shorter(name, longest): _shorter(each, longest) for name, each in kept}
@@ -101,9 +101,9 @@ def _ends(entries: list[Any]) -> list[Any]:
 
 
 def request_line(line: str) -> dict[str, Any]:
-    """Method, path and parameters of a request line; of any other text, the text as the path.
+    """Method, path and parameters of a request line; any other text becomes the path.
 
-    Servers log what was sent: the first bytes of a TLS handshake too.
+    Servers log whatever was sent, including the first bytes of a TLS handshake.
     """
     method, _, rest = line.partition(" ")
     target, _, protocol = rest.rpartition(" ")
@@ -113,7 +113,7 @@ def request_line(line: str) -> dict[str, Any]:
 
 
 def target_of(target: str) -> dict[str, Any]:
-    """Path and parameters of a request's target, and of an absolute one scheme and host."""
+    """Path and parameters of a request target, and scheme and host of an absolute one."""
     read = read_target(target)
     parts: dict[str, Any] = {"path": read.path}
     if read.host is not None:
@@ -122,9 +122,9 @@ def target_of(target: str) -> dict[str, Any]:
 
 
 def log_time(text: str) -> str:
-    """A time as logs of Apache, nginx and HAProxy write it, in the form of RFC 3339.
+    """Convert a time from Apache, nginx or HAProxy logs to RFC 3339.
 
-    A time without zone is read as UTC.
+    A time without a zone is read as UTC.
 
     Raises:
         UnreadableLineError: it isn't such a time.
@@ -138,14 +138,14 @@ def log_time(text: str) -> str:
 
 
 def any_time(value: object) -> str | None:
-    """A time as logs write it, in the form of RFC 3339.
+    """Convert a time from any log to RFC 3339.
 
-    That is RFC 3339 and its neighbours (a blank for ``T``, ``+0100``, more digits than
-    nanoseconds), the form of Apache, or a number since 1970 in seconds, milliseconds,
-    microseconds or nanoseconds, also as text.  A time without zone is read as UTC.
+    Accepts RFC 3339 and its variants (a blank for ``T``, ``+0100``, more digits than nanoseconds),
+    Apache's format, or a number since 1970 in seconds, milliseconds, microseconds or nanoseconds,
+    also as text.  A time without a zone is read as UTC.
 
     Raises:
-        UnreadableLineError: it is none of these.
+        UnreadableLineError: it isn't any of these.
     """
     match value:
         case None | "" | "-":

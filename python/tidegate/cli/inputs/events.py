@@ -1,4 +1,4 @@
-"""Reading events: lines from a file or standard input, gzip or plain, in any of the forms."""
+"""Reads events: lines from a file or standard input, gzip or plain, in any supported format."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from tidegate.limits import Limits
 F = TypeVar("F", bound=Callable[..., Any])
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_LINE_BYTES = Limits().event_bytes
-"""The limit of an event; a longer line is never held whole."""
+"""The limit of an event; a longer line is never in memory as a whole."""
 HELD_BYTES = 1024 * 1024
-"""As much of a line is held at most."""
+"""Most of a line that is kept."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 JITTER_SECONDS = 10.0
-"""Servers write a line when a request ends, with the time of its beginning: so far back is usual.
-"""
+"""Servers write a line at the end of a request, with its start time, so going back this far is
+normal."""
 _OBSERVED = b'{"observed_at":"'
 _MARK = f'"{CUT}":true'.encode()
 _SNIFFED = 20
-"""Lines from which the form of the input is recognised."""
+"""Lines used to detect the input's format."""
 AUTO = "auto"
 
 
@@ -55,13 +55,13 @@ strictness_option = click.option(
 
 @attrs.frozen
 class Source:
-    """The source of events, and the way to read their lines.
+    """The source of events, and how to read its lines.
 
     Attributes:
-        name: of a file; ``-`` is standard input.
-        form: None tells the form from the first lines of each file.
-        others: more files, whose lines are merged with those of the first by time.
-        sort: whether all lines are read first and put in the order of their times.
+        name: a file's name; ``-`` is standard input.
+        form: None detects the format from each file's first lines.
+        others: more files, merged with the first by time.
+        sort: whether to read all lines first and sort them by time.
     """
 
     name: str
@@ -80,10 +80,10 @@ class Source:
 
 @attrs.frozen
 class Line:
-    """One line: its event, or the reason why it has none.
+    """One line: its event, or the reason it has none.
 
     Attributes:
-        file: its name, None where only one is read.
+        file: its name; None if only one is read.
     """
 
     number: int
@@ -93,23 +93,23 @@ class Line:
 
     @property
     def place(self) -> str:
-        """The line as messages name it."""
+        """The line's location for messages."""
         return f"line {self.number}" if self.file is None else f"{self.file}, line {self.number}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The line as JSON output names it."""
+        """The line's location for JSON output."""
         return {"line": self.number} | ({} if self.file is None else {"file": self.file})
 
 
 @attrs.define
 class Notes:
-    """Peculiarities of the lines that were read.
+    """Peculiarities of the lines read.
 
     Attributes:
-        forms: names of the forms in which files were read.
+        forms: names of the formats of the files.
         passed_over: lines that aren't about requests, such as headers and lines of error logs.
-        cut: events of which something was left out, since a line was too long.
-        backward: events whose time is before that of an event before them.
+        cut: events truncated because a line was too long.
+        backward: events with a time before an earlier event's.
         most_backward: the longest way back, in seconds.
         first_backward: the first such line.
     """
@@ -125,13 +125,13 @@ class Notes:
 
     @property
     def span(self) -> tuple[str, str] | None:
-        """The times of the first and the last event, None when none has a time."""
+        """The times of the first and the last event; None if none has a time."""
         if self._earliest is None or self._latest is None:
             return None
         return _rfc3339(self._earliest), _rfc3339(self._latest)
 
     def see(self, line: Line, time: float | None) -> None:
-        """Count a line, and the way back to it from the latest before it."""
+        """Count a line, and how far it goes back from the latest before it."""
         self.cut += len(line.text) > MAX_STRING and _MARK in line.text
         if time is None:
             return
@@ -145,7 +145,7 @@ class Notes:
         self.most_backward = max(self.most_backward, self._latest - time)
 
     def warnings(self) -> list[str]:
-        """Warnings for the user of the command, in sentences."""
+        """Warnings for the command's user, as sentences."""
         found = []
         if self.first_backward is not None:
             found.append(
@@ -166,7 +166,7 @@ def _rfc3339(seconds: float) -> str:
 
 
 def events_argument(command: F) -> F:
-    """Give a command an argument and options that say where its ``events`` come from."""
+    """Give a command an argument and options for the source of its ``events``."""
 
     def source(
         context: click.Context, _parameter: click.Parameter, names: tuple[str, ...]
@@ -217,7 +217,7 @@ def _need_file(name: str) -> None:
 
 @contextmanager
 def open_events(name: str) -> Iterator[BinaryIO]:
-    """The bytes of a file, or of standard input for ``-``, unpacked when they are gzip."""
+    """The bytes of a file, or of standard input for ``-``, unpacked if gzip."""
     _need_file(name)
     with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as raw:
         if raw.peek(2)[:2] in UTF_16:
@@ -231,13 +231,13 @@ def open_events(name: str) -> Iterator[BinaryIO]:
 def read_events(
     source: Source, *, progress: bool = False, notes: Notes | None = None, in_order: bool = True
 ) -> Iterator[Line]:
-    """The events of the non-blank lines of a source, with their numbers, from 1.
+    """The events in a source's non-blank lines, with line numbers from 1.
 
     Args:
-        source: files, of which several are merged by the times of their events.
-        progress: whether a bar on standard error says how far it is, when that is a terminal.
-        notes: counts what is peculiar.
-        in_order: whether times matter; without it several files are read one after the other.
+        source: the files; several are merged by their events' times.
+        progress: whether to show a progress bar on standard error, if it is a terminal.
+        notes: counts peculiarities.
+        in_order: whether times matter; otherwise several files are read one after another.
     """
     notes = Notes() if notes is None else notes
     is_one = not source.others
@@ -256,7 +256,7 @@ def read_events(
 
 
 _Timed: TypeAlias = "tuple[float, float | None, Line]"
-"""The time by which a line is put in order, its own time, and the line."""
+"""The time that a line is sorted by, its own time, and the line."""
 
 
 def _by_time(timed: _Timed) -> float:
@@ -264,7 +264,7 @@ def _by_time(timed: _Timed) -> float:
 
 
 def _timed(lines: Iterator[Line], wanted: bool) -> Iterator[_Timed]:
-    """Lines with their times; one without a time stays with the line before it."""
+    """Lines with their times; a line without one stays with the line before it."""
     latest = float("-inf")
     for line in lines:
         time = time_of(line.text) if wanted and line.error is None else None
@@ -273,7 +273,7 @@ def _timed(lines: Iterator[Line], wanted: bool) -> Iterator[_Timed]:
 
 
 def time_of(event: bytes) -> float | None:
-    """The seconds since 1970 of an event's ``observed_at``, None when it has none."""
+    """An event's ``observed_at`` in seconds since 1970; None if it has none."""
     if event.startswith(_OBSERVED):
         text = event[len(_OBSERVED) : event.find(b'"', len(_OBSERVED))].decode()
     else:
@@ -310,8 +310,8 @@ def _lines(source: Source, name: str, file: str | None, notes: Notes) -> Iterato
 
 
 def _numbered(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The non-blank lines, those joined that Kubernetes split; of one that is too long, its
-    beginning and its end."""
+    """The non-blank lines. Those split by Kubernetes are joined; overlong ones keep their beginning
+    and end."""
     number = 0
     before = b""
     while text := _whole(stream):
@@ -339,7 +339,7 @@ def _whole(stream: BinaryIO) -> bytes:
 
 
 def _held(text: bytes) -> bytes:
-    """A text as far as it is held: its beginning and its end."""
+    """The kept parts of a text: its beginning and end."""
     return text if len(text) <= HELD_BYTES else text[: HELD_BYTES // 2] + text[-HELD_BYTES // 2 :]
 
 

@@ -1,4 +1,4 @@
-"""The forms of input by name, and which of them a file has."""
+"""The input formats by name, and how to detect a file's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tidegate.cli.inputs.text_logs import alb, combined, envoy, haproxy, nginx, 
 from tidegate.errors import EventError
 
 Reader: TypeAlias = "Callable[[str], bytes | None]"
-"""Makes an event, as JSON, of a line; None for one that isn't about a request."""
+"""Turns a line into an event as JSON; None for a line that isn't about a request."""
 
 _OPENING = "{"
 _EVENT = frozenset(
@@ -28,14 +28,14 @@ _ERROR_LOG = re.compile(
     r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d \[\w+\] \d+#\d+: |\[[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d [\d:.]+"
     r" \d{4}\] \[[\w:-]+\] \[pid "
 )
-"""Lines of the error logs of nginx and Apache, which containers write to the same stream."""
+"""Lines from nginx's and Apache's error logs, which containers write to the same stream."""
 
 
 class Form:
-    """A form of lines.
+    """A line format.
 
     Attributes:
-        name: as ``--input`` or ``--mapping`` has it.
+        name: as in ``--input`` or ``--mapping``.
     """
 
     def __init__(self, name: str, make: Callable[[], Reader]) -> None:
@@ -44,22 +44,22 @@ class Form:
         self._read = make()
 
     def read(self, text: str) -> bytes | None:
-        """The event of a first line that no carrier wrote anything before.
+        """The event in a first line that has no carrier's prefix.
 
         Raises:
-            UnreadableLineError: the line has another form.
+            UnreadableLineError: the line has another format.
         """
         return self._make()(text)
 
     def fresh(self) -> Form:
-        """The same form for another file: some remember the names of columns."""
+        """The same format for another file, since some remember the column names."""
         return Form(self.name, self._make)
 
     def __call__(self, line: bytes) -> bytes | None:
-        """The event of a line, None for a line that isn't about a request.
+        """The event in a line; None for a line that isn't about a request.
 
         Raises:
-            UnreadableLineError: the line has another form; the message names this one.
+            UnreadableLineError: the line has another format; the message names this one.
         """
         error = UnreadableLineError("the line is empty")
         found = readings(_text(line))
@@ -82,14 +82,14 @@ class Events(Form):
         super().__init__("json", lambda: str.encode)
 
     def __call__(self, line: bytes) -> bytes:
-        """The line itself, without what its carrier wrote before it."""
+        """The line itself, without its carrier's prefix."""
         if line.lstrip()[:1] == b"{" and not line.startswith(b'{"log"'):
             return line
         found = (text for text in readings(_text(line)) if text.startswith(_OPENING))
         return next((text.encode() for text in found), line)
 
     def fresh(self) -> Form:
-        """The form itself: it remembers nothing."""
+        """The format itself, since it has no state."""
         return self
 
 
@@ -118,11 +118,11 @@ FORMS: Mapping[str, Form] = {
     "csv": Form("csv", Csv),
 }
 _LIKELY = ("alb", "haproxy", "envoy", "traefik", "nginx", "csv")
-"""Forms of text from the one that asks for most; each line of combined is one of nginx."""
+"""Text formats, the strictest first; each combined line is also an nginx line."""
 
 
 def form_of(lines: Iterable[bytes]) -> Form:
-    """The form of the first line that has one; events as JSON when none has."""
+    """Detect the format from the first line that has one; JSON events if none has."""
     for line in lines:
         for text in readings(_text(line)):
             form = _form_of_text(text)
@@ -154,7 +154,7 @@ def _form_of_object(entry: dict[str, Any]) -> Form | None:
 
 
 def _fits(preset: str, entry: dict[str, Any]) -> bool:
-    """Whether the names of a preset give an object a client and a path."""
+    """Whether a preset's names give an object a client and a path."""
     try:
         event = read_object(of_object(entry, PRESETS[preset]).decode())
     except UnreadableLineError:
@@ -175,14 +175,14 @@ def _reads(form: Form, text: str) -> bool:
 
 
 def mapped_form(name: str | Path, *, is_csv: bool = False) -> Form:
-    """The form of objects, or of CSV, that a mapping describes.
+    """The format of objects, or CSV, that a mapping describes.
 
     Args:
-        name: of a preset, or of a file.
+        name: a preset's name, or a file's.
         is_csv: whether the lines are CSV with a header.
 
     Raises:
-        click.BadParameter: there is no such mapping, or it isn't one.
+        click.BadParameter: there is no such mapping, or it is invalid.
     """
     mapping = preset_or_file(str(name))
     return Form(str(name), lambda: Csv(mapping)) if is_csv else _of_mapping(str(name), mapping)

@@ -1,4 +1,4 @@
-"""Access logs in lines of JSON: Caddy's, Traefik's, and any other by a mapping."""
+"""Access logs as JSON lines: Caddy's, Traefik's, and any other through a mapping."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORWARDED = "x-forwarded-for"
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The object of a line; nginx's ``\\xHH``, which JSON lacks, are bytes of UTF-8.
+    """The object in a line; nginx's ``\\xHH``, which JSON lacks, are bytes of UTF-8.
 
     Raises:
         UnreadableLineError: the line isn't a JSON object.
@@ -41,10 +41,10 @@ def _as_json(found: re.Match[str]) -> str:
 
 
 def caddy(text: str) -> bytes | None:
-    """Caddy's form; None for a line that isn't about a request, or about one logged elsewhere.
+    """Caddy's format; None for a line that isn't about a request, or about one logged elsewhere.
 
     Raises:
-        UnreadableLineError: the line has another form.
+        UnreadableLineError: the line has another format.
     """
     entry = read_object(text)
     sent = entry.get("request")
@@ -56,7 +56,7 @@ def caddy(text: str) -> bytes | None:
     headers = dict(headers) if isinstance(headers, dict) else {}
     client = sent.get("client_ip") or sent.get("remote_ip") or sent.get("remote_addr")
     if sent.get("client_ip") not in (None, sent.get("remote_ip")):
-        # Caddy has found the client behind the proxies that it trusts.
+        # Caddy has already found the client behind the proxies it trusts.
         headers = {name: each for name, each in headers.items() if name.lower() != _FORWARDED}
     request = target_of(str(sent["uri"])) | {
         "method": sent.get("method"),
@@ -83,10 +83,10 @@ def _is_caddy_request(entry: dict[str, Any]) -> bool:
 
 
 def traefik_json(text: str) -> bytes | None:
-    """Traefik's form in JSON; None for a line of its own log.
+    """Traefik's JSON format; None for a line of its own log.
 
     Raises:
-        UnreadableLineError: the line has another form.
+        UnreadableLineError: the line has another format.
     """
     entry = read_object(text)
     if "RequestPath" not in entry:
@@ -114,9 +114,9 @@ def traefik_json(text: str) -> bytes | None:
 
 
 def mapped(text: str, mapping: Mapping) -> bytes:
-    """The event of a line that is an object of any shape.
+    """The event in a line with an object of any shape.
 
     Raises:
-        UnreadableLineError: the line isn't an object, or not one that the mapping fits.
+        UnreadableLineError: the line isn't an object, or doesn't fit the mapping.
     """
     return of_object(read_object(text), mapping)

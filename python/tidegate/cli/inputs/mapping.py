@@ -1,4 +1,4 @@
-"""Mappings from members of an event to names in a log, given, known or guessed."""
+"""Mappings from event members to log names: given, known or guessed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tidegate.cli.inputs.event import any_time, event_of, request_line, target_o
 from tidegate.evaluation.target import query_members
 
 Mapping: TypeAlias = "dict[str, tuple[str, ...]]"
-"""A member of an event to the names of the log's, of which the first that a line has counts."""
+"""An event member to its log names; the first one present in a line counts."""
 
 MEMBERS = (
     "method", "scheme", "host", "path", "client_ip", "user_agent", "referer", "target", "line",
     "query",
 )  # fmt: skip
-"""Members of a request; ``target`` is path and parameters, ``line`` a whole request line, and
-``query`` the parameters as they were sent."""
+"""Members of a request. ``target`` is path and parameters, ``line`` a whole request line, and
+``query`` the parameters as sent."""
 GROUPS = ("headers", "query_params", "cookies", "route_params")
 PRESETS: dict[str, Mapping] = {
     "cloudflare": {
@@ -121,16 +121,16 @@ _GUESSED: Mapping = {
         "edgeresponsebytes", "contentlength",
     ),
 }  # fmt: skip
-"""Names that logs often have, without their marks, the likeliest first."""
+"""Common log names without punctuation, the likeliest first."""
 _ADDRESS = "request.client_ip"
 
 
 def preset_or_file(name: str) -> Mapping:
-    """A mapping by the name of a preset, or from a file.
+    """A mapping from a preset's name, or from a file.
 
     Raises:
-        click.BadParameter: there is no such preset or file, or the file isn't a mapping of
-            members of an event to names.
+        click.BadParameter: there is no such preset or file, or the file doesn't map event members
+            to names.
     """
     if name in PRESETS:
         return PRESETS[name]
@@ -143,10 +143,10 @@ def preset_or_file(name: str) -> Mapping:
 
 
 def read_mapping(path: Path) -> Mapping:
-    """The mapping of a file.
+    """The mapping in a file.
 
     Raises:
-        click.BadParameter: the file isn't a mapping of members of an event to names.
+        click.BadParameter: the file doesn't map event members to names.
     """
     try:
         content = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
@@ -183,12 +183,12 @@ def _is_member(member: str) -> bool:
 
 
 def of_object(entry: dict[str, Any], mapping: Mapping) -> bytes:
-    """The event of an object of any shape.
+    """The event in an object of any shape.
 
     Args:
         entry: the object.
-        mapping: the name of an event's member, such as ``request.client_ip``, to names of the
-            object's, with dots where it lies deeper.
+        mapping: an event member's name, such as ``request.client_ip``, to names in the object, with
+            dots for nested ones.
 
     Raises:
         UnreadableLineError: the object has none of the names, its time isn't one, or its client
@@ -224,7 +224,7 @@ def of_object(entry: dict[str, Any], mapping: Mapping) -> bytes:
 
 
 def _found(entry: Any, name: str) -> Any:
-    """The value of a name, in which a dot may belong to a member's name or lead deeper."""
+    """The value of a name; a dot in it may be part of a member's name or lead deeper."""
     if not isinstance(entry, dict):
         return None
     if name in entry:
@@ -247,7 +247,7 @@ def _put(request: dict[str, Any], name: str, value: Any) -> None:
 
 
 def guessed(entries: Sequence[dict[str, Any]]) -> Mapping:
-    """The mapping that the names and values of some objects of a log suggest."""
+    """Guess a mapping from the names and values of some log objects."""
     names = dict.fromkeys(name for entry in entries for name in _paths(entry))
     found: Mapping = {}
     for member, likely in _GUESSED.items():
@@ -262,7 +262,7 @@ def guessed(entries: Sequence[dict[str, Any]]) -> Mapping:
         )
         if best is not None:
             found[member] = (best[1],)
-    # A request line has the target, and the method.
+    # A request line includes the target and the method.
     if "request.target" in found:
         found.pop("request.line", None)
     return found
@@ -277,14 +277,14 @@ def _paths(entry: dict[str, Any], before: str = "") -> Iterable[str]:
 
 
 def _words(name: str) -> Iterable[str]:
-    """A name without its marks, whole and from each of its dots on: `client.ip` is `clientip`."""
+    """A name without punctuation, whole and from each of its dots on: `client.ip` is `clientip`."""
     parts = name.split(".")
     for start in range(len(parts)):
         yield "".join(each for each in "".join(parts[start:]).lower() if each.isalnum())
 
 
 def _fits(member: str, name: str, entries: Sequence[dict[str, Any]]) -> bool:
-    """Whether the values of a name may be the member's; a header alone has no values."""
+    """Whether a name's values fit the member; a header alone has no values."""
     values = [value for entry in entries if (value := _found(entry, name)) not in (None, "", "-")]
     if member == _ADDRESS:
         return all(

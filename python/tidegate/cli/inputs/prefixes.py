@@ -1,6 +1,6 @@
-"""What carriers of logs put before a line: syslog, journald, Docker, Kubernetes.
+"""Prefixes that log carriers put before a line: syslog, journald, Docker, Kubernetes.
 
-All patterns are linear, and bound to the beginning of a line.
+All patterns are linear, and anchored at the beginning of a line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
 _PREFIXES = tuple(
     re.compile(pattern)
     for pattern in (
-        # Kubernetes (CRI): time, stream, whether the line is whole.
+        # Kubernetes (CRI): time, stream, whether the line is complete.
         rf"{_ISO} (?:stdout|stderr) F ",
         # Syslog of RFC 5424: priority, version, time, host, program, process, message, data.
         r"<\d{1,3}>1 \S+ \S+ \S+ \S+ \S+ (?:-|(?:\[(?:[^\]\\]|\\.)*\])+) ?",
@@ -25,32 +25,32 @@ _PREFIXES = tuple(
         # Names of containers and pods: docker compose, kubectl logs --prefix.
         r"[\w.-]+ +\| ",
         r"\[pod/[\w./-]+\] ",
-        # Times of docker logs -t and kubectl logs --timestamps.
+        # Times from docker logs -t and kubectl logs --timestamps.
         rf"{_ISO} (?=\S)",
     )
 )
 _PARTIAL = re.compile(rf"{_ISO} (?:stdout|stderr) P ".encode())
 _WHOLE = re.compile(rf"{_ISO} (?:stdout|stderr) F ".encode())
 _MOST = 4
-"""Carriers one after the other: a pod's log that rsyslog forwards has two."""
+"""Most carriers in a row: a pod's log forwarded by rsyslog has two."""
 _CARRIED = (("log", "stream"), ("MESSAGE", "__REALTIME_TIMESTAMP"), ("MESSAGE", "_HOSTNAME"))
-"""The member of an object that holds a line, and one that says who carried it: Docker, journald."""
+"""The object member with the line, and a member that identifies the carrier: Docker, journald."""
 
 
 def partial_content(line: bytes) -> bytes | None:
-    """The content of the first part of a line that Kubernetes split, None for other lines."""
+    """The content of the first part of a line split by Kubernetes; None for other lines."""
     match = _PARTIAL.match(line)
     return None if match is None else line[match.end() :].rstrip(b"\r\n")
 
 
 def without_carrier(line: bytes) -> bytes:
-    """The last part of a line that Kubernetes split."""
+    """The last part of a line split by Kubernetes."""
     match = _WHOLE.match(line)
     return line if match is None else line[match.end() :]
 
 
 def bare(text: str) -> str:
-    """A line without byte order mark, and out of the object in which its carrier put it."""
+    """A line without byte order mark, taken out of its carrier's object."""
     text = text.removeprefix(_BYTE_ORDER_MARK)
     if not text.startswith('{"'):
         return text
@@ -67,7 +67,7 @@ def bare(text: str) -> str:
 
 
 def without_prefix(text: str) -> str | None:
-    """A line without what its carrier wrote before it, None when nothing is known to be that."""
+    """A line without its carrier's prefix; None if it has no known one."""
     for pattern in _PREFIXES:
         match = pattern.match(text)
         if match is not None and match.end() < len(text):
@@ -76,7 +76,7 @@ def without_prefix(text: str) -> str | None:
 
 
 def readings(text: str) -> list[str]:
-    """A line as it is, and without one prefix after the other."""
+    """A line as it is, then with one prefix after another removed."""
     found = [bare(text)]
     while len(found) <= _MOST:
         rest = without_prefix(found[-1])

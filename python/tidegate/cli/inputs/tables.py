@@ -1,4 +1,4 @@
-"""Logs whose columns a line at their top names: W3C extended (IIS, CloudFront), and CSV."""
+"""Logs with a header that names the columns: W3C extended (IIS, CloudFront), and CSV."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _LONG_HEADER = 4_096
 
 
 class W3c:
-    """W3C's extended form: its columns are those of the last `#Fields:` line."""
+    """W3C's extended format, with the columns of the last `#Fields:` line."""
 
     def __init__(self) -> None:
         self._columns: list[str] = []
 
     def __call__(self, text: str) -> bytes | None:
-        """The event of a line, None for a directive.
+        """The event in a line; None for a directive.
 
         Raises:
             UnreadableLineError: no `#Fields:` came before, or the line has other columns.
@@ -95,7 +95,7 @@ def _w3c_event(row: Mapping[str, str], *, is_cloudfront: bool) -> bytes:
 
 
 class Csv:
-    """CSV with a header; its columns are named by a mapping, or are names that logs often have."""
+    """CSV with a header; its columns are named by a mapping, or have common log names."""
 
     def __init__(self, mapping: Names | None = None) -> None:
         self._mapping = mapping
@@ -103,11 +103,10 @@ class Csv:
         self._delimiter = ","
 
     def __call__(self, text: str) -> bytes | None:
-        """The event of a line, None for the header.
+        """The event in a line; None for the header.
 
         Raises:
-            UnreadableLineError: the header names nothing that is known, or the line has other
-                columns.
+            UnreadableLineError: the header has no known name, or the line has other columns.
         """
         if not self._columns:
             self._start(text)

@@ -1,7 +1,6 @@
-"""Access logs in lines of text: combined (Apache, nginx), Traefik, Envoy, HAProxy, and Amazon's
-load balancer.
+"""Text access logs: combined (Apache, nginx), Traefik, Envoy, HAProxy, Amazon's load balancer.
 
-All patterns are linear: no line, however it is made, takes more than one pass.
+All patterns are linear: no line takes more than one pass, however it is crafted.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _HAPROXY = re.compile(
 )
 _ENVOY = re.compile(rf"\[([^\]]+)\] {_QUOTED} (\d+) (.*)", re.DOTALL)
 _ALB_TOKENS = 14
-"""A line of any age has at least this many; newer lines have more."""
+"""The fewest fields of a line, however old; newer lines have more."""
 _ALB_CREATED = 21
 _ALB_TYPES = ("http", "https", "h2", "grpcs", "ws", "wss")
 
@@ -38,37 +37,37 @@ Beyond = Callable[[list[str]], tuple[dict[str, Any], dict[str, Any]]]
 
 
 def combined(text: str) -> bytes:
-    """Apache's combined and common forms; anything after the user agent is skipped.
+    """Apache's combined and common formats; anything after the user agent is skipped.
 
     Raises:
-        UnreadableLineError: the line has another form.
+        UnreadableLineError: the line has another format.
     """
     return _common(text, lambda _: ({}, {}))
 
 
 def nginx(text: str) -> bytes:
-    """nginx's combined form, and its common extension by ``"$http_x_forwarded_for"``.
+    """nginx's combined format, and its common extension by ``"$http_x_forwarded_for"``.
 
     Raises:
-        UnreadableLineError: the line has another form.
+        UnreadableLineError: the line has another format.
     """
     return _common(text, _forwarded)
 
 
 def traefik_text(text: str) -> bytes:
-    """Traefik's form: combined, then a count, the router, the server and the duration.
+    """Traefik's format: combined, then a count, the router, the server and the duration.
 
     Raises:
-        UnreadableLineError: the line has another form.
+        UnreadableLineError: the line has another format.
     """
     return _common(text, _router)
 
 
 def alb(text: str) -> bytes:
-    """The form of Amazon's Application Load Balancer.
+    """The format of Amazon's Application Load Balancer.
 
     Raises:
-        UnreadableLineError: the line has another form.
+        UnreadableLineError: the line has another format.
     """
     tokens = _tokens(text)
     if len(tokens) < _ALB_TOKENS or tokens[0] not in _ALB_TYPES or not tokens[12]:
@@ -83,10 +82,10 @@ def alb(text: str) -> bytes:
 
 
 def haproxy(text: str) -> bytes:
-    """HAProxy's form for HTTP (``option httplog`` and ``httpslog``).
+    """HAProxy's HTTP format (``option httplog`` and ``httpslog``).
 
     Raises:
-        UnreadableLineError: the line has another form.
+        UnreadableLineError: the line has another format.
     """
     match = _HAPROXY.fullmatch(text)
     if match is None:
@@ -108,10 +107,10 @@ def haproxy(text: str) -> bytes:
 
 
 def envoy(text: str) -> bytes:
-    """Envoy's default form, and Istio's extension of it.
+    """Envoy's default format, and Istio's extension of it.
 
     Raises:
-        UnreadableLineError: the line has another form.
+        UnreadableLineError: the line has another format.
     """
     match = _ENVOY.fullmatch(text)
     last = re.findall(_QUOTED, match[4]) if match is not None else []
@@ -141,7 +140,7 @@ def _istio_peer(rest: str) -> str:
 
 
 def _common(text: str, beyond: Beyond) -> bytes:
-    """The common form, with what ``beyond`` makes of the tokens after the user agent."""
+    """The common format, with the result of ``beyond`` for the tokens after the user agent."""
     match = _COMMON.fullmatch(text)
     if match is None:
         raise UnreadableLineError(
@@ -161,11 +160,11 @@ def _common(text: str, beyond: Beyond) -> bytes:
 
 
 def _head(head: str) -> tuple[str | None, str, str]:
-    """Host, client and user of what comes before the time.
+    """Host, client and user from the text before the time.
 
-    The client comes first, or after the name of the virtual host (Debian's `vhost_combined`), or
-    after the addresses that proxies named.  Nothing further right is taken for it: the visitor
-    writes the user.
+    The client comes first, or after the virtual host's name (Debian's `vhost_combined`), or after
+    the addresses named by proxies.  Nothing further right can be the client, since the visitor
+    chooses the user.
     """
     tokens = _tokens(head)
     if len(tokens) < 3:
@@ -179,7 +178,7 @@ def _head(head: str) -> tuple[str | None, str, str]:
         clients.append(tokens.pop(0))
     if not clients:
         clients.append(tokens.pop(0))
-    # An ingress writes the address a second time, in brackets: `192.0.2.7 - [192.0.2.7] - -`.
+    # An ingress writes the address a second time in brackets: `192.0.2.7 - [192.0.2.7] - -`.
     rest = [each for each in tokens if not each.startswith("[")]
     user = " ".join(each for each in rest[1:] if each != "-")
     return host, " ".join(clients), user or "-"
@@ -220,7 +219,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _unescaped(text: str) -> str:
-    """A quoted text as it was before it was logged; ``\\xHH`` are bytes of UTF-8."""
+    """A quoted text as it was before logging; ``\\xHH`` are bytes of UTF-8."""
     if "\\" not in text:
         return text
     return _ESCAPES.sub(_sent, text)

@@ -1,4 +1,4 @@
-"""``tidegate apply``: make a tenant's definitions those of a document."""
+"""``tidegate apply``: replace a tenant's definitions by a document's."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def _content(file: str) -> bytes:
 
 
 def _tenant_of(service: Remote, document: AppliedDocument) -> str:
-    """The tenant that is meant: by --tenant, else by the document, else the only one.
+    """The selected tenant: from --tenant, else from the document, else the only one.
 
     Raises:
-        RemoteError: the document names a tenant that is not the token's.
+        RemoteError: the document names a tenant that the token has no access to.
     """
     written = document.tenant
     if service.settings.tenant or written is None:

@@ -1,4 +1,4 @@
-"""The control plane of a running service, as commands call it."""
+"""The control plane of a running service, as called by commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NEXT = re.compile(r'<[^>]*?/api/v1/([^>]*)>; rel="next"')
 
 
 class RemoteError(TidegateError):
-    """The service cannot be reached, or refused a call; ``problem`` is its answer."""
+    """The service is unreachable, or rejected a call; ``problem`` is its response."""
 
     code = "remote-error"
 
@@ -33,12 +33,12 @@ class RemoteError(TidegateError):
 
 
 def remote_options(command: F) -> F:
-    """Give a command the flags that say which service it talks to, as ``remote``."""
+    """Give a command the flags that select the service, passed as ``remote``."""
     return flags_of(RemoteSettings, remote_loaders(), "remote")(command)
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A token is for the service that was named, not for wherever that one points."""
+    """A token is for the named service, not for the target of its redirects."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -46,17 +46,17 @@ class _NoRedirect(HTTPRedirectHandler):
 
 @attrs.frozen
 class Remote:
-    """Calls of one service with one token."""
+    """Calls to one service with one token."""
 
     settings: RemoteSettings
 
     def call(
         self, method: str, path: str, body: bytes | None = None, media: str = "application/json"
     ) -> Any:
-        """The answer to one call, from JSON.
+        """The JSON response to one call.
 
         Raises:
-            RemoteError: there is none, or it is a refusal.
+            RemoteError: there is none, or it is an error.
         """
         return self._answer(method, path, body, media)[0]
 
@@ -64,7 +64,7 @@ class Remote:
         """Every item of a list, read page by page.
 
         Raises:
-            RemoteError: as :meth:`call`.
+            RemoteError: as for :meth:`call`.
         """
         found: list[Any] = []
         while True:
@@ -75,7 +75,7 @@ class Remote:
             path = following
 
     def _answer(self, method: str, path: str, body: bytes | None, media: str) -> tuple[Any, Any]:
-        """An answer, and the path of the next page if there is one."""
+        """A response, and the path of the next page if there is one."""
         url = f"{self.settings.url.rstrip('/')}/api/v1/{path}"
         if urlsplit(url).scheme not in ("http", "https"):
             raise RemoteError(f"`{self.settings.url}` is no address of a service")
@@ -98,10 +98,10 @@ class Remote:
         return {each["slug"]: str(each["tenant_id"]) for each in mine}
 
     def tenant_id(self) -> str:
-        """The tenant that is meant: by id, by slug, or the only one there is.
+        """The selected tenant: by id, by slug, or the only one.
 
         Raises:
-            RemoteError: none is, or more than one could be.
+            RemoteError: none matches, or several could.
         """
         wanted = self.settings.tenant
         if _is_id(wanted):

@@ -1,4 +1,4 @@
-"""A definitions document on its way to a service."""
+"""A definitions document to send to a service."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class AppliedDocument:
     """The text of a document.
 
     Args:
-        content: YAML or JSON in UTF-8; what is neither is refused by the service, with places.
+        content: YAML or JSON in UTF-8; the service rejects anything else, with locations.
     """
 
     content: bytes
@@ -28,7 +28,7 @@ class AppliedDocument:
 
     @property
     def tenant(self) -> str | None:
-        """The id or slug of the tenant that it names."""
+        """The id or slug of the tenant that the document names."""
         try:
             root = parse_document(self.content).root
         except DefinitionsError:
@@ -40,7 +40,7 @@ class AppliedDocument:
         return None
 
     def for_tenant(self, tenant_id: str) -> AppliedDocument:
-        """The same for another tenant; every line stays where it is."""
+        """The same document for another tenant; line numbers don't change."""
         try:
             parsed = parse_document(self.content)
         except DefinitionsError:

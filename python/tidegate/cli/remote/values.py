@@ -1,4 +1,4 @@
-"""The values of the objects of a document, to show what changes."""
+"""The values of a document's objects, to show changes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ SECTIONS = {
     "mitigation": "mitigations",
     "policy": "policies",
 }
-"""Kinds of objects as changes name them, and their members of a document."""
+"""Kinds of objects as named in changes, and their members of a document."""
 MAX_LINES = 40
-"""Lines of one value that are shown; a named list may have 100,000 entries."""
+"""Most lines of a value to show; a named list may have 100,000 entries."""
 
 
 @attrs.frozen
 class Values:
-    """A document by section and name of the object.
+    """A document by section and object name.
 
     Args:
-        document: in the form of an export.
+        document: in the format of an export.
     """
 
     objects: Mapping[tuple[str, str], Mapping[str, Any]]
@@ -43,14 +43,14 @@ class Values:
         return cls(found | {("tenant", ""): tenant})
 
     def find(self, change: Mapping[str, Any], member: str) -> Any:
-        """The value of a member of what has changed; None when it has none."""
+        """The value of a changed object's member; None if it has none."""
         kind = change["kind"]
         name = "" if kind == "tenant" else change["name"]
         return self.objects.get((kind, name), {}).get(member)
 
 
 def shown(member: str, value: Any) -> list[str]:
-    """A member as lines of YAML; none for one that is absent."""
+    """A member as lines of YAML; none if it is absent."""
     if value is None:
         return []
     text = yaml.safe_dump({member: value}, sort_keys=False, allow_unicode=True, width=90)

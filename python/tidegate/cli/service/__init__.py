@@ -1,1 +1,1 @@
-"""Commands that run the service, or look after its data directory."""
+"""Commands that run the service, or maintain its data directory."""

@@ -1,4 +1,4 @@
-"""``tidegate cluster``: the nodes over a database of PostgreSQL, and how one is taken out."""
+"""``tidegate cluster``: the nodes that share a PostgreSQL database, and how to remove one."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from tidegate.stores.directory.cluster_rows import ClusterRows
 
 LOOK_SECONDS = 1.5
-"""Longer than the time between two renewals of a lease."""
+"""Longer than the time between two lease renewals."""
 POLL_SECONDS = 0.1
 HAND_OVER_SECONDS = 60.0
 
 
 class ClusterError(TidegateError):
-    """What was asked of a cluster cannot be done."""
+    """A cluster command cannot be carried out."""
 
     code = "cluster"
 
@@ -124,7 +124,7 @@ def move(settings: Settings, name: str, partition: int | None) -> None:
 
 
 def _chosen(rows: Rows, partition: int | None) -> int:
-    """The partition that is meant."""
+    """The selected partition."""
     known = ", ".join(map(str, rows.placements))
     if partition is None and len(rows.placements) > 1:
         raise ClusterError(f"there are the partitions {known}: name one with `--partition`")
@@ -153,7 +153,7 @@ def _rows(settings: Settings) -> Iterator[ClusterRows]:
 
 
 def _ages(rows: ClusterRows) -> dict[str, float | None]:
-    """Seconds since each node renewed its lease; None for one that did not while we looked."""
+    """Seconds since each node renewed its lease; None for one that did not during the check."""
     seen = {each.name: each.renewals for each in rows.read().members.values()}
     renewed: dict[str, float | None] = dict.fromkeys(seen)
     until = time.monotonic() + LOOK_SECONDS

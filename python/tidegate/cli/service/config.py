@@ -32,7 +32,7 @@ def show(settings: Settings, as_json: bool) -> None:
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
-    """Every setting's value, those of secrets concealed."""
+    """Every setting's value, with secrets hidden."""
     for name, field in fields_of(Settings):
         value = attrgetter(name)(settings)
         yield name, "concealed" if value and callable(field.repr) else value

@@ -1,4 +1,4 @@
-"""Checks before the start that nothing secret crosses a network in the clear."""
+"""Checks before the start that no secrets cross a network unencrypted."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def need_tls(server: ServerSettings | DaemonSettings, group: str = "server") -> None:
-    """See that certificate and key are there, can be read and belong together.
+    """Check that certificate and key exist, can be read and belong together.
 
     Args:
         server: the settings that name them.
-        group: of these settings.
+        group: the settings group.
 
     Raises:
         SettingsError: they cannot be used.
@@ -39,7 +39,7 @@ def need_tls(server: ServerSettings | DaemonSettings, group: str = "server") -> 
             raise unusable(setting, value, f"it cannot be read: {error.strerror}") from None
     try:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        # Without a password of its own OpenSSL would ask for one on the terminal.
+        # Without a callback OpenSSL would ask for a password on the terminal.
         context.load_cert_chain(server.tls_certificate, server.tls_key, password=lambda: "")
     except (ssl.SSLError, ValueError) as error:
         reason = getattr(error, "reason", None) or str(error)
@@ -53,10 +53,10 @@ def need_tls(server: ServerSettings | DaemonSettings, group: str = "server") -> 
 
 
 def need_cover(server: ServerSettings) -> None:
-    """See that keys and tokens do not cross a network in the clear.
+    """Check that keys and tokens don't cross a network unencrypted.
 
     Raises:
-        SettingsError: plain HTTP would be served where other machines reach it.
+        SettingsError: other machines would reach it over plain HTTP.
     """
     is_covered = server.tls_certificate or server.unix_socket or server.behind_proxy
     if is_covered or _is_loopback(server.host):
@@ -71,10 +71,10 @@ def need_cover(server: ServerSettings) -> None:
 
 
 def need_private_daemon(daemon: DaemonSettings) -> None:
-    """See that only callers with a token, and over TLS, reach a daemon from other machines.
+    """Check that other machines reach a daemon only with a token and over TLS.
 
     Raises:
-        SettingsError: others would, or the settings of TLS cannot be used.
+        SettingsError: they could do without, or the TLS settings are invalid.
     """
     need_tls(daemon, "daemon")
     if not daemon.token.isascii() or not daemon.token.isprintable() or " " in daemon.token:

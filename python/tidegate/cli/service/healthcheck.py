@@ -54,7 +54,8 @@ def _connection(settings: ServerSettings, url: str, timeout: float) -> http.clie
         return http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
     trust = ssl.create_default_context()
     if not url:
-        # Asked by its address, the server shows a certificate for a name: it must be this one.
+        # Requested by its address, the server presents a certificate for a name: it must be this
+        # one.
         trust = ssl.create_default_context(cafile=settings.tls_certificate)
         trust.check_hostname = False
         trust.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

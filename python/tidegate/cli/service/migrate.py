@@ -1,4 +1,4 @@
-"""``tidegate migrate``: the database brought to this version's tables, or carried over."""
+"""``tidegate migrate``: upgrade the database to this version's tables, or copy it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def migrate(
     if settings.store.url:
         need_partitions(settings.store.url, settings.store.partitions)
     with database_of(directory, settings.store.url).connection() as connection:
-        # Of a newer version, perhaps, on whose tables this one runs too.
+        # Perhaps of a newer version, with tables that this one can use too.
         revision = current(connection)
     if as_json:
         print_json({"directory": str(directory), "revision": revision})
@@ -72,7 +72,7 @@ def _carry(source: str | None, target: str | None, *, as_json: bool) -> None:
     from tidegate.stores.carrying import carry_over
     from tidegate.stores.databases import shown
 
-    # A server on the directory would go on deciding, and what it decides would stay behind.
+    # A server on the directory would go on deciding, and its decisions would stay behind.
     lock = claim(Path(source.removeprefix(SQLITE)).absolute())
     try:
         copied = carry_over(source, target, lambda name: errors.print(name, style="dim"))

@@ -81,7 +81,7 @@ def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
             _serve_node(settings, fork_server, as_json)
         return
     waits = _say_waiting if settings.store.wait_for_lock else None
-    # Before anything of the directory is read, and before the port is opened.
+    # Before anything in the directory is read, and before the port is opened.
     url = settings.store.url
     lock = own_directory(settings.directory, waits, url)
     try:
@@ -100,7 +100,7 @@ def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
 
 
 def _need_one_partition(settings: Settings) -> None:
-    """Refuse a database whose partitions only nodes look after."""
+    """Reject a database with partitions that only nodes manage."""
     count = databases.need_partitions(settings.store.url, settings.store.partitions)
     if count > 1:
         reason = (
@@ -111,7 +111,7 @@ def _need_one_partition(settings: Settings) -> None:
 
 @attrs.frozen(kw_only=True)
 class _Serving:
-    """What is served, and how it is said."""
+    """The service to run, and how to announce it."""
 
     settings: Settings = attrs.field(kw_only=False)
     keys: Keys = attrs.field(kw_only=False)
@@ -131,7 +131,7 @@ class _Serving:
         )
 
     def greeting(self, store: Store) -> Callable[[str], None]:
-        """What is done once the address accepts connections."""
+        """Called once the address accepts connections."""
         token = make_owner(store, self.keys) if self.is_demo else ""
         is_empty = not self.is_demo and _has_no_tenant(store)
 
@@ -157,7 +157,7 @@ def _serve_all(serving: _Serving, fork_server: ForkServer) -> None:
     ended: list[StoreUnavailableError] = []
 
     def end(error: StoreUnavailableError) -> None:
-        # What is under way is refused by the store; the next owner reads the log.
+        # The store rejects work in progress; the next owner reads the log.
         ended.append(error)
         log.error("this process is the owner no more, and stops", error=str(error))
         os.kill(os.getpid(), signal.SIGTERM)
@@ -169,9 +169,9 @@ def _serve_all(serving: _Serving, fork_server: ForkServer) -> None:
 
 
 def _serve_node(settings: Settings, fork_server: ForkServer, as_json: bool) -> None:
-    """Serve as one of several nodes, which own the database alternately."""
+    """Serve as one of several nodes that take turns owning the database."""
     keys = open_directory(settings.directory, None, settings.store.url)
-    # The libraries of nodes are those of PostgreSQL.
+    # Nodes need PostgreSQL's libraries.
     from tidegate.server.nodes.node import run_node
 
     def started(address: str) -> None:
@@ -182,14 +182,14 @@ def _serve_node(settings: Settings, fork_server: ForkServer, as_json: bool) -> N
 
 
 def _serve_partitions(serving: _Serving, count: int) -> None:
-    """Serve in as many processes as there are partitions."""
+    """Serve in one process per partition."""
     settings, directory = serving.settings, serving.settings.directory
     lock = serving.lock
     assert isinstance(lock, Lock)
     lock.share()
     reserved = reserve(settings.server)
     paths, inboxes = make_inboxes(directory, count)
-    # The owner of the demonstration is written; otherwise the first partition is only looked at.
+    # The partition with the demonstration is written; otherwise the first one is only read.
     first = claim_partition(directory, 0, lambda _: None) if serving.is_demo else None
     store = serving.store(first)
     started = serving.greeting(store)
@@ -237,7 +237,7 @@ def _say_waiting(holder: Holder) -> None:
 
 
 def _present(address: str, token: str, as_json: bool) -> None:
-    """Make the demonstration's tenant and print how to call the service."""
+    """Create the demonstration's tenant and print how to call the service."""
     try:
         demo = make_demo(address, token)
     except (OSError, RuntimeError) as error:

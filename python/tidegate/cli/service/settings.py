@@ -1,4 +1,4 @@
-"""Settings as flags, and messages about faulty settings."""
+"""Settings as flags, and messages about invalid settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FIELDS = {
     for settings in (Settings, RemoteSettings)  # as `remote.url`, and as `url` alone
     for name, field in fields_of(settings)
 }
-"""Every setting that a flag can give, by the name of the flag."""
+"""Every setting that a flag can set, by the flag's name."""
 
 
 class SettingsCommand(click.Command):
@@ -41,10 +41,10 @@ class SettingsCommand(click.Command):
 
 
 def settings_options(command: F) -> F:
-    """Give a command the flags of all settings, and the settings as its first argument.
+    """Give a command the flags of all settings, and pass it the settings as its first argument.
 
     Raises:
-        SettingsError: those of file or environment cannot be used.
+        SettingsError: the settings from the file or environment are invalid.
     """
     return flags_of(Settings, loaders())(command)
 
@@ -52,15 +52,15 @@ def settings_options(command: F) -> F:
 def flags_of(
     settings: type[Any], sources: Sequence[Loader], argname: str | None = None
 ) -> Callable[[F], F]:
-    """A decorator that gives a command the flags of a class of settings.
+    """A decorator that gives a command the flags for a settings class.
 
     Args:
         settings: the class.
         sources: where its values come from without a flag.
-        argname: the command's argument; its first one when left out.
+        argname: the command's argument; the first one if left out.
 
     Raises:
-        SettingsError: the values of the sources cannot be used.
+        SettingsError: the values of the sources are invalid.
     """
     made: Callable[[F], F] = ts.click_options(
         settings,
@@ -73,12 +73,12 @@ def flags_of(
 
 
 def unusable(setting: str, value: object, reason: str) -> SettingsError:
-    """The refusal of a value that only its use shows to be wrong, with where it was read.
+    """The error for a value that turned out to be unusable, with where it was read.
 
     Args:
         setting: the name, as in the settings file.
         value: as it was read.
-        reason: what is wrong with the value.
+        reason: the problem with the value.
     """
     name = setting.replace(".", "_")
     context = click.get_current_context(silent=True)
@@ -90,7 +90,7 @@ def unusable(setting: str, value: object, reason: str) -> SettingsError:
 
 
 class _Flags(ClickOptionFactory):
-    """Makes the flags of a class of settings."""
+    """Makes the flags for a settings class."""
 
     def get_option_decorator(self) -> Any:
         """The decorator that makes one flag."""
@@ -98,7 +98,7 @@ class _Flags(ClickOptionFactory):
 
 
 class _Flag(click.Option):
-    """A flag that gives a setting; the environment is read where files are."""
+    """A flag for a setting; the environment is read together with the files."""
 
     def value_from_envvar(self, ctx: click.Context) -> Any | None:
         """None: the loader of the environment reads it."""
@@ -109,7 +109,7 @@ class _Flag(click.Option):
         """The value, checked.
 
         Raises:
-            SettingsError: it cannot be used.
+            SettingsError: it is invalid.
         """
         given = self.name is not None and ctx.get_parameter_source(self.name)
         if given is ParameterSource.COMMANDLINE and not ctx.resilient_parsing:

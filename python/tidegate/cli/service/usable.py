@@ -1,4 +1,4 @@
-"""Checks before the start whether the things that settings name can be used."""
+"""Checks before the start that the settings' files, addresses and providers can be used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def need_usable(settings: Settings) -> None:
-    """Look at all that a server needs.
+    """Check everything a server needs.
 
     Raises:
         SettingsError: something cannot be used.
@@ -31,7 +31,7 @@ def need_usable(settings: Settings) -> None:
 
 
 def need_database(settings: Settings) -> None:
-    """See that the address of a database is one, and fits the other settings.
+    """Check that the database's address is valid and fits the other settings.
 
     Raises:
         SettingsError: it cannot be used.
@@ -53,10 +53,10 @@ def need_database(settings: Settings) -> None:
 
 
 def need_node(settings: Settings) -> None:
-    """See that a node has a database that others can share.
+    """Check that a node has a database that others can share.
 
     Raises:
-        SettingsError: it has none.
+        SettingsError: it doesn't.
     """
     if settings.node.name and not settings.store.url:
         reason = "nodes share a database of PostgreSQL; set `store.url`"
@@ -64,7 +64,7 @@ def need_node(settings: Settings) -> None:
 
 
 def need_providers(settings: Settings) -> None:
-    """See that the identity providers can be used, and the files of their secrets read.
+    """Check that identity providers can be used and the files with their secrets can be read.
 
     Raises:
         SettingsError: they cannot.
@@ -76,10 +76,10 @@ def need_providers(settings: Settings) -> None:
 
 
 def need_destination(publish: PublishSettings) -> None:
-    """See that decisions can be sent on to where the settings say.
+    """Check that decisions can be delivered to the configured destination.
 
     Raises:
-        SettingsError: they cannot.
+        SettingsError: they can't be.
     """
     if not publish.url:
         return
@@ -90,10 +90,10 @@ def need_destination(publish: PublishSettings) -> None:
 
 
 def need_directory(settings: Settings) -> None:
-    """Make the data directory where it is missing, and see that it can be written.
+    """Create the data directory if it is missing, and check that it can be written.
 
     Raises:
-        SettingsError: it cannot.
+        SettingsError: it can't be.
     """
     directory = settings.directory
     try:

@@ -1,4 +1,4 @@
-"""``tidegate verify``: checks that everything in a data directory is as it was written."""
+"""``tidegate verify``: check that everything in a data directory is intact."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Commands that make tenants, operators and keys in the database of this machine."""
+"""Commands that create tenants, operators and keys in this machine's database."""

@@ -51,14 +51,14 @@ POLICY: dict[str, Any] = {
 
 
 class InitError(TidegateError):
-    """A first server could not be set up."""
+    """Setting up a first server failed."""
 
     code = "init-failed"
 
 
 @attrs.frozen
 class Made:
-    """The things that the command made."""
+    """The objects that the command created."""
 
     directory: str
     operator: str
@@ -68,7 +68,7 @@ class Made:
 
 
 def server_options(command: F) -> F:
-    """Give a command the flags of :func:`init_server`, none of which is required by itself."""
+    """Give a command the flags of :func:`init_server`, all optional."""
     options: tuple[Callable[[F], F], ...] = (
         directory_option,
         password_option,
@@ -91,8 +91,10 @@ def init_server(
     store_directory: Path | None,
     as_json: bool,
 ) -> None:
-    """Make a data directory, an operator, a tenant, an API key and a first policy that only
-    watches; print how to go on."""
+    """Create a data directory, operator, tenant, API key and first policy that only watches.
+
+    Then print the next steps.
+    """
     email = email or click.prompt("Email address of the first operator")
     tenant = tenant or click.prompt("Name of the tenant")
     need_address(email)
@@ -115,7 +117,7 @@ def init_server(
 
 @contextmanager
 def _serving(settings: Settings) -> Iterator[str]:
-    """A server on the directory, for this machine alone, and its address."""
+    """Run a server on the directory, for this machine only; return its address."""
     command = [
         *(sys.executable, "-m", "tidegate", "serve", "--json", "--host", "127.0.0.1"),
         *("--port", "0", "--store-directory", str(settings.directory)),
@@ -160,7 +162,7 @@ def _make(service: Remote, settings: Settings, email: str, name: str) -> Made:
 
 
 def next_steps(made: Made, settings: Settings) -> str:
-    """The new things, and the next steps."""
+    """The created objects, and the next steps."""
     server = settings.server
     event = {"request": {"method": "GET", "path": "/", "client_ip": "192.0.2.7"}}
     address = f"{server.host}:{server.port}"

@@ -1,4 +1,4 @@
-"""``tidegate operator``: operators of tenants, in the database of this machine."""
+"""``tidegate operator``: operators of tenants, in this machine's database."""
 
 from __future__ import annotations
 
@@ -149,10 +149,10 @@ def password(store_directory: Path | None, email: str, password_stdin: bool) -> 
 
 
 def need_address(email: str) -> None:
-    """Refuse a text that is not an email address.
+    """Reject a text that isn't an email address.
 
     Raises:
-        click.UsageError: it is none.
+        click.UsageError: it isn't one.
     """
     if email.count("@") != 1 or email != email.strip() or not email.isprintable():
         raise click.UsageError(f"`{email}` is no email address")
@@ -166,13 +166,13 @@ def make_operator(
     name: str | None = None,
     tenant: str | None = None,
 ) -> operators.Operator:
-    """Make an operator in the database of the settings.
+    """Create an operator in the configured database.
 
     Args:
-        settings: of the server.
-        email: the address that the operator is known by.
-        password_hash: None for an operator who has tokens only.
-        name: what to call them; the address when left out.
+        settings: the server's settings.
+        email: the operator's address.
+        password_hash: None for an operator who only uses tokens.
+        name: display name; the address if left out.
         tenant: slug or id of a tenant to make them an Owner of.
     """
     now = time.time_ns()
@@ -202,11 +202,11 @@ def make_operator(
 def make_token(
     settings: Settings, email: str, lifetime_seconds: int | None = None
 ) -> tuple[str, int]:
-    """A token of the operator known by an address, and how many seconds it counts.
+    """A token for the operator with an address, and its lifetime in seconds.
 
     Raises:
         click.ClickException: the operator is disabled.
-        NotFoundError: there is none.
+        NotFoundError: there is no such operator.
     """
     keys = open_directory(settings.directory, url=settings.store.url)
     with _store(settings) as write:
@@ -220,7 +220,7 @@ def make_token(
 
 @contextmanager
 def _store(settings: Settings) -> Iterator[Callable[[Callable[[Connection], T]], T]]:
-    """Runs functions in transactions of the database of the settings, made at first use."""
+    """Runs functions in transactions of the configured database, which is created at first use."""
     open_directory(settings.directory, url=settings.store.url)
     store = open_store(settings.database_url, standby=settings.store.standby)
     try:
@@ -233,7 +233,7 @@ def load(store_directory: Path | None) -> Settings:
     """The settings, with another directory if one is given.
 
     Raises:
-        SettingsError: those of file or environment cannot be used.
+        SettingsError: the settings from the file or environment are invalid.
     """
     settings = load_settings()
     if store_directory is not None:
@@ -244,7 +244,7 @@ def load(store_directory: Path | None) -> Settings:
 
 
 def read_password(from_stdin: bool) -> str:
-    """A password, from standard input or from whoever sits at the terminal."""
+    """Read a password, from standard input or the terminal."""
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     text: str = click.prompt(
@@ -257,10 +257,10 @@ def read_password(from_stdin: bool) -> str:
 
 
 def _tenant(connection: Connection, named: str) -> UUID:
-    """The tenant of a slug or id.
+    """The tenant with a slug or id.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is no such tenant.
     """
     try:
         return tenants.find(connection, UUID(named)).tenant_id
