@@ -1,1 +1,1 @@
-"""Reads requests off the network, or out of access logs, and forwards them; traffic never waits."""
+"""Reads requests off the network or from access logs and forwards them; traffic never waits."""

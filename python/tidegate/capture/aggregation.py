@@ -1,4 +1,4 @@
-"""Events that are more than may be sent: alike ones become one, with a count in it."""
+"""Aggregates events beyond the send limit: similar ones become one event with a count."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import orjson
 from tidegate.capture.streams import FORWARDED
 
 MAX_KINDS = 10_000
-"""Kinds of events that are counted together; events of further kinds are dropped and counted."""
+"""Kinds of events that are aggregated; events of further kinds are dropped and counted."""
 MAX_BYTES = 16 * 1024 * 1024
-"""What they take, as JSON and with their names."""
+"""Their size, as JSON and with their names."""
 MINUTE = 60.0
 RESERVED = 0.2
-"""The share of the limit for events that stand for many."""
+"""The share of the limit for aggregated events."""
 COUNT_FIELD = "aggregated"
 
 
@@ -22,7 +22,7 @@ class Aggregation:
     """Passes events up to a limit, and counts the others by their common properties.
 
     Args:
-        per_minute: events that may leave.
+        per_minute: events that may be sent.
     """
 
     def __init__(self, per_minute: int) -> None:
@@ -33,15 +33,15 @@ class Aggregation:
         self._kinds: dict[tuple[str, ...], tuple[bytes, int]] = {}
         self._bytes = 0
         self.folded = 0
-        """Events that became part of another, since the start."""
+        """Events merged into another since the start."""
         self.dropped = 0
 
     def add(self, event: dict[str, Any], now: float) -> dict[str, Any] | None:
-        """The event if it may leave alone; None when it is counted with others.
+        """The event if it may be sent alone; None if it is aggregated.
 
         Args:
-            event: of one request.
-            now: seconds of a clock that never jumps.
+            event: the event of one request.
+            now: seconds of a monotonic clock.
         """
         if now - self._minute >= MINUTE:
             self._minute, self._passed, self._flushed = now, 0, 0
@@ -66,7 +66,7 @@ class Aggregation:
         return None
 
     def take(self) -> list[dict[str, Any]]:
-        """The counted events, up to the limit: one event for each kind, the most frequent first."""
+        """The aggregated events, up to the limit: one for each kind, the most frequent first."""
         room = self._many - self._flushed
         if room <= 0 or not self._kinds:
             return []
@@ -83,5 +83,5 @@ class Aggregation:
 
     @property
     def waiting(self) -> int:
-        """Events that are counted and have not left."""
+        """Aggregated events not sent yet."""
         return sum(count for _, count in self._kinds.values())

@@ -1,11 +1,11 @@
-"""Packet filters: a small part of the language of tcpdump, and the program the kernel runs.
+"""Packet filters: a small part of tcpdump's language, compiled to a program for the kernel.
 
 ``[tcp] [src|dst] port N``, ``[src|dst] host A``, ``[src|dst] net A/N``, joined by ``and``, ``or``,
 ``not`` and parentheses.  The program is classic BPF for Ethernet frames (McCanne and Jacobson,
-1993; Linux's ``filter.txt``).  Fragments of IPv4 after the first pass no test of a port.
+1993; Linux's ``filter.txt``).  IPv4 fragments after the first never match a port test.
 
-A connection has two directions, and a filter as ``tcp dst port 80`` names one.  The program lets
-the heads of the other pass too: they say what the server received.
+A connection has two directions, and a filter such as ``tcp dst port 80`` names one.  The program
+also passes the headers of the other direction, which show what the server received.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tidegate.errors import TidegateError
 
 MAX_TEXT = 1_000
 MAX_TESTS = 60
-"""Jumps of a program reach 255 instructions at most."""
+"""A program's jumps reach at most 255 instructions."""
 MAX_DEPTH = 20
 _TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
 _WHOLE_FRAME = 0x40000
 HEAD_BYTES = 256
-"""Bytes of a frame of the other direction: all headers up to that of TCP."""
+"""Bytes of a frame in the other direction: all headers up to TCP's."""
 
 _LOAD_HALF, _LOAD_WORD, _LOAD_BYTE = 0x28, 0x20, 0x30
 _LOAD_HALF_X, _LOAD_LENGTH_X = 0x48, 0xB1
@@ -78,15 +78,15 @@ class _Either:
 
 _Node: TypeAlias = "_Port | _Net | _Tcp | _Not | _Both | _Either"
 Instruction: TypeAlias = tuple[int, int, int, int]
-"""Operation, jumps when true and false, constant."""
+"""Operation, jump if true, jump if false, constant."""
 
 
 def compile_filter(text: str, *, answers: int | None = HEAD_BYTES) -> list[Instruction]:
-    """The program of a filter.
+    """Compile a filter.
 
     Args:
-        text: of the filter.
-        answers: bytes that pass of each frame of the other direction; None for no such frame.
+        text: the filter.
+        answers: bytes to pass of each frame in the other direction; None to drop these frames.
 
     Raises:
         FilterError: it is invalid, or too large.
@@ -104,7 +104,7 @@ def compile_filter(text: str, *, answers: int | None = HEAD_BYTES) -> list[Instr
 
 
 def watched_ports(text: str) -> tuple[int, ...]:
-    """The ports that a filter names as destinations; empty when it passes any.
+    """The destination ports in a filter; empty if it passes any port.
 
     Raises:
         FilterError: it is invalid.
@@ -119,7 +119,7 @@ def _parsed(text: str) -> _Node:
 
 
 def _mirrored(node: _Node) -> _Node:
-    """The filter of the frames that go the other way."""
+    """The filter for frames in the other direction."""
     match node:
         case _Port(port, sides):
             return _Port(port, tuple(_OTHER_SIDE[side] for side in sides))
@@ -149,7 +149,7 @@ def _watched(node: _Node, *, is_wanted: bool) -> set[int]:
 
 
 def packed(program: list[Instruction]) -> bytes:
-    """A program as ``SO_ATTACH_FILTER`` wants its instructions."""
+    """A program's instructions as ``SO_ATTACH_FILTER`` expects them."""
     return b"".join(struct.pack("=HBBI", *each) for each in program)
 
 
@@ -232,7 +232,7 @@ class _Parser:
 
 
 class _Program:
-    """Instructions with jumps to labels, which are places once all are there."""
+    """Instructions that jump to labels, which get positions when the program is complete."""
 
     def __init__(self) -> None:
         self._code: list[tuple[int, str | None, str | None, int]] = []
@@ -240,7 +240,7 @@ class _Program:
         self._count = 0
 
     def test(self, node: _Node, yes: str, no: str) -> None:
-        """Instructions that go to one label when a test holds, and to another when not."""
+        """Jump to one label if a test holds, and to another if not."""
         match node:
             case _Not(of):
                 self.test(of, no, yes)
@@ -267,16 +267,16 @@ class _Program:
                 self._net(network, sides, yes, no)
 
     def here(self, label: str) -> None:
-        """Give the next instruction a label."""
+        """Label the next instruction."""
         self._labels[label] = len(self._code)
 
     def end(self, label: str, size: int) -> None:
-        """Pass as many bytes of a frame, at a label."""
+        """At a label, pass this many bytes of a frame."""
         self.here(label)
         self._add(_RETURN, size)
 
     def assembled(self) -> list[Instruction]:
-        """The program, its labels replaced by distances."""
+        """The program with labels replaced by distances."""
         made = []
         for place, (code, yes, no, constant) in enumerate(self._code):
             jumps = [0 if to is None else self._labels[to] - place - 1 for to in (yes, no)]

@@ -1,4 +1,4 @@
-"""From Ethernet frames to TCP segments; other frames and incomplete segments are skipped."""
+"""Extracts TCP segments from Ethernet frames; other frames and incomplete segments are skipped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 _IPV4, _IPV6, _VLANS = 0x0800, 0x86DD, (0x8100, 0x88A8)
 _TCP = 6
 _EXTENSIONS = (0, 43, 60)
-"""Headers of IPv6 that may stand before TCP: hop-by-hop, routing, destination."""
+"""IPv6 headers that may precede TCP: hop-by-hop, routing, destination."""
 _MOST_EXTENSIONS = 4
 _HALF = struct.Struct(">H")
 _TCP_HEAD = struct.Struct(">HHIIBB")
@@ -20,25 +20,25 @@ FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 
 
 class Direction(Enum):
-    """The way of a frame, as the kernel says it: no sender can choose it."""
+    """The direction of a frame as reported by the kernel, which no sender can choose."""
 
     INCOMING = "incoming"
     """To this machine's own link address."""
     OUTGOING = "outgoing"
     """Sent by this machine."""
     PASSING = "passing"
-    """To somebody else."""
+    """To another machine."""
     RECORDED = "recorded"
-    """From a file, which doesn't say it."""
+    """From a file, which doesn't record it."""
 
 
 class Frame(NamedTuple):
     """A frame, from the Ethernet header on.
 
     Attributes:
-        has_checksum: whether its TCP checksum is there to be verified.  The kernel leaves it to the
-            network card in packets that it sends, and to nobody between machines that share a
-            memory; it marks such packets, and their senders can't.
+        has_checksum: whether its TCP checksum can be verified.  The kernel leaves it to the network
+            card for packets that it sends, and omits it between virtual machines on one host; it
+            marks such packets, and their senders can't.
     """
 
     content: bytes
@@ -47,11 +47,11 @@ class Frame(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A TCP segment: addresses packed, and what it carries.
+    """A TCP segment: packed addresses and content.
 
     Attributes:
-        is_sound: whether it's whole and both of its checksums are right.  A segment that this
-            machine sent is often neither: its network card makes the checksum.
+        is_sound: whether it is complete and both checksums are correct.  A segment sent by this
+            machine is often neither: its network card computes the checksum.
     """
 
     source: bytes
@@ -73,18 +73,18 @@ class Segment(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where the TCP segment of a frame is, and the addresses of its packet."""
+    """The position of the TCP segment in a frame, and the packet's addresses."""
 
     start: int
     end: int
     source: bytes
     destination: bytes
     is_sound: bool = True
-    """Whether the checksum of the IP header is right; IPv6 has none."""
+    """Whether the IP header's checksum is correct; IPv6 has none."""
 
 
 def read_frame(frame: Frame) -> Segment | None:
-    """The segment in a frame; None where there is none."""
+    """The segment in a frame; None if there is none."""
     content, direction, has_checksum = frame
     place = _find(content)
     if place is None or len(content) < place.start + 20:
@@ -145,7 +145,7 @@ def _find_ipv4(content: bytes, start: int) -> _Place | None:
     if head >> 4 != 4 or length < 20 or len(content) < start + length:
         return None
     if content[start + 9] != _TCP or _HALF.unpack_from(content, start + 6)[0] & 0x3FFF:
-        return None  # The content of a fragment isn't whole.
+        return None  # A fragment's content is incomplete.
     is_sound = int.from_bytes(content[start : start + length]) % _ONES == 0
     end = start + _HALF.unpack_from(content, start + 2)[0]
     addresses = content[start + 12 : start + 16], content[start + 16 : start + 20]
@@ -168,7 +168,7 @@ def _find_ipv6(content: bytes, start: int) -> _Place | None:
 
 
 def _sum(content: bytes, place: _Place) -> int:
-    """A number that is 0 modulo 65535 when the ones' complement sum of a segment is (RFC 9293).
+    """A number that is 0 modulo 65535 if the ones' complement sum of a segment is (RFC 9293).
 
     65536 is 1 modulo 65535, so the remainder of the bytes as one number is the sum of their words.
     """

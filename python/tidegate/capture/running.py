@@ -1,4 +1,4 @@
-"""The running capture: requests in, events out, and nothing that the traffic waits for."""
+"""The running capture: requests in, events out, and no traffic waits for it."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ FLUSH_SECONDS = 1.0
 
 
 class Sends(Protocol):
-    """Takes events; False when there is no room."""
+    """Accepts events; False if there is no room."""
 
     def send(self, event: dict[str, Any], /) -> bool: ...
 
 
 @attrs.define
 class Capture:
-    """Reads a source and hands events on.
+    """Reads a source and passes events on.
 
     Args:
-        settings: of the capture.
-        sends: where events go; None forwards nothing.
+        settings: the capture's settings.
+        sends: the destination of events; None forwards nothing.
         saw: called with each request's address and user agent.
-        parse: reads a line of an access log; raises ValueError for one that it can't.
-        is_over: asked now and then.
-        missing: called with the reason when an access log cannot be opened.
+        parse: reads a line of an access log; raises ValueError if it can't.
+        is_over: polled to end the capture.
+        missing: called with the reason if an access log cannot be opened.
     """
 
     settings: CaptureSettings
@@ -52,7 +52,7 @@ class Capture:
     unreadable: int = 0
     forwarded: int = 0
     dropped: int = 0
-    """Events for which there was no room."""
+    """Events dropped for lack of room."""
     frames_dropped: int = 0
     streams: Streams = attrs.field(init=False)
     aggregation: Aggregation = attrs.field(init=False)
@@ -84,7 +84,7 @@ class Capture:
         self._flush()
 
     def stats(self) -> dict[str, Any]:
-        """Counts of the events seen, and of their outcomes."""
+        """Counts of the events seen, by outcome."""
         return {
             **attrs.asdict(self.streams.counts),
             "requests": self.seen,
@@ -159,6 +159,6 @@ class Capture:
 
 
 def peer_of(request: Mapping[str, Any]) -> str:
-    """The address of the other end: behind a proxy it stands last in ``x-forwarded-for``."""
+    """The peer's address: behind a proxy it is the last in ``x-forwarded-for``."""
     forwarded = str(request.get("headers", {}).get("x-forwarded-for", ""))
     return str(request.get("client_ip") or forwarded.rpartition(",")[2].strip())

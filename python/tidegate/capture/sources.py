@@ -1,4 +1,4 @@
-"""Sources of requests: an interface, a file of packets, or an access log that grows."""
+"""Sources of requests: an interface, a packet file, or a growing access log."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tidegate.errors import TidegateError
 
 ALL_FRAMES = 0x0003
 SNAP_BYTES = 65_600
-"""The largest packet with its Ethernet header: the kernel joins packets before they are read."""
+"""The largest packet with its Ethernet header: the kernel merges packets before they are read."""
 BUFFER_BYTES = 64 * 1024 * 1024
-"""The kernel's buffer for frames that are not read yet."""
+"""The kernel's buffer for unread frames."""
 IDLE_SECONDS = 0.2
 MAX_LINE = 64 * 1024
 _SO_ATTACH_FILTER, _SO_RCVBUFFORCE = 26, 33
@@ -29,7 +29,7 @@ _PACKET_HOST, _PACKET_OUTGOING = 0, 4
 _AUXILIARY = struct.Struct("IIIHHHH")
 _ANCILLARY_BYTES = socket.CMSG_SPACE(_AUXILIARY.size)
 _NO_CHECKSUM = 1 << 3
-"""TP_STATUS_CSUMNOTREADY: the kernel has left the checksum to a network card."""
+"""TP_STATUS_CSUMNOTREADY: the kernel left the checksum to a network card."""
 _DIRECTIONS = {_PACKET_HOST: Direction.INCOMING, _PACKET_OUTGOING: Direction.OUTGOING}
 _PCAP = struct.Struct("IHHiIII")
 _PCAP_RECORD = struct.Struct("IIII")
@@ -44,12 +44,12 @@ class SourceError(TidegateError):
 
 
 class Interface:
-    """Frames of an interface that pass a filter; needs the right to open a packet socket.
+    """Frames of an interface that pass a filter; needs permission to open a packet socket.
 
     Args:
-        name: of the interface.
-        filter_text: as :func:`tidegate.capture.bpf.compile_filter` takes it.
-        answers: bytes to read of each frame of the other direction; None for no such frame.
+        name: the interface's name.
+        filter_text: as for :func:`tidegate.capture.bpf.compile_filter`.
+        answers: bytes to read of each frame in the other direction; None to skip these frames.
 
     Raises:
         FilterError: the filter is invalid.
@@ -59,7 +59,7 @@ class Interface:
     def __init__(self, name: str, filter_text: str, answers: int | None = HEAD_BYTES) -> None:
         program = compile_filter(filter_text, answers=answers)
         try:
-            # Without a protocol it receives nothing before it is bound to its interface.
+            # Without a protocol it receives nothing until it is bound to its interface.
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             self._attach(packed(program), len(program))
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, BUFFER_BYTES)
@@ -77,7 +77,7 @@ class Interface:
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
 
     def frames(self, is_over: Callable[[], bool]) -> Iterator[Frame | None]:
-        """Frames as they come, and None when none came for a while, until it is over."""
+        """Yield frames as they arrive, and None after a quiet interval, until it is over."""
         while not is_over():
             readable, _, _ = select.select([self._socket], [], [], IDLE_SECONDS)
             if not readable:
@@ -88,7 +88,7 @@ class Interface:
                     yield self._receive()
                 except BlockingIOError:
                     break
-                except OSError:  # The interface is down: it may come back.
+                except OSError:  # The interface is down; it may come back.
                     time.sleep(IDLE_SECONDS)
                     break
             yield None
@@ -103,7 +103,7 @@ class Interface:
         return Frame(content, direction, not status & _NO_CHECKSUM)
 
     def count_dropped(self) -> int:
-        """Frames that the kernel dropped, since the start."""
+        """Count the frames dropped by the kernel since the start."""
         found = self._socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8)
         self.dropped += struct.unpack("II", found)[1]
         return self.dropped
@@ -114,7 +114,7 @@ class Interface:
 
 
 def read_pcap(path: Path) -> Iterator[Frame]:
-    """The frames of a file of tcpdump's older form, which has no directions.
+    """The frames in a file of tcpdump's older format, which has no directions.
 
     Raises:
         SourceError: it isn't such a file, or cannot be read.
@@ -139,10 +139,10 @@ def read_pcap(path: Path) -> Iterator[Frame]:
 
 
 class PcapWriter:
-    """Writes frames to a file of tcpdump's older form.
+    """Writes frames to a file of tcpdump's older format.
 
     Args:
-        file: open for writing.
+        file: the file, open for writing.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -150,7 +150,7 @@ class PcapWriter:
         file.write(_PCAP.pack(_MAGIC, 2, 4, 0, 0, SNAP_BYTES * 4, _ETHERNET))
 
     def write(self, frame: bytes, at_ns: int) -> int:
-        """Write a frame, received at a time in nanoseconds since 1970; its bytes."""
+        """Write a frame, received at a time in nanoseconds since 1970; return its size in bytes."""
         seconds, rest = divmod(at_ns, 1_000_000_000)
         self._file.write(_PCAP_RECORD.pack(seconds, rest // 1_000, len(frame), len(frame)))
         return self._file.write(frame)
@@ -163,16 +163,16 @@ def follow(
     from_start: bool,
     missing: Callable[[str], None] = lambda _: None,
 ) -> Iterator[str | None]:
-    """Lines of a log as they are written, through rotations; None when none came for a while.
+    """Yield a log's lines as they are written, across rotations, and None after a quiet interval.
 
-    A file that was replaced is read to its end before the new one; one that became shorter is read
-    from its start.  Of a line that is too long, the beginning and the end are kept.
+    A replaced file is read to its end before the new one; a truncated one is read from its start.
+    Overlong lines keep their beginning and end.
 
     Args:
-        path: of the log; it need not be there yet.
-        is_over: asked now and then.
-        from_start: whether lines that are there already are read too.
-        missing: called with the reason when the file cannot be opened, once until it can.
+        path: the log's path; it need not exist yet.
+        is_over: polled to end the iteration.
+        from_start: whether to read existing lines too.
+        missing: called with the reason if the file cannot be opened, once until it can.
     """
     file: BinaryIO | None = None
     rest = b""

@@ -1,9 +1,9 @@
-"""From TCP segments to the requests of HTTP/1.1 in them.
+"""Extracts HTTP/1.1 requests from TCP segments.
 
-The requests are in one direction, from the client to the server; the other one says which of them
-the server received.  All connections together have a bound of memory, and the one that was silent
-for longest makes room.  What was lost on the way is skipped, and the next request that begins a
-segment is read again.
+Requests come from the direction client to server; the other direction shows which of them the
+server received.  All connections together have a memory limit; the connection idle for longest is
+dropped first.  Lost bytes are skipped, and reading resumes at the next request that begins a
+segment.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from tidegate.limits import Limits
 MAX_BYTES = 36 * 1024 * 1024
 """Memory of all connections, by the estimates below; with the handshakes it stays below 64 MiB."""
 MAX_OPENING = 32_768
-"""Handshakes that wait for their end, some 500 bytes each."""
+"""Pending handshakes, some 500 bytes each."""
 STREAM_BYTES = 2_048
-"""What a connection takes with nothing in it: its objects, and the parser's."""
+"""Memory of an empty connection: its objects, and the parser's."""
 PIECE_BYTES = 160
-"""What a piece that is held takes, next to its bytes."""
+"""Memory of a pending piece, besides its bytes."""
 HEADER_BYTES = 140
-"""What a header takes, next to its bytes."""
+"""Memory of a header, besides its bytes."""
 MAX_AHEAD = 4 * 1024 * 1024
-"""The largest window of a receiver that is believed."""
+"""The largest receive window that is accepted as real."""
 MAX_EARLY_BYTES = 256 * 1024
-"""Bytes of one connection that may wait to be acknowledged; further ones become a gap."""
+"""Bytes of one connection that may wait for acknowledgement; further ones become a gap."""
 MAX_EARLY_SEGMENTS = 64
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 100
 MAX_PAIRS = Limits().event_members
 QUERY_CUT = "query_cut"
-"""The field that marks an event of which parameters were left out."""
+"""The field that marks an event with parameters left out."""
 MAX_VALUE = 8 * 1024
 FORWARDED = "x-forwarded-for"
 _RING = 1 << 32
@@ -55,31 +55,31 @@ class Counts:
     segments: int = 0
     requests: int = 0
     connections: int = 0
-    """Connections whose handshake was seen."""
+    """Connections with a complete handshake seen."""
     unsound: int = 0
-    """Segments that were cut short, or had a wrong checksum."""
+    """Segments that were truncated, or had a wrong checksum."""
     unconfirmed: int = 0
     """Segments with content on connections without a handshake."""
     ambiguous: int = 0
-    """Connections given up because two different contents came for one place."""
+    """Connections dropped because two different contents arrived for the same position."""
     unreadable: int = 0
     """Segments, or connections, that were not HTTP."""
     gaps: int = 0
-    """Places where bytes were missing and given up."""
+    """Positions where missing bytes were given up."""
     evicted: int = 0
-    """Connections that had to make room."""
+    """Connections dropped to make room."""
 
 
 class Streams:
-    """Puts segments together and reads requests.
+    """Reassembles segments and reads requests.
 
-    A request counts once the server has acknowledged its bytes, on a connection whose handshake was
-    seen in both directions.  So nobody can send one under a made-up address, or within somebody
-    else's connection: the server's own TCP would not take it.
+    A request counts once the server has acknowledged its bytes, on a connection with a handshake
+    seen in both directions.  So nobody can send one from a spoofed address, or inject it into
+    another connection: the server's own TCP would not accept it.
 
     Args:
-        ports: where servers listen; connections to other ports are passed over. Empty for any.
-        is_one_sided: whether the server's side is not seen.  Then everything that looks like a
+        ports: ports of servers; connections to other ports are skipped. Empty for any.
+        is_one_sided: whether the server's side is not visible.  Then everything that looks like a
             request counts, whoever sent it.
     """
 
@@ -87,7 +87,7 @@ class Streams:
         self._ports = frozenset(ports)
         self._is_one_sided = is_one_sided
         self._opening: OrderedDict[_Name, tuple[int, int]] = OrderedDict()
-        """What the client has to acknowledge, and the number of its first byte."""
+        """The sequence number the client has to acknowledge, and that of its first byte."""
         self._streams: OrderedDict[_Name, _Stream] = OrderedDict()
         self._bytes = 0
         self.counts = Counts()
@@ -96,7 +96,7 @@ class Streams:
         return len(self._streams)
 
     def add(self, segment: Segment) -> list[dict[str, Any]]:
-        """The requests that count from a segment on, as events without a time."""
+        """The requests that count once a segment has arrived, as events without a time."""
         if self._is_one_sided:
             if segment.direction is not Direction.OUTGOING:
                 return self._seen_alone(segment)
@@ -109,7 +109,7 @@ class Streams:
         return []
 
     def _is_answer(self, segment: Segment) -> bool:
-        """Whether a segment of a file comes from the server."""
+        """Whether a segment from a file was sent by the server."""
         name = _answer_name(segment)
         is_known = name in self._streams or name in self._opening
         return is_known or segment.flags & (SYN | ACK) == SYN | ACK
@@ -181,7 +181,7 @@ class Streams:
         return found
 
     def _is_counted(self, segment: Segment) -> bool:
-        """Whether a segment to a server is one to look at."""
+        """Whether to examine a segment to a server."""
         if self._ports and segment.destination_port not in self._ports:
             return False
         self.counts.segments += 1
@@ -221,7 +221,7 @@ def _answer_name(segment: Segment) -> _Name:
 
 
 def _confirms(segment: Segment, acknowledged: int, first: int) -> bool:
-    """Whether a segment ends a handshake: its sender knows the number that the server chose."""
+    """Whether a segment completes a handshake: its sender knows the number that the server chose."""
     return (
         segment.flags & (SYN | ACK | RST) == ACK
         and segment.acknowledged == acknowledged
@@ -230,7 +230,7 @@ def _confirms(segment: Segment, acknowledged: int, first: int) -> bool:
 
 
 class _Stream:
-    """One connection, from the client's side: what it sent, and what of it is acknowledged."""
+    """One connection, from the client's side: the bytes it sent, and those acknowledged."""
 
     def __init__(self, client: str, first: int, counts: Counts) -> None:
         self._client = client
@@ -240,33 +240,34 @@ class _Stream:
         self._end: int | None = None
         self._reader = _Reader(client, counts)
         self.next = first
-        """The number of the first byte that is not acknowledged."""
+        """The sequence number of the first unacknowledged byte."""
         self.is_ambiguous = False
-        """Whether two different contents came for one place: which one counts can't be told."""
+        """Whether two different contents arrived for the same position, so neither can be trusted.
+        """
         self.size = self.measured()
-        """What it counted as in the sum of all, the last time."""
+        """Its last contribution to the total memory."""
 
     @property
     def is_over(self) -> bool:
-        """Whether the client's end is acknowledged."""
+        """Whether the client's FIN is acknowledged."""
         return self._end is not None and (self.next - self._end) % _RING < _RING // 2
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Release its memory."""
         self._held.clear()
         self._reader.close()
 
     def measured(self) -> int:
-        """The bytes it takes, about."""
+        """The approximate bytes it takes."""
         held = self._held_bytes + PIECE_BYTES * len(self._held)
         return STREAM_BYTES + held + self._reader.size
 
     def hold(self, segment: Segment) -> None:
-        """Keep what a segment carries until it is acknowledged."""
+        """Keep a segment's content until it is acknowledged."""
         payload = segment.payload
         sequence = (segment.sequence + bool(segment.flags & SYN)) % _RING
         ahead = (sequence - self.next) % _RING
-        if ahead >= _RING // 2:  # It begins before the first: sent again, in part or whole.
+        if ahead >= _RING // 2:  # It begins before the first: a full or partial retransmission.
             payload, sequence, ahead = payload[_RING - ahead :], self.next, 0
         if ahead > MAX_AHEAD:
             return
@@ -301,7 +302,7 @@ class _Stream:
         self._held_bytes += len(payload) - before
 
     def whole_to(self) -> int:
-        """The end of what is there without a gap; past the gap, when no more can be held."""
+        """The end of the gapless data; past the gap when nothing more can be kept."""
         end = self.next
         if end not in self._held and (
             len(self._held) >= MAX_EARLY_SEGMENTS or self._held_bytes >= MAX_EARLY_BYTES // 2
@@ -312,7 +313,7 @@ class _Stream:
         return (end + 1) % _RING if self._end == (end + 1) % _RING else end
 
     def acknowledge(self, number: int) -> list[dict[str, Any]]:
-        """The requests that are whole with what the server has received, up to a number."""
+        """The requests completed by the bytes the server has received up to a number."""
         found: list[dict[str, Any]] = []
         while (size := (number - self.next) % _RING) and size < _RING // 2:
             taken = self._take(size)
@@ -321,7 +322,7 @@ class _Stream:
         return found
 
     def _take(self, size: int) -> bytes | None:
-        """The next bytes, at most as many; None where they are missing, and are passed over."""
+        """The next bytes, at most as many; None if they are missing and skipped."""
         starts = ((self.next - at) % _RING for at in self._held)
         found = next(
             (
@@ -347,7 +348,7 @@ class _Stream:
         return None
 
     def _forget(self) -> None:
-        """Drop what is acknowledged whole."""
+        """Drop pieces that are fully acknowledged."""
         for at in list(self._held):
             if 0 < (self.next - at) % _RING < _RING // 2 and (
                 (self.next - at) % _RING >= len(self._held[at])
@@ -356,7 +357,7 @@ class _Stream:
 
 
 class _Reader:
-    """Reads requests; a body is passed over."""
+    """Reads requests; bodies are skipped."""
 
     def __init__(self, client: str, counts: Counts) -> None:
         self._client = client
@@ -370,11 +371,12 @@ class _Reader:
 
     @property
     def size(self) -> int:
-        """The bytes it takes, about: names and values twice, in the parser and as objects."""
+        """The approximate bytes it takes: names and values count twice, in the parser and as
+        objects."""
         return 2 * self._unfinished + HEADER_BYTES * len(self._headers)
 
     def feed(self, data: bytes) -> list[dict[str, Any]]:
-        """The requests whose head is whole with some data."""
+        """The requests with a head completed by some data."""
         if self._parser is None:
             if not any(method.startswith(data[:4]) for method in _METHODS):
                 self._counts.unreadable += 1
@@ -395,10 +397,10 @@ class _Reader:
         return found
 
     def close(self) -> None:
-        """Let go of the parser: it refers to this, and would wait for the garbage collector."""
+        """Release the parser: its reference cycle would wait for the garbage collector."""
         self._parser = None
 
-    # The parser's side
+    # Called by the parser
 
     def on_message_begin(self) -> None:
         self._begin()
@@ -431,7 +433,7 @@ class _Reader:
 
 
 class _TooLargeError(Exception):
-    """A head is larger than any that is read."""
+    """A request head is too large to be read."""
 
 
 def request_event(
@@ -440,10 +442,10 @@ def request_event(
     """A request as an event.
 
     Args:
-        method: of HTTP.
-        url: as it was sent.
+        method: the HTTP method.
+        url: as sent.
         headers: names in lower case.
-        client: address of the other end.
+        client: address of the peer.
     """
     target = read_target(url[: 2 * MAX_VALUE].decode("utf-8", "replace"))
     merged: dict[str, str] = {}
@@ -452,7 +454,7 @@ def request_event(
     fields: dict[str, Any] = {}
     request: dict[str, Any] = {"method": method, "path": target.path or "/", "headers": merged}
     if FORWARDED in merged:
-        # As one more proxy writes it, so that the trusted proxies of the definitions apply.
+        # As one more proxy would write it, so that the definitions' trusted proxies apply.
         merged[FORWARDED] = f"{merged[FORWARDED]}, {client}"
     else:
         request["client_ip"] = client
@@ -463,7 +465,7 @@ def request_event(
     if target.query:
         pairs = target.query.split("&")
         is_cut = len(pairs) > MAX_PAIRS
-        # Attacks hide behind many parameters, so the beginning and the end are kept.
+        # Attacks hide behind many parameters, so keep the beginning and the end.
         kept = pairs[: MAX_PAIRS // 2] + pairs[-MAX_PAIRS // 2 :] if is_cut else pairs
         request |= query_members("&".join(kept))
         fields = {QUERY_CUT: True} if is_cut else {}

@@ -1,1 +1,1 @@
-"""Challenges: the providers that make and check them, and where a visitor may be sent after."""
+"""Challenges: the providers that issue and check them, and the allowed return URLs."""

@@ -1,4 +1,4 @@
-"""Counts of challenges since the start, for Prometheus; no label names a tenant."""
+"""Counts of challenges since the start, for Prometheus; labels never name a tenant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BOUNDS_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0)
 
 
 class ChallengeFigures:
-    """Outcomes of challenges; written on any thread."""
+    """Outcomes of challenges; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -29,7 +29,7 @@ class ChallengeFigures:
             self._outcomes[provider, outcome] += 1
 
     def solved(self, provider: str, seconds: float) -> None:
-        """Count a challenge that was solved, so long after its page was first shown."""
+        """Count a solved challenge, with the time since its page was first shown."""
         with self._lock:
             self._outcomes[provider, "solved"] += 1
             times = self._times.setdefault(provider, [0] * (len(BOUNDS_SECONDS) + 1))
@@ -37,7 +37,7 @@ class ChallengeFigures:
             self._seconds[provider] += seconds  # type: ignore[assignment]
 
     def page(self) -> bytes:
-        """The counts in the text format of Prometheus."""
+        """The counts in Prometheus's text format."""
         registry = CollectorRegistry(auto_describe=False)
         registry.register(self)
         return generate_latest(registry)

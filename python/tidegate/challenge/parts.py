@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 def _nowhere() -> str:
-    """The address of a service that listens nowhere."""
+    """The address of a service that doesn't listen."""
     return ""
 
 
 @attrs.frozen(kw_only=True)
 class ChallengeParts:
-    """Parts that make, check and count challenges.
+    """Parts that issue, check and count challenges.
 
     Attributes:
         providers: by name.
-        public_url: gives the address that browsers reach the service by.
-        figures: what became of challenges since the start.
+        public_url: returns the address by which browsers reach the service.
+        figures: counts of challenges since the start.
     """
 
     providers: Mapping[str, Provider]
@@ -45,7 +45,7 @@ class ChallengeParts:
 
         Args:
             secret: the key of challenges, 32 bytes.
-            turnstile: with the keys of the settings.
+            turnstile: Turnstile with the configured keys.
             public_url: as above.
         """
         providers = providers_of(secret, turnstile or Turnstile("", ""))

@@ -1,8 +1,8 @@
 """Proof of work: the browser searches for a number with scrypt (RFC 7914), by ALTCHA's protocol.
 
-The service draws the number and derives its key once; the browser derives keys from 0 on until it
-meets the same one. So the work of a difficulty is bounded above as well as below, and checking a
-solution costs the service one HMAC. docs/challenges.md has what each difficulty costs.
+The service picks the number and derives its key once; the browser derives keys from 0 on until it
+finds the same one. So each difficulty limits the work above as well as below, and checking a
+solution costs the service one HMAC. docs/challenges.md has the cost of each difficulty.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ COST = 4_096
 BLOCK_SIZE = 8
 """The parameter r."""
 FIRST_KEYS = 8
-"""Keys that a browser derives for difficulty 1, on average; each difficulty takes the double."""
+"""Keys that a browser derives for difficulty 1, on average; each further difficulty doubles them.
+"""
 MAX_SOLUTION = 4_096
 """Characters; the widget sends less than 1,000."""
 _LABELS = {"challenge": b"tidegate pow challenge v1", "key": b"tidegate pow key v1"}
@@ -34,7 +35,7 @@ class ProofOfWork:
     """The provider ``pow``.
 
     Args:
-        secret: 32 bytes, from which the keys of the signatures are derived.
+        secret: 32 bytes, the source of the signature keys.
     """
 
     _secret: bytes = attrs.field(repr=False)
@@ -66,7 +67,7 @@ class ProofOfWork:
             given = altcha.Payload.from_base64(solution).solution
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return False
-        # Nothing of the challenge in the payload is looked at: the issued one counts.
+        # Ignore the challenge in the payload: only the issued one counts.
         payload = altcha.Payload(altcha.Challenge.from_dict(dict(parameters)), given)
         found = altcha.verify_solution(
             payload, self._key("challenge"), hmac_key_secret=self._key("key")
@@ -84,5 +85,6 @@ class ProofOfWork:
 
 
 def mean_keys(difficulty: int) -> int:
-    """The keys that a browser derives for a difficulty: from half of it to one and a half."""
+    """The number of keys that a browser derives for a difficulty: from half of it to one and a
+    half."""
     return int(FIRST_KEYS << (difficulty - 1))

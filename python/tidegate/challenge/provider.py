@@ -1,4 +1,4 @@
-"""A challenge provider: makes a challenge, and says whether a solution solves it."""
+"""A challenge provider: issues a challenge, and verifies its solution."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from uuid import UUID
 from tidegate.errors import TidegateError
 
 WAIT = "wait"
-"""Stands beside the names of providers for the timed way without JavaScript."""
+"""An entry next to the provider names: the timed alternative without JavaScript."""
 
 
 class ProviderUnavailableError(TidegateError):
-    """A provider cannot be asked now; the solution is neither right nor wrong."""
+    """A provider is unreachable now; the solution is neither right nor wrong."""
 
     code = "challenge-provider-unavailable"
 
@@ -22,10 +22,10 @@ class Provider(Protocol):
     """A kind of challenge."""
 
     def issue(self, challenge_id: UUID, difficulty: int, expires_at: int) -> Mapping[str, Any]:
-        """A new challenge: everything that its solution is checked against.
+        """Issue a challenge: all the data needed to check its solution.
 
         Args:
-            challenge_id: of the session.
+            challenge_id: id of the session.
             difficulty: from 1 to 10.
             expires_at: seconds since 1970.
         """
@@ -36,18 +36,18 @@ class Provider(Protocol):
         """Whether a solution solves a challenge.
 
         Args:
-            parameters: as they were issued.
-            challenge_id: of the session.
-            solution: as the page sent it.
-            address: where it was sent from.
+            parameters: the issued parameters.
+            challenge_id: id of the session.
+            solution: as sent by the page.
+            address: the sender's address.
 
         Raises:
-            ProviderUnavailableError: nobody can say so now.
+            ProviderUnavailableError: it can't be verified now.
         """
 
     def why_unusable(self, public_url: str) -> str | None:
-        """Why no browser could pass here; None when browsers can.
+        """Why no browser could pass here; None if browsers can.
 
         Args:
-            public_url: the address that browsers reach the service by.
+            public_url: the address by which browsers reach the service.
         """

@@ -1,4 +1,4 @@
-"""The providers of a service, by the names that definitions call them."""
+"""A service's providers, by their names in definitions."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def providers_of(secret: bytes, turnstile: Turnstile) -> Mapping[str, Provider]:
 
     Args:
         secret: the service's key for challenges, 32 bytes.
-        turnstile: with the keys of the settings.
+        turnstile: Turnstile with the configured keys.
     """
     return {"pow": ProofOfWork(secret), "turnstile": turnstile}

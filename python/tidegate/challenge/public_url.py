@@ -1,4 +1,4 @@
-"""Whether browsers everywhere can reach the address of the service: challenges lead them there."""
+"""Whether any browser can reach the service's address, since challenges redirect there."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ _LOCAL_NAMES = (".local", ".internal", ".localhost", ".lan", ".home.arpa")
 
 
 def unreachable(base_url: str) -> str | None:
-    """Why a visitor's browser cannot be sent to an address; None when it can, as far as the address
-    says.
+    """Why a visitor's browser cannot be sent to an address; None if it can, judging by the address.
 
     Args:
-        base_url: of the service, as ``server.public_url`` gives it.
+        base_url: the service's address, as returned by ``server.public_url``.
     """
     parts = urlsplit(base_url)
     host = (parts.hostname or "").lower()

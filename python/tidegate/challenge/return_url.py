@@ -1,7 +1,7 @@
-"""The rules for return URLs: a visitor is never sent to an origin that the tenant did not name.
+"""The rules for return URLs: visitors are never sent to an origin that the tenant did not name.
 
-URLs are read and written by the parser of browsers (WHATWG URL, https://url.spec.whatwg.org), so
-that what was checked is what the browser goes to.
+URLs are parsed and written as browsers do (WHATWG URL, https://url.spec.whatwg.org), so that the
+checked URL is the one that the browser opens.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from ada_url import URL
 
 PROOF_PARAMETER = "service_challenge_proof"
 MAX_URL = 2_048
-"""Characters of a URL that a visitor is sent to."""
+"""Characters of a URL to send a visitor to."""
 OF_VISITOR = "#"
-"""Ends a return URL whose host is the word of the visitor alone: a proxy hands on its `Host`.
+"""Suffix of a return URL with a host that only the visitor claims: a proxy passes on its `Host`.
 
-No request has a fragment, so nothing that a visitor sends ends like this, and no URL of a page that
-a customer names needs to.
+Requests have no fragment, so nothing sent by a visitor ends like this, and no page URL named by a
+customer needs to.
 """
 _SCHEMES = ("http:", "https:")
 
@@ -25,16 +25,16 @@ _SCHEMES = ("http:", "https:")
 def destination(
     return_url: str | None, template: str | None, origins: Collection[str]
 ) -> str | None:
-    """The URL to send a visitor to; None when there is none that may be.
+    """The URL to send a visitor to; None if no URL is allowed.
 
-    The holder of an API key gives the customer's word: it is used, or nothing is. The visitor's own
-    `Host` chooses no origin: where it may not be used, the template is.
+    The holder of an API key speaks for the customer: their URL is used, or none. The visitor's own
+    `Host` can't choose an origin: if it is not allowed, the template is used.
 
     Args:
-        return_url: what the visitor asked for, as the edge sent it; see ``OF_VISITOR``.
-        template: what the mitigation has for requests without one.
-        origins: the tenant's, which limit every URL; with none, a URL ``OF_VISITOR`` has to be of
-            the origin of the template.
+        return_url: the URL requested by the visitor, as sent by the edge; see ``OF_VISITOR``.
+        template: the mitigation's URL for requests without one.
+        origins: the tenant's origins, which limit every URL; without any, a URL ``OF_VISITOR`` must
+            have the template's origin.
     """
     stands_in = None if template is None else _read(template)
     if stands_in is not None and origins and not _is_of(stands_in, origins):
@@ -51,9 +51,9 @@ def destination(
 
 
 def with_proof(url: str, proof: str) -> str:
-    """A URL with a proof in its query; a proof that is there is replaced."""
+    """A URL with a proof in its query, replacing an existing proof."""
     parsed = URL(url)
-    # Written by hand: setting one parameter would write all the others anew.
+    # Written by hand: setting one parameter would rewrite all the others.
     kept = [
         part
         for part in parsed.search.removeprefix("?").split("&")
@@ -64,15 +64,15 @@ def with_proof(url: str, proof: str) -> str:
 
 
 def origin_of(url: str) -> str:
-    """The origin of a URL that was allowed."""
+    """The origin of an allowed URL."""
     return URL(url).origin
 
 
 def _read(url: str) -> URL | None:
-    """An absolute http or https URL without credentials; None when it is none.
+    """An absolute http or https URL without credentials; None if it isn't one.
 
-    Browsers take out control characters, and take ``\\`` for ``/``. Nobody who means well writes
-    such a URL, so it is refused.
+    Browsers remove control characters, and treat ``\\`` as ``/``. No honest client writes such a
+    URL, so it is rejected.
     """
     if len(url) > MAX_URL or not url.isprintable() or "\\" in url:
         return None

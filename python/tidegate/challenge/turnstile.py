@@ -1,4 +1,4 @@
-"""The provider ``turnstile``: Cloudflare's widget, checked by its published call.
+"""The provider ``turnstile``: Cloudflare's widget, checked through its public API.
 
 The call is ``siteverify`` (https://developers.cloudflare.com/turnstile/get-started/server-side-validation/).
 """
@@ -19,11 +19,11 @@ from tidegate.challenge.provider import ProviderUnavailableError
 
 VERIFY_URL = "https://challenges.cloudflare.com/turnstile/v0/siteverify"
 ACTION = "tidegate"
-"""The purpose of the widget; the answer of the call repeats it."""
+"""The purpose of the widget, repeated in the API's response."""
 MAX_TOKEN = 2_048
-"""Characters, by its documentation."""
+"""Characters, according to its documentation."""
 SECONDS = 5.0
-"""How long the call may take."""
+"""Timeout of the call."""
 _MAX_ANSWER = 64 * 1024
 
 
@@ -32,10 +32,10 @@ class Turnstile:
     """The provider ``turnstile``.
 
     Args:
-        site_key: the public key of the widget; empty when there is none.
-        secret: the secret key; the same.
-        verify_url: where solutions are checked.
-        hostname: of our pages; a solution from a page of another does not count. Empty: of any.
+        site_key: the widget's public key; empty if there is none.
+        secret: the secret key; empty if there is none.
+        verify_url: the URL that checks solutions.
+        hostname: host of our pages; solutions from other hosts are invalid. Empty allows any.
     """
 
     site_key: str
@@ -72,7 +72,7 @@ class Turnstile:
         return None if urlsplit(public_url).scheme == "https" else "the public URL has no TLS"
 
     def _ask(self, solution: str, address: str) -> Mapping[str, Any]:
-        """The answer of the call.
+        """The response of the call.
 
         Raises:
             ProviderUnavailableError: there is none, or it says that the call itself was wrong.

@@ -1,7 +1,7 @@
-"""Calls a Tidegate service: decisions for requests, events in batches, proofs of challenges.
+"""Calls a Tidegate service: decisions on requests, events in batches, proofs of challenges.
 
-``Client`` is for threads, ``AsyncClient`` for asyncio.  They know nothing of the engine; what
-they need beside it is the extra ``client``.
+``Client`` is for threads, ``AsyncClient`` for asyncio.  They don't use the engine; their other
+dependencies are in the extra ``client``.
 """
 
 from tidegate.client.async_client import AsyncClient

@@ -1,4 +1,4 @@
-"""One answer of HTTP."""
+"""An HTTP response."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Answer:
 
     @property
     def is_replayed(self) -> bool:
-        """Whether the idempotency key had been answered before."""
+        """Whether the idempotency key had been used before."""
         return self.headers.get("idempotency-replayed") == "true"
 
     def json(self) -> Any:
-        """The body of a success.
+        """The body of a successful response.
 
         Raises:
-            ClientError: it is no success, or the body is no JSON.
+            ClientError: it wasn't successful, or the body isn't JSON.
         """
         if not 200 <= self.status < 300:
             raise self._error()
@@ -40,7 +40,7 @@ class Answer:
             raise self.unexpected("the answer is no JSON") from None
 
     def unexpected(self, message: str) -> UnexpectedAnswerError:
-        """The error of an answer that the service would not give."""
+        """The error for a response that the service would not send."""
         return UnexpectedAnswerError(message, self.status)
 
     def _error(self) -> ClientError:

@@ -45,26 +45,26 @@ PROOF_PATH = "/api/v1/challenge/proof/verify"
 class AsyncClient:
     """Asks a Tidegate service for decisions, and sends it events.
 
-    For asyncio, and for anyio on asyncio; it belongs to the loop it is first used on.  Every
-    event carries an idempotency key, so that whatever is retried counts once.
+    For asyncio, and for anyio on asyncio; it belongs to the loop on which it is first used.  Every
+    event carries an idempotency key, so that retries count once.
 
     Args:
-        base_url: the address of the service, without ``/api/v1``.
+        base_url: the service's address, without ``/api/v1``.
         api_key: bound to one tenant; never shown by the client.
-        source: origin label of what is sent, where a call gives none.
-        timeout: seconds a call may take in all: connection, attempts and waits.
-        fail_mode: what ``decide`` answers when the service gives no decision in time: ``open``
+        source: default origin label.
+        timeout: seconds a call may take in total: connection, attempts and waits.
+        fail_mode: the result of ``decide`` if the service gives no decision in time: ``open``
             allows, ``closed`` blocks with status 503, ``raise`` raises.
-        backoff: between the attempts of one call.
-        batching: how ``send`` gathers events.
+        backoff: waits between the attempts of one call.
+        batching: how ``send`` batches events.
         on_error: called with each event that ``send`` could not deliver; logged otherwise.
-        on_delivered: called with each event that ``send`` delivered, and its answer.
-        tls: replaces the system's trust; it must verify certificates and host names.
+        on_delivered: called with each event that ``send`` delivered, and its response.
+        tls: replaces the system's trust store; it must verify certificates and host names.
         allow_http: whether the key may be sent over plain HTTP to another machine.
-        world: time, chance and new keys.
+        world: time, randomness and new keys.
 
     Raises:
-        ValueError: an argument cannot be used.
+        ValueError: an argument is invalid.
         ImportError: the extra ``client`` is not installed.
     """
 
@@ -120,22 +120,23 @@ class AsyncClient:
         """Decide on one request.
 
         Args:
-            event: the whole event, in the shape of docs/fields.md; members that are given by
-                name too take the place of its own.
-            request: of the visitor; forward query parameters and cookies, where proofs are.
-            fields: anything else that rules are to see.
-            return_url: where a visitor who passes a challenge goes back to.
+            event: the whole event, in the shape of docs/fields.md; members also given by name
+                override its own.
+            request: the visitor's request; include query parameters and cookies, since proofs are
+                there.
+            fields: any other values for rules.
+            return_url: where a visitor returns after passing a challenge.
             source: origin label; by default the client's.
-            observed_at: when the request came; by default its arrival at the service.
-            idempotency_key: unique for the request; made when None.
+            observed_at: when the request arrived; by default its arrival at the service.
+            idempotency_key: unique for the request; generated if None.
             timeout: seconds, instead of the client's.
             fail_mode: instead of the client's.
 
         Raises:
-            ServiceError: the service refuses the key or the request, in every fail mode: a
-                visitor must not be able to choose the fallback.
+            ServiceError: the service rejects the key or the request, in every fail mode: a visitor
+                must not be able to choose the fallback.
             ClientError: there is no decision, and the fail mode is ``raise``.
-            EventError: the event has an unknown member, cannot be written as JSON, or is refused
+            EventError: the event has an unknown member, cannot be written as JSON, or is rejected
                 by the service (then an ``InvalidEventError``).
         """
         mode = self._fail_mode if fail_mode is None else fail_mode
@@ -165,12 +166,12 @@ class AsyncClient:
         return decision
 
     async def send(self, event: Event) -> bool:
-        """Queue an event; it leaves in a batch, in the background.
+        """Queue an event; it is sent in a batch, in the background.
 
         An event with neither time nor idempotency key is stamped with the time of this call.
 
         Returns:
-            False when the queue was full and the event was dropped.
+            False if the queue was full and the event was dropped.
 
         Raises:
             EventError: it cannot be written as JSON.
@@ -188,10 +189,10 @@ class AsyncClient:
         return False
 
     async def send_now(self, event: Event, *, timeout: float | None = None) -> BeaconResponse:
-        """Send one event, and wait for what became of it.
+        """Send one event and wait for the outcome.
 
         Raises:
-            ClientError: it was refused, or not delivered in time.
+            ClientError: it was rejected, or not delivered in time.
             EventError: it cannot be written as JSON.
         """
         encoded = encode_event(event, self._source, self._world)
@@ -199,7 +200,7 @@ class AsyncClient:
         return await self._call(BEACON_PATH, encoded.body, seconds, read_beacon)
 
     async def verify_proof(self, token: str, *, timeout: float | None = None) -> bool:
-        """Whether a challenge proof is valid, and of the tenant of the key.
+        """Whether a challenge proof is valid and belongs to the key's tenant.
 
         Raises:
             ClientError: it could not be verified.
@@ -208,12 +209,12 @@ class AsyncClient:
         return await self._call(PROOF_PATH, orjson.dumps({"token": token}), seconds, read_proof)
 
     async def flush(self, timeout: float = 30.0) -> DeliveryCounts:
-        """Send all events that wait now; what is left after ``timeout`` seconds goes on waiting."""
+        """Send all queued events; those left after ``timeout`` seconds stay queued."""
         self.batcher.start()
         return await self.batcher.flush(timeout)
 
     async def close(self, timeout: float = 10.0) -> DeliveryCounts:
-        """Flush for at most ``timeout`` seconds, give what is left to ``on_error``, disconnect."""
+        """Flush for at most ``timeout`` seconds, pass the rest to ``on_error``, disconnect."""
         try:
             return await self.batcher.close(timeout)
         finally:
@@ -236,7 +237,7 @@ class AsyncClient:
         await self.close()
 
     def encode(self, event: Event) -> EncodedEvent:
-        """An event as ``send`` queues it."""
+        """Encode an event as ``send`` queues it."""
         return encode_event(stamp(event, self._world), self._source, self._world)
 
     async def _call(self, path: str, body: bytes, timeout: float, read: Callable[[Answer], T]) -> T:

@@ -1,4 +1,4 @@
-"""Events in the background: gathered, sent in batches, retried, and each accounted for."""
+"""Background delivery of events: batched, retried, and each accounted for."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class Batching:
     """The settings for collecting and sending events.
 
     Args:
-        max_events: of a batch; the service takes 1,000.
-        max_bytes: of a batch; the service takes 4 MiB.
-        max_age: seconds an event waits for others before its batch leaves.
-        queue_events: that may wait, the batch under way included.
-        queue_bytes: that may wait, counted the same way.
-        when_full: ``drop`` gives a new event to ``on_error`` and counts it; ``block`` makes
+        max_events: most events in a batch; the service accepts 1,000.
+        max_bytes: most bytes in a batch; the service accepts 4 MiB.
+        max_age: seconds an event waits for others before its batch is sent.
+        queue_events: most events in the queue, including the batch in flight.
+        queue_bytes: most bytes in the queue, counted the same way.
+        when_full: ``drop`` passes a new event to ``on_error`` and counts it; ``block`` makes
             ``send`` wait for room.
         timeout: seconds for one attempt at one batch.
-        backoff: between attempts; they are counted anew whenever some of a batch gets through.
+        backoff: waits between attempts; they start over whenever some of a batch gets through.
     """
 
     max_events: int = attrs.field(
@@ -72,7 +72,7 @@ class Batching:
 
 
 GATHERED = Batching()
-"""The batching of a client unless it is given another."""
+"""The default batching of a client."""
 
 
 @attrs.define(eq=False)
@@ -87,10 +87,10 @@ class _Waiting:
 
 
 class Batcher:
-    """One queue and the task that empties it, a batch at a time and in order.
+    """A queue and the task that empties it, one batch at a time and in order.
 
-    ``offer`` and ``counts`` may be used from any thread; everything else runs on the loop that
-    ``start`` was called on.
+    ``offer`` and ``counts`` are thread-safe; everything else runs on the loop that ``start`` was
+    called on.
     """
 
     def __init__(
@@ -122,16 +122,16 @@ class Batcher:
 
     @property
     def is_started(self) -> bool:
-        """Whether the task runs."""
+        """Whether the task is running."""
         return self._task is not None
 
     @property
     def is_closed(self) -> bool:
-        """Whether no event is taken any more."""
+        """Whether no more events are accepted."""
         return self._is_closed
 
     def start(self) -> None:
-        """Begin to send, on the running loop."""
+        """Start sending, on the running loop."""
         if self._task is None and not self._is_closed:
             self._loop = asyncio.get_running_loop()
             self._task = self._loop.create_task(self._run())
@@ -148,7 +148,7 @@ class Batcher:
             )
 
     def offer(self, event: EncodedEvent) -> bool:
-        """Queue an event; False when there is no room.
+        """Queue an event; False if there is no room.
 
         Raises:
             ClientClosedError: the client was closed.
@@ -174,13 +174,13 @@ class Batcher:
         return True
 
     def drop(self, event: EncodedEvent) -> None:
-        """Count an event that found no room, and give it to ``on_error``."""
+        """Count an event that found no room, and pass it to ``on_error``."""
         with self._lock:
             self._dropped += 1
         self._report(event, QueueFullError("the queue is full"), 0)
 
     async def put(self, event: EncodedEvent) -> None:
-        """Queue an event, and wait for room first.
+        """Wait for room, then queue an event.
 
         Raises:
             ClientClosedError: the client was closed meanwhile.
@@ -190,7 +190,7 @@ class Batcher:
                 await self._settled.wait()
 
     async def flush(self, timeout: float) -> DeliveryCounts:
-        """Send all that waits, and wait until it is delivered or failed, or time is up."""
+        """Send everything queued, and wait until it is delivered or failed, or time is up."""
         with self._lock:
             target = self._accepted
         self._flush_to = max(self._flush_to, target)
@@ -238,7 +238,7 @@ class Batcher:
 
     async def _until_due(self) -> None:
         while True:
-            # Cleared before looking: what comes after the look wakes the wait.
+            # Cleared before the check, so that a later arrival ends the wait.
             self._wake.clear()
             with self._lock:
                 oldest = self._queue[0].since if self._queue else None
@@ -274,7 +274,7 @@ class Batcher:
                 outcomes, asked = await self._attempt(batch)
             except ClientError as error:
                 if isinstance(error, PayloadTooLargeError) and len(batch) > 1:
-                    # Something before the service takes less than the service does.
+                    # A proxy in front of the service accepts less than the service.
                     self._max_bytes = max(sum(entry.size for entry in batch) // 2, 1)
                     await self._deliver(batch[: len(batch) // 2])
                     await self._deliver(batch[len(batch) // 2 :])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class _Process:
-    """The parts of one process: connections and threads do not outlive a fork."""
+    """The parts of one process: connections and threads don't survive a fork."""
 
     pid: int
     calls: AsyncClient
@@ -37,31 +37,31 @@ class _Process:
 
 
 class Client:
-    """Asks a Tidegate service for decisions, and sends it events; from any thread.
+    """Asks a Tidegate service for decisions, and sends it events; thread-safe.
 
-    The work is done by an :class:`AsyncClient` on one background thread, which is what makes
-    ``timeout`` hold for all of a call, the look-up of the host's name included.  Callbacks run
-    on that thread (for an event that finds no room, on the caller's) and must not wait for the
-    client.  What still waits when the interpreter exits is sent then, or given to
-    ``on_error``.  After a fork the child has its own connections and an empty queue.
+    An :class:`AsyncClient` on one background thread does the work, which is how ``timeout`` covers
+    the whole call, including the host lookup.  Callbacks run on that thread (for an event without
+    room, on the caller's) and must not wait for the client.  Events still queued when the
+    interpreter exits are sent then, or passed to ``on_error``.  After a fork the child has its own
+    connections and an empty queue.
 
     Args:
-        base_url: the address of the service, without ``/api/v1``.
+        base_url: the service's address, without ``/api/v1``.
         api_key: bound to one tenant; never shown by the client.
-        source: origin label of what is sent, where a call gives none.
-        timeout: seconds a call may take in all: connection, attempts and waits.
-        fail_mode: what ``decide`` answers when the service gives no decision in time: ``open``
+        source: default origin label.
+        timeout: seconds a call may take in total: connection, attempts and waits.
+        fail_mode: the result of ``decide`` if the service gives no decision in time: ``open``
             allows, ``closed`` blocks with status 503, ``raise`` raises.
-        backoff: between the attempts of one call.
-        batching: how ``send`` gathers events.
+        backoff: waits between the attempts of one call.
+        batching: how ``send`` batches events.
         on_error: called with each event that ``send`` could not deliver; logged otherwise.
-        on_delivered: called with each event that ``send`` delivered, and its answer.
-        tls: replaces the system's trust; it must verify certificates and host names.
+        on_delivered: called with each event that ``send`` delivered, and its response.
+        tls: replaces the system's trust store; it must verify certificates and host names.
         allow_http: whether the key may be sent over plain HTTP to another machine.
-        world: time, chance and new keys.
+        world: time, randomness and new keys.
 
     Raises:
-        ValueError: an argument cannot be used.
+        ValueError: an argument is invalid.
         ImportError: the extra ``client`` is not installed.
     """
 
@@ -139,12 +139,12 @@ class Client:
         )
 
     def send(self, event: Event) -> bool:
-        """Queue an event; it leaves in a batch, in the background.
+        """Queue an event; it is sent in a batch, in the background.
 
         An event with neither time nor idempotency key is stamped with the time of this call.
 
         Returns:
-            False when the queue was full and the event was dropped.
+            False if the queue was full and the event was dropped.
 
         Raises:
             EventError: it cannot be written as JSON.
@@ -165,12 +165,12 @@ class Client:
         return False
 
     def send_now(self, event: Event, *, timeout: float | None = None) -> BeaconResponse:
-        """Send one event, and wait for what became of it; see :meth:`AsyncClient.send_now`."""
+        """Send one event and wait for the outcome; see :meth:`AsyncClient.send_now`."""
         process = self._current()
         return process.thread.run(process.calls.send_now(event, timeout=timeout))
 
     def verify_proof(self, token: str, *, timeout: float | None = None) -> bool:
-        """Whether a challenge proof is valid, and of the tenant of the key.
+        """Whether a challenge proof is valid and belongs to the key's tenant.
 
         Raises:
             ClientError: it could not be verified.
@@ -179,21 +179,21 @@ class Client:
         return process.thread.run(process.calls.verify_proof(token, timeout=timeout))
 
     def flush(self, timeout: float = 30.0) -> DeliveryCounts:
-        """Send all events that wait now; what is left after ``timeout`` seconds goes on waiting."""
+        """Send all queued events; those left after ``timeout`` seconds stay queued."""
         process = self._current()
         return process.thread.run(process.calls.flush(timeout))
 
     def close(self, timeout: float = 10.0) -> DeliveryCounts:
-        """Flush for at most ``timeout`` seconds, give what is left to ``on_error``, disconnect."""
+        """Flush for at most ``timeout`` seconds, pass the rest to ``on_error``, disconnect."""
         process = self._process
         if process.pid != os.getpid():
-            # A child that never used the client; what waits is its parent's.
+            # A child that never used the client; queued events are its parent's.
             return DeliveryCounts()
         with self._lock:
             was_closed, self._is_closed = self._is_closed, True
         if not was_closed:
             atexit.unregister(self.close)
-        # A thread cannot be started any more when the interpreter exits.
+        # No thread can be started when the interpreter exits.
         if not was_closed and process.thread.is_started:
             process.thread.run(process.calls.close(timeout))
             process.thread.stop()

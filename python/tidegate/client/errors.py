@@ -1,4 +1,4 @@
-"""Errors that a call of the client can end in.
+"""Errors that a client call can raise.
 
 ClientError
 ├── UnreachableError        no answer came: refused, cut, name not found, TLS not valid
@@ -31,7 +31,7 @@ from tidegate.errors import EventError, TidegateError
 
 @attrs.frozen(kw_only=True)
 class ErrorDetail:
-    """One thing wrong with a request; ``pointer`` leads into its body."""
+    """One problem with a request; ``pointer`` leads into its body."""
 
     detail: str
     code: str | None = None
@@ -44,8 +44,8 @@ class ErrorDetail:
 class ClientError(TidegateError):
     """Base of everything a call raises.
 
-    ``code`` is stable.  ``status``, ``request_id`` and ``errors`` are those of the problem
-    document, where there is one; ``retry_after`` is how many seconds the service asks to wait.
+    ``code`` is stable.  ``status``, ``request_id`` and ``errors`` come from the problem document,
+    if there is one; ``retry_after`` is how many seconds the service asks to wait.
     """
 
     code: str = "client-error"
@@ -59,20 +59,20 @@ class ClientError(TidegateError):
 
 
 class UnreachableError(ClientError):
-    """No answer came."""
+    """There was no response."""
 
     code = "unreachable"
     is_transient = True
 
 
 class TimedOutError(UnreachableError):
-    """No answer came in time."""
+    """There was no response in time."""
 
     code = "timed-out"
 
 
 class UnexpectedAnswerError(ClientError):
-    """The answer is none of the service: a redirect (never followed), or another shape."""
+    """The response isn't the service's: a redirect (never followed), or malformed."""
 
     code = "unexpected-answer"
     is_transient = True
@@ -95,11 +95,11 @@ class ClientClosedError(ClientError):
 
 
 class ServiceError(ClientError):
-    """The service refused, or something before it did.
+    """The service rejected the call, or something in front of it did.
 
     Args:
-        status: of HTTP.
-        problem: the problem document; empty when the answer was none.
+        status: the HTTP status.
+        problem: the problem document; empty if the response had none.
         retry_after: seconds.
     """
 
@@ -126,15 +126,15 @@ class AuthenticationError(ServiceError):
 
 
 class ForbiddenError(ServiceError):
-    """The key may not do this."""
+    """The key lacks the permission."""
 
 
 class NotFoundError(ServiceError):
-    """The object does not exist, or it is another tenant's."""
+    """The object does not exist, or belongs to another tenant."""
 
 
 class ConflictError(ServiceError):
-    """The request conflicts with the present state."""
+    """The request conflicts with the current state."""
 
 
 class PayloadTooLargeError(ServiceError):
@@ -142,11 +142,11 @@ class PayloadTooLargeError(ServiceError):
 
 
 class InvalidRequestError(ServiceError):
-    """The request can be read and is not valid; ``errors`` says where."""
+    """The request is readable but invalid; ``errors`` says where."""
 
 
 class InvalidEventError(InvalidRequestError, EventError):
-    """The service refuses the event, as an engine would: ``pointer`` says where."""
+    """The service rejects the event, as an engine would: ``pointer`` says where."""
 
     def __init__(
         self, status: int, problem: Mapping[str, Any], retry_after: float | None = None
@@ -165,7 +165,7 @@ class RateLimitedError(ServiceError):
 
 
 class UnavailableError(ServiceError):
-    """The service could not answer now."""
+    """The service could not respond now."""
 
     is_transient = True
 
@@ -187,7 +187,7 @@ _EVENT_CODES = frozenset(("empty-payload", "invalid-event", "invalid-json"))
 
 
 def service_error(status: int, problem: object, retry_after: float | None = None) -> ServiceError:
-    """The error of a refusal, of its family.
+    """The error for a rejection, with the class that fits it.
 
     Args:
         problem: the parsed body, whatever it is.

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from tidegate.client.world import World
 
 MAX_EVENT_BYTES = 64 * 1024
-"""The service takes no larger one."""
+"""The service rejects larger ones."""
 
 
 @attrs.frozen
 class EncodedEvent:
-    """An event with its key, as the bytes that every attempt sends.
+    """An event with its key, as the bytes sent in every attempt.
 
-    The service compares what bodies say: the same key with another event would be refused.
+    The service compares the meaning of bodies: the same key with another event would be rejected.
     """
 
     event: Mapping[str, Any]
@@ -33,11 +33,11 @@ class EncodedEvent:
 
 
 def encode_event(event: Mapping[str, Any], source: str | None, world: World) -> EncodedEvent:
-    """Write an event; one without an idempotency key is given one.
+    """Encode an event, adding an idempotency key if it has none.
 
     Args:
         event: its members that are None are left out.
-        source: for an event that names none.
+        source: origin label for an event without one.
 
     Raises:
         EventError: it cannot be written as JSON, or its ``observed_at`` has no time zone.
@@ -56,8 +56,8 @@ def encode_event(event: Mapping[str, Any], source: str | None, world: World) -> 
     except orjson.JSONEncodeError as error:
         raise EventError(f"the event cannot be written as JSON: {error}") from None
     if len(body) > MAX_EVENT_BYTES:
-        # Refused here, because a service that stops reading looks like one that is away,
-        # and the fail mode must not be in a visitor's hand.
+        # Rejected here: a service that stops reading looks like one that is away, and a visitor
+        # must not be able to trigger the fail mode.
         problem = {
             "code": "body-too-large",
             "detail": f"the event has {len(body)} bytes, and may have {MAX_EVENT_BYTES}",
@@ -67,10 +67,10 @@ def encode_event(event: Mapping[str, Any], source: str | None, world: World) -> 
 
 
 def known_members(event: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of an event that is to be decided on.
+    """The known members of an event to decide on.
 
     Raises:
-        EventError: it has one that means nothing, such as a misspelt one, or its ``request`` has.
+        EventError: it or its ``request`` has an unknown member, such as a misspelt one.
     """
     unknown = unknown_member(event)
     if unknown is not None:
@@ -79,10 +79,10 @@ def known_members(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stamp(event: Mapping[str, Any], world: World) -> Mapping[str, Any]:
-    """An event that will wait before it is sent, with the time it was observed at.
+    """An event that will be queued, stamped with the time of observation.
 
-    One that brings its idempotency key is left as it is: sent again under that key, it must
-    be the same.
+    An event with its own idempotency key is left unchanged: sent again under that key, it must be
+    the same.
     """
     if event.get("observed_at") is not None or event.get("idempotency_key") is not None:
         return event

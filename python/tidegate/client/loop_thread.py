@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own, for code that has none."""
+"""An event loop on its own thread, for code without one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """Runs coroutines for other threads; begins with the first one."""
+    """Runs coroutines for other threads; starts with the first one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -28,7 +28,7 @@ class LoopThread:
         return self._thread is not None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine, waited for.
+        """Run a coroutine and wait for its result.
 
         Raises:
             ClientClosedError: the thread was stopped before there was a result.
@@ -47,7 +47,7 @@ class LoopThread:
         except CancelledError:
             raise ClientClosedError("the client was closed during the call") from None
         except BaseException:
-            # Ctrl-C leaves the wait; the work is of no use to anyone then.
+            # Ctrl-C ends the wait, and nobody needs the result then.
             future.cancel()
             raise
 

@@ -1,4 +1,4 @@
-"""Answers of the service, as objects."""
+"""Responses of the service, as objects."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ FailMode: TypeAlias = Literal["open", "closed", "raise"]
 class RuntimeDecision(Decision):
     """The decision on one request.
 
-    ``is_fallback`` tells that the service did not decide: the fail mode did, because of
-    ``error``.  Then there is no ``decision_id``, and ``reason`` is ``fail-open`` or
-    ``fail-closed``.
+    ``is_fallback`` means that the service did not decide: the fail mode did, because of ``error``.
+    Then there is no ``decision_id``, and ``reason`` is ``fail-open`` or ``fail-closed``.
     """
 
     idempotency_key: str
     is_replayed: bool = False
-    """Whether the service repeats an earlier answer of the idempotency key."""
+    """Whether the service repeats an earlier response for the idempotency key."""
     is_fallback: bool = False
     error: ClientError | None = None
 
@@ -39,16 +38,16 @@ class BeaconResponse:
 
     item_id: str
     lookup_entity_id: str | None
-    """The entity of the first entity definition that applies; None when none does."""
+    """The entity of the first entity definition that applies; None if none does."""
     active_mitigation: str | None
-    """``Challenge`` or ``Block`` when its actor is mitigated now."""
+    """``Challenge`` or ``Block`` if its actor is mitigated now."""
 
 
 @attrs.frozen(kw_only=True)
 class DeliveryCounts:
     """The events given to ``send`` so far.
 
-    ``accepted`` is always ``delivered + failed + waiting``; what was dropped was not accepted.
+    ``accepted`` is always ``delivered + failed + waiting``; dropped events were not accepted.
     """
 
     accepted: int = 0
@@ -60,7 +59,7 @@ class DeliveryCounts:
 
 @attrs.frozen(kw_only=True)
 class FailedEvent:
-    """An event that was not delivered, as it was given, and why."""
+    """An event that was not delivered, unchanged, and the reason."""
 
     event: Mapping[str, Any]
     idempotency_key: str
@@ -69,7 +68,7 @@ class FailedEvent:
 
 
 def fallback(mode: Literal["open", "closed"], error: ClientError, key: str) -> RuntimeDecision:
-    """The decision when the service gave none."""
+    """The decision if the service gave none."""
     return RuntimeDecision(
         action=Block(503) if mode == "closed" else Allow(),
         reason="fail-closed" if mode == "closed" else "fail-open",
@@ -80,17 +79,17 @@ def fallback(mode: Literal["open", "closed"], error: ClientError, key: str) -> R
 
 
 def read_decision(answer: Answer, key: str) -> RuntimeDecision:
-    """The runtime decision of an answer.
+    """The runtime decision in a response.
 
     Raises:
-        ClientError: it is a refusal, or of another shape.
+        ClientError: it is an error, or malformed.
     """
     match answer.json():
         case {"action": dict(found), **rest} if (action := _action(found)) is not None:
             decision_id, reason = rest.get("decision_id"), rest.get("reason")
             return RuntimeDecision(
                 action=action,
-                # A reason that a later service may give is no reason to refuse its answer.
+                # Don't reject the response because of a reason that only a later service knows.
                 reason=cast("Reason", reason if isinstance(reason, str) else ""),
                 decision_id=decision_id if isinstance(decision_id, str) else None,
                 idempotency_key=key,
@@ -128,10 +127,10 @@ def _block(found: object) -> Block | None:
 
 
 def read_beacon(answer: Answer) -> BeaconResponse:
-    """The answer to one event.
+    """The result for one event.
 
     Raises:
-        ClientError: it is a refusal, or of another shape.
+        ClientError: it is an error, or malformed.
     """
     found = _beacon(answer.json())
     if found is None:
@@ -140,10 +139,10 @@ def read_beacon(answer: Answer) -> BeaconResponse:
 
 
 def read_items(answer: Answer, count: int) -> list[BeaconResponse | ClientError]:
-    """The answers to the events of a batch, in order.
+    """The results for a batch's events, in order.
 
     Raises:
-        ClientError: the whole batch was refused, or the answer is of another shape.
+        ClientError: the whole batch was rejected, or the response is malformed.
     """
     items = answer.json()
     if not isinstance(items, list) or len(items) != count:
@@ -177,7 +176,7 @@ def read_proof(answer: Answer) -> bool:
     """Whether a proof is valid.
 
     Raises:
-        ClientError: it is a refusal, or of another shape.
+        ClientError: the response is an error, or malformed.
     """
     match answer.json():
         case {"valid": bool(valid)}:

@@ -1,4 +1,4 @@
-"""Times of retries."""
+"""The timing of retries."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_RETRY_AFTER = 300.0
-"""Seconds; a longer Retry-After is cut to this."""
+"""Seconds; a longer Retry-After is capped to this."""
 
 
 @attrs.frozen(kw_only=True)
 class Backoff:
-    """Attempts and the waits between them: exponential, with full jitter.
+    """The number of attempts and the waits between them: exponential, with full jitter.
 
     Args:
-        attempts: in all, the first included.
+        attempts: total attempts, including the first.
         base: seconds; the longest first wait.
         cap: seconds; the longest wait.
     """
@@ -33,30 +33,30 @@ class Backoff:
         """Seconds to wait after a failed attempt.
 
         Args:
-            attempt: how many were made, from 1.
-            chance: from 0 to 1.
-            retry_after: what the service asks for; it is waited out, and a little spread.
+            attempt: attempts made so far, from 1.
+            chance: random number from 0 to 1.
+            retry_after: the wait that the service asks for; it is honoured, plus a little jitter.
         """
         if retry_after is not None:
             return retry_after + chance * self.base
-        # The exponent is bounded because 2.0 ** 1024 overflows.
+        # Cap the exponent because 2.0 ** 1024 overflows.
         return chance * min(self.cap, self.base * 2.0 ** min(attempt - 1, 64))
 
 
 CALLS = Backoff()
-"""Backoff of single calls: a caller waits for them."""
+"""Backoff of single calls: a caller is waiting."""
 BATCHES = Backoff(attempts=10, base=0.5, cap=30.0)
 """Backoff of batches: an event is given up after about a minute."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds of a ``Retry-After`` header, at most ``MAX_RETRY_AFTER``.
+    """The seconds in a ``Retry-After`` header, at most ``MAX_RETRY_AFTER``.
 
-    A date counts from the answer's own ``Date``, so that two clocks are never compared.
+    A date is measured from the response's own ``Date``, so that two clocks are never compared.
     """
     text = headers.get("retry-after", "")
     if text.isascii() and text.isdigit():
-        # More digits than nine are long past the maximum, and int() has a limit of its own.
+        # More digits than nine are far above the maximum, and int() has its own limit.
         return min(float(text[:9]), MAX_RETRY_AFTER)
     try:
         until = parsedate_to_datetime(text)

@@ -1,6 +1,6 @@
-"""HTTP to the service; the only module that knows the HTTP library.
+"""HTTP to the service; the only module that uses the HTTP library.
 
-The library's transport is used without its client: nothing follows a redirect, keeps a cookie,
+Only the library's transport is used, not its client: nothing follows a redirect, keeps a cookie,
 reads the environment or holds the key anywhere but in the request.
 """
 
@@ -19,11 +19,12 @@ from tidegate.client.answer import Answer
 from tidegate.client.errors import UnexpectedAnswerError, UnreachableError
 
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
-"""The answers of a whole batch have room in it several times over."""
+"""Several times the room for the responses of a whole batch."""
 _KEEP_ALIVE_SECONDS = 4.0
-"""Shorter than servers commonly keep an idle connection, so that no call meets one that closes."""
+"""Shorter than servers usually keep an idle connection, so that no call hits a closing one."""
 SILENCE_SECONDS = 10.0
-"""Longest pause within an answer: one with a damaged length would be waited for to no end."""
+"""Longest pause within a response: one with a damaged length would otherwise be waited for forever.
+"""
 _KEY = re.compile(r"[\x21-\x7e]{1,512}")
 
 
@@ -31,13 +32,13 @@ class Transport:
     """Connections to one service with one key.
 
     Args:
-        base_url: the address of the service, without ``/api/v1``.
+        base_url: the service's address, without ``/api/v1``.
         api_key: sent in ``x-service-api-key``.
-        tls: replaces the system's trust; it must verify certificates and host names.
+        tls: replaces the system's trust store; it must verify certificates and host names.
         allow_http: whether the key may be sent over plain HTTP to another machine.
 
     Raises:
-        ValueError: one of them cannot be used.
+        ValueError: one of them is invalid.
     """
 
     def __init__(
@@ -65,11 +66,11 @@ class Transport:
         )
 
     async def post(self, path: str, body: bytes, content_type: str = "application/json") -> Answer:
-        """One attempt at one call; the caller sets the time it may take.
+        """Make one attempt at one call; the caller limits its time.
 
         Raises:
-            UnreachableError: no whole answer came.
-            UnexpectedAnswerError: the answer is too large.
+            UnreachableError: there was no complete response.
+            UnexpectedAnswerError: the response is too large.
         """
         return await self.send("POST", path, {"content-type": content_type}, body)
 
@@ -81,18 +82,18 @@ class Transport:
         body: bytes = b"",
         most: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        """As :meth:`post`, for any method.
+        """Like :meth:`post`, for any method.
 
         Args:
-            method: of HTTP.
-            path: below the address of the service, with a query.
-            headers: beside the usual ones, or in their place.
-            body: of the request.
-            most: bytes the answer may have, as it is sent.
+            method: the HTTP method.
+            path: below the service's address, with a query.
+            headers: added to the usual ones, or replacing them.
+            body: the request body.
+            most: most bytes of the response, as it is sent.
 
         Raises:
-            UnreachableError: no whole answer came.
-            UnexpectedAnswerError: the answer is too large.
+            UnreachableError: there was no complete response.
+            UnexpectedAnswerError: the response is too large.
         """
         request = httpx2.Request(
             method, self.base_url + path, headers={**self._headers, **headers}, content=body
@@ -100,9 +101,9 @@ class Transport:
         try:
             return await self._exchange(request, most)
         except (httpx2.TransportError, OSError, RuntimeError) as error:
-            # RuntimeError: no name can be looked up any more once the interpreter exits.
+            # RuntimeError: names can't be looked up once the interpreter exits.
             failure = str(error) or type(error).__name__
-        # Raised outside, so that no exception of the library, with a request in it, hangs on.
+        # Raised outside, so that the library's exception, which has the request, isn't chained.
         raise UnreachableError(f"{self.base_url} cannot be reached: {failure}")
 
     async def _exchange(self, request: httpx2.Request, most: int) -> Answer:
@@ -129,15 +130,15 @@ class Transport:
 
 
 def _trust(url: str) -> ssl.SSLContext | bool:
-    """The system's trust; for plain HTTP none, because loading it takes some 80 ms."""
+    """The system's trust store; none for plain HTTP, because loading it takes some 80 ms."""
     return url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def checked_url(text: str, allow_http: bool) -> str:
-    """An address of a service, without a slash at its end.
+    """A service's address, without a trailing slash.
 
     Raises:
-        ValueError: it cannot be used.
+        ValueError: it is invalid.
     """
     failure = ""
     try:

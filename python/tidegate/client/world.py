@@ -1,4 +1,4 @@
-"""The inputs of a client from outside: time, chance and new keys."""
+"""A client's external inputs: time, randomness and new keys."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def _new_key() -> str:
 
 @attrs.frozen(kw_only=True)
 class World:
-    """Clock, sleep and chance of a client; tests replace them."""
+    """Clock, sleep and randomness of a client; tests replace them."""
 
     now: Callable[[], datetime] = _now
     """The time an event is stamped with."""
     clock: Callable[[], float] = time.monotonic
-    """Seconds, never going back; for ages and deadlines."""
+    """Monotonic seconds, for ages and deadlines."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     chance: Callable[[], float] = random.random
-    """A number from 0 to 1 that spreads retries."""
+    """A random number from 0 to 1 that spreads retries."""
     new_key: Callable[[], str] = _new_key
     """Makes an idempotency key."""
 
 
 REAL = World()
-"""The one that clients live in."""
+"""The default for clients."""

@@ -1,6 +1,6 @@
-"""Integrations at the boundary of a site: middleware, and answers to a proxy's questions.
+"""Integrations at the edge of a site: middleware, and responses to a proxy's auth requests.
 
-``conventions`` says what becomes of a decision, for all of them; ``forward_auth`` translates
+``conventions`` defines for all of them how to carry out a decision; ``forward_auth`` translates
 between proxies and decisions.
 """
 

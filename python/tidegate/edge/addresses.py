@@ -1,4 +1,4 @@
-"""The sender of a request: the connection's other end, or an address that a proxy names."""
+"""The sender of a request: the peer, or an address named by a proxy."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
 UNIX = "unix"
-"""Stands for the other end of a Unix socket, which has no address."""
+"""Represents the peer on a Unix socket, which has no address."""
 _PAIR = re.compile(
     r"[ \t]*+(?:(?P<name>[A-Za-z]++)="
     r"(?:\"(?P<quoted>(?:[^\"\\]|\\.)*+)\"|(?P<token>[^ \t\",;=]*+))[ \t]*+)?"
     r"(?P<end>[,;]|$)"
 )
-"""A pair of ``Forwarded`` and what follows it (RFC 7239, section 4)."""
+"""A pair in ``Forwarded`` and the text after it (RFC 7239, section 4)."""
 
 
 @attrs.frozen
 class TrustedProxies:
-    """Proxies whose ``x-forwarded-`` headers are believed."""
+    """Proxies with trusted ``x-forwarded-`` headers."""
 
     networks: tuple[Network, ...]
     unix: bool
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> TrustedProxies:
-        """The proxies of a setting.
+        """The proxies in a setting.
 
         Args:
-            texts: addresses and networks; ``unix`` for whoever connects through a Unix socket.
+            texts: addresses and networks; ``unix`` for peers on a Unix socket.
 
         Raises:
             ValueError: one is neither.
@@ -46,21 +46,21 @@ class TrustedProxies:
         return cls(networks, UNIX in given)
 
     def trust(self, peer: str) -> bool:
-        """Whether the other end of a connection is one of them; it is empty for a Unix socket."""
+        """Whether the peer is a trusted proxy; its address is empty for a Unix socket."""
         if not peer:
             return self.unix
         address = sent_address(peer)
         return address is not None and self._has(address)
 
     def client(self, peer: str, forwarded_for: Sequence[str], forwarded: Sequence[str] = ()) -> str:
-        """The address of a client; empty when it is not known.
+        """The address of a client; empty if unknown.
 
-        The rightmost address that isn't a trusted proxy is the client's: the proxies wrote it. A
-        proxy writes one of the headers and may pass on the other as the client sent it, so the
-        client is not known where both are there and name two.
+        The rightmost address that isn't a trusted proxy is the client's, since the proxies wrote
+        it. A proxy writes one of the headers and may pass on the other as the client sent it, so if
+        both exist and name two clients, the client is unknown.
 
         Args:
-            peer: the other end of the connection.
+            peer: the peer's address.
             forwarded_for: the values of ``x-forwarded-for``, in order.
             forwarded: the values of ``forwarded``, in order.
         """
@@ -70,7 +70,7 @@ class TrustedProxies:
         chains = []
         if forwarded_for:
             entries = ",".join(forwarded_for).split(",")
-            # A trailing comma names nobody; an empty header is a client that isn't known.
+            # A trailing comma names nobody; an empty header is an unknown client.
             chains.append([each for each in entries if each.strip()] or [""])
         if forwarded:
             chains.append(_forwarded_for(",".join(forwarded)))
@@ -81,7 +81,7 @@ class TrustedProxies:
         for entry in reversed(chain):
             address = sent_address(entry)
             if address is None:
-                # The client may have made up whatever is left of it.
+                # The client may have made up anything further left.
                 return ""
             if not self._has(address):
                 return str(address)
@@ -92,15 +92,15 @@ class TrustedProxies:
 
 
 def caller_of(address: str) -> str:
-    """The caller that limits count, by its address.
+    """The caller to count for rate limits, by its address.
 
-    One host commonly has a whole IPv6 network of 64 bits, so all of it is one caller.
+    One host commonly has a whole /64 network of IPv6, so all of it is one caller.
 
     Args:
-        address: of the client, as :meth:`TrustedProxies.client` gives it.
+        address: the client's address from :meth:`TrustedProxies.client`.
 
     Returns:
-        The IPv4 address or the IPv6 network's; the text itself where it isn't an address.
+        The IPv4 address or the IPv6 network's; the text itself if it isn't an address.
     """
     found = sent_address(address)
     if isinstance(found, IPv6Address):
@@ -109,9 +109,9 @@ def caller_of(address: str) -> str:
 
 
 def _forwarded_for(text: str) -> list[str]:
-    """The ``for`` of each element of ``Forwarded``; empty where it has none.
+    """The ``for`` of each element in ``Forwarded``; empty if it has none.
 
-    A text of another form ends the list with an empty entry: nothing in it can be relied upon.
+    A malformed text ends the list with an empty entry: nothing in it is reliable.
     """
     entries: list[str] = []
     current, place = "", 0

@@ -31,9 +31,9 @@ Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class AsgiMiddleware:
-    """Asks about every HTTP request before the application sees it, and reports refusals.
+    """Decides on every HTTP request before the application sees it, and reports rejections.
 
-    Bodies pass untouched in both directions; WebSockets and the lifespan go to the application.
+    Bodies pass unchanged in both directions; WebSockets and the lifespan go to the application.
 
     Args:
         app: the application.
@@ -42,9 +42,8 @@ class AsgiMiddleware:
             an awaitable.
 
     Raises:
-        TypeError: the decider is a ``Client``, which would hold up the loop, or an option is
-            unknown.
-        ValueError: a proxy or the origin cannot be used, or an engine challenges.
+        TypeError: the decider is a ``Client``, which would block the loop, or an option is unknown.
+        ValueError: a proxy or the origin is invalid, or an engine challenges.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class AsgiMiddleware:
         self._guard: Guard[Scope] = Guard(decider, **options)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or have the application answer it."""
+        """Respond to one request, or let the application respond."""
         if scope["type"] != "http" or self._guard.is_skipped(scope):
             await self.app(scope, receive, send)
             return
@@ -80,7 +79,7 @@ class AsgiMiddleware:
         try:
             await self.app(scope, receive, noting)
         except Exception:
-            # The server answers so, where nothing was answered yet.
+            # The server responds so, if nothing was sent yet.
             status = HTTPStatus.INTERNAL_SERVER_ERROR if status is None else status
             raise
         finally:
@@ -90,10 +89,10 @@ class AsgiMiddleware:
 
 @attrs.define
 class Asked:
-    """One request: what is asked about it, and then reported of it.
+    """One request: the decision on it, and the report afterwards.
 
     Args:
-        decider: is asked, on the loop.
+        decider: the decider, called on the loop.
         guard: the settings.
     """
 
@@ -102,10 +101,10 @@ class Asked:
     _event: dict[str, Any] | None = attrs.field(default=None, init=False)
 
     async def reply(self, scope: Scope, request: Any = None) -> Reply | None:
-        """The answer to the visitor; None when the application answers.
+        """The response to the visitor; None if the application responds.
 
         Args:
-            request: as hooks get it; the scope when None.
+            request: the request for hooks; the scope if None.
         """
         guard = self._guard
         hooked = scope if request is None else request
@@ -128,7 +127,7 @@ class Asked:
         return guard.decided(hooked, visit, decision)
 
     async def report(self, status: int) -> None:
-        """Report the application's answer, where it is one that is reported."""
+        """Report the application's response, if it is one to report."""
         event = self._guard.outcome(self._event, status)
         if event is None:
             return

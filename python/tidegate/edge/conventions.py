@@ -1,7 +1,7 @@
-"""The conventions of every integration: how the boundary carries out a decision.
+"""The conventions of all integrations: how the edge carries out a decision.
 
 A proof in the query comes first, then the cookie, then the decision.  One call does all three: the
-service looks at the proofs of an event before it decides.
+service checks an event's proofs before it decides.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ log = logging.getLogger("tidegate.edge")
 
 _FALLBACKS = ("fail-open", "fail-closed")
 _OF_THE_REQUEST = (EventError, InvalidRequestError, PayloadTooLargeError, BadRequestError)
-"""Failures that a visitor can bring about, which must not be a way past the decision."""
+"""Failures that a visitor can cause, which must not bypass the decision."""
 _OF_THE_KEY = (AuthenticationError, ForbiddenError)
-"""The service is there and refuses the key. That isn't an outage, so nothing passes."""
+"""The service is up and rejects the key. That isn't an outage, so nothing passes."""
 
 
 class OddDecisionError(ValueError):
@@ -42,11 +42,11 @@ class OddDecisionError(ValueError):
 
 
 def carry_out(visit: Visit, decision: Decision) -> Reply | None:
-    """The answer to the visitor; None when the application answers.
+    """The response to the visitor; None if the application responds.
 
     Args:
-        visit: what was asked for; a proof in its query is one that can be a proof.
-        decision: on its event.
+        visit: the visit; a proof in its query is one that could be valid.
+        decision: the decision on its event.
 
     Raises:
         OddDecisionError: the decision cannot be carried out.
@@ -54,7 +54,7 @@ def carry_out(visit: Visit, decision: Decision) -> Reply | None:
     action = decision.action
     proof = visit.proof
     if proof is not None and isinstance(action, Allow) and decision.reason == "fail-open":
-        # Nobody has looked at it.  As a cookie it is looked at when there are decisions again.
+        # It was not checked.  As a cookie it will be, once there are decisions again.
         return clean_address(visit, proof)
     if proof is not None and decision.reason not in _FALLBACKS:
         is_valid = isinstance(action, Allow) and decision.reason == "challenge-proof"
@@ -70,7 +70,7 @@ def carry_out(visit: Visit, decision: Decision) -> Reply | None:
 
 
 def early(visit: Visit) -> Reply | None:
-    """The answer to a visitor on whose request there is nothing to decide."""
+    """The response to a visitor if there is nothing to decide on their request."""
     if visit.has_proof and visit.proof is None:
         return problem(visit, "invalid-proof")
     return None
@@ -78,10 +78,10 @@ def early(visit: Visit) -> Reply | None:
 
 @attrs.define
 class Boundary:
-    """Carries out decisions, and the configured mode when a decision fails.
+    """Carries out decisions, and the configured fail mode if one is missing.
 
     Args:
-        fail_open: whether a visitor passes when there is no decision.
+        fail_open: whether a visitor passes if there is no decision.
     """
 
     fail_open: bool
@@ -89,7 +89,7 @@ class Boundary:
     _told: str | None = attrs.field(default=None, init=False)
 
     def decided(self, visit: Visit, decision: Decision) -> Reply | None:
-        """The answer to the visitor; None when the application answers."""
+        """The response to the visitor; None if the application responds."""
         try:
             reply = carry_out(visit, decision)
         except OddDecisionError as error:
@@ -100,7 +100,7 @@ class Boundary:
         return reply
 
     def failed(self, visit: Visit, error: Exception) -> Reply | None:
-        """The same, when there is no decision."""
+        """The response if there is no decision."""
         if isinstance(error, _OF_THE_REQUEST):
             return problem(visit, "request-refused")
         is_open = self.fail_open and not isinstance(error, _OF_THE_KEY)

@@ -25,17 +25,17 @@ _HOOKS = {"fields", "skip", "on_decision"}
 
 
 class Middleware:
-    """Asks about every request before the views see it, and reports refusals.
+    """Decides on every request before the views see it, and reports rejections.
 
-    The setting ``TIDEGATE`` is a dictionary: ``decider`` is a ``Client`` or an ``Engine``, or the
-    dotted path of one; the other members are options of :class:`tidegate.edge.guard.Options`,
-    where hooks may be dotted paths too and get Django's request.
+    The setting ``TIDEGATE`` is a dictionary: ``decider`` is a ``Client`` or an ``Engine``, or its
+    dotted path. The other members are options of :class:`tidegate.edge.guard.Options`; hooks may be
+    dotted paths too, and get Django's request.
 
     Args:
-        get_response: calls the middleware and views behind this one.
+        get_response: calls the next middleware and the views.
 
     Raises:
-        ImproperlyConfigured: the setting is missing, or cannot be used.
+        ImproperlyConfigured: the setting is missing or invalid.
     """
 
     sync_capable = True
@@ -60,7 +60,7 @@ class Middleware:
             raise ImproperlyConfigured(f"the setting TIDEGATE: {error}") from error
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer one request, or have the views answer it."""
+        """Respond to one request, or let the views respond."""
         if self._guard.is_skipped(request):
             return self._get_response(request)
         asked = Asked(self._decider, self._guard)
@@ -73,12 +73,12 @@ class Middleware:
 
 
 def _found(given: Any) -> Any:
-    """The object of a setting, which is the object itself or its dotted path."""
+    """The object in a setting, given directly or by its dotted path."""
     return import_string(given) if isinstance(given, str) else given
 
 
 def _environ(request: HttpRequest) -> dict[str, Any]:
-    """The request as PEP 3333 has it; under ASGI Django makes most of it."""
+    """The request as in PEP 3333; under ASGI Django provides most of it."""
     scope: Mapping[str, Any] | None = getattr(request, "scope", None)
     if scope is None:
         meta: dict[str, Any] = request.META

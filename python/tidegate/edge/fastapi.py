@@ -1,4 +1,4 @@
-"""A dependency for FastAPI, for a few routes; the middleware is for a whole application."""
+"""A FastAPI dependency, for a few routes; the middleware is for a whole application."""
 
 from collections.abc import AsyncIterator, Awaitable
 from typing import Unpack
@@ -11,24 +11,23 @@ from tidegate.decider import Decider, Decision
 from tidegate.edge.asgi import Asked
 from tidegate.edge.guard import Guard, Options
 
-# FastAPI reads the annotations below at run time: no `from __future__ import annotations` here.
+# FastAPI reads the annotations below at run time, so no `from __future__ import annotations`.
 
 
 class Protect:
-    """Asks about a request before the route sees it, and reports refusals that it raises.
+    """Decides on a request before the route sees it, and reports rejections that the route raises.
 
-    ``Depends(Protect(client))`` raises an ``HTTPException`` where a request does not pass; FastAPI
-    answers it with ``{"detail": ...}``, and the headers.  A refusal that a route returns, instead
-    of raising it, isn't reported: FastAPI does not show it to dependencies.
+    ``Depends(Protect(client))`` raises an ``HTTPException`` if a request does not pass; FastAPI
+    responds with ``{"detail": ...}`` and the headers.  A rejection that a route returns, instead of
+    raising it, isn't reported: FastAPI does not show it to dependencies.
 
     Args:
         decider: an ``AsyncClient``, or an ``Engine``, which decides in microseconds on the loop.
-        options: see :class:`tidegate.edge.guard.Options`; hooks get the request of Starlette.
+        options: see :class:`tidegate.edge.guard.Options`; hooks get Starlette's request.
 
     Raises:
-        TypeError: the decider is a ``Client``, which would hold up the loop, or an option is
-            unknown.
-        ValueError: a proxy or the origin cannot be used, or an engine challenges.
+        TypeError: the decider is a ``Client``, which would block the loop, or an option is unknown.
+        ValueError: a proxy or the origin is invalid, or an engine challenges.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class Protect:
         """Pass a request on to its route.
 
         Raises:
-            HTTPException: with the answer to the visitor.
+            HTTPException: with the response to the visitor.
         """
         if self._guard.is_skipped(request):
             yield

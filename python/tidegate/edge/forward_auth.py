@@ -1,6 +1,6 @@
-"""Questions of proxies about requests, and answers that each kind of proxy can understand.
+"""Authorization requests from proxies, and responses that each kind of proxy understands.
 
-Pure: headers in, an event out; a decision in, an answer out.  Three dialects are known:
+Pure: headers in, an event out; a decision in, a response out.  Three dialects are known:
 
 ``auth_request``
     nginx and what imitates it: the address in ``x-original-url``, the method in
@@ -12,9 +12,9 @@ Pure: headers in, an event out; a decision in, an answer out.  Three dialects ar
     Envoy over HTTP: the request itself, its path behind ``/authz``.  The proxy hands any answer
     on but a 2xx and a 5xx, which is a failure to it.
 
-A visitor can send the headers of another dialect than the proxy's.  That they are not told apart
-by order but refused together keeps the address that is judged the one that is served.  For the
-same reason an address that a proxy, or the site behind it, could read in another way is refused
+A visitor can send the headers of another dialect than the proxy's.  The dialects have no order of
+preference; such mixtures are rejected, so the judged address is always the served one.  For the
+same reason an address is rejected if a proxy, or the site behind it, could read it differently
 (docs/decisions/0041-one-reading-of-an-address.md).
 """
 
@@ -42,7 +42,7 @@ PATH = "/authz"
 LOCATION = "x-service-location"
 """The header with the URL to which nginx redirects the visitor."""
 PROBLEM = "x-service-problem"
-"""The document that nginx is to answer instead."""
+"""The document that nginx must respond with instead."""
 _URL = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#]*)(?P<path>/[^?]*)?(?:\?(?P<query>.*))?")
 _ODD_IN_A_PATH = re.compile(r"[^!\"$-\[\]-~]|%(?![0-9A-Fa-f]{2})|%00")
 _ODD_IN_A_QUERY = re.compile(r"[^!\"$-~]")
@@ -51,12 +51,12 @@ _OF_THE_PROXY = frozenset(
     {KEY_HEADER, "x-original-url", "x-original-method", "x-forwarded-uri", "x-forwarded-method"}
     | {"host", "connection", "content-length", "transfer-encoding"}
 )
-"""Headers that the proxy sends for itself."""
+"""Headers that the proxy sends about itself."""
 _ALLOWED = Reply(200, (("cache-control", "no-store"),))
 
 
 class Dialect(Enum):
-    """The form of a proxy's question."""
+    """The format of a proxy's request."""
 
     AUTH_REQUEST = "auth_request"
     FORWARD_AUTH = "forward_auth"
@@ -64,12 +64,12 @@ class Dialect(Enum):
 
 
 class UnclearInquiryError(ValueError):
-    """The question does not say clearly which request it is about."""
+    """It is unclear which request the proxy asks about."""
 
 
 @attrs.frozen
 class Inquiry:
-    """The question of a proxy."""
+    """A proxy's authorization request."""
 
     dialect: Dialect
     visit: Visit
@@ -79,41 +79,40 @@ class Inquiry:
         return self.visit.event()
 
     def early(self) -> Reply | None:
-        """The answer, where there is nothing to decide."""
+        """The response, if there is nothing to decide."""
         return self._told(early(self.visit))
 
     def decided(self, boundary: Boundary, decision: Decision) -> Reply:
-        """The answer for a decision."""
+        """The response for a decision."""
         return self._told(boundary.decided(self.visit, decision)) or _ALLOWED
 
     def failed(self, boundary: Boundary, error: Exception) -> Reply:
-        """The answer when there is no decision."""
+        """The response if there is no decision."""
         return self._told(boundary.failed(self.visit, error), is_failure=True) or _ALLOWED
 
     def _told(self, reply: Reply | None, *, is_failure: bool = False) -> Reply | None:
-        """An answer in the dialect of the proxy."""
+        """A response in the proxy's dialect."""
         if reply is None or is_failure:
             return reply
         if self.dialect is Dialect.AUTH_REQUEST:
             return _for_auth_request(reply)
         if self.dialect is Dialect.EXT_AUTHZ and reply.status >= 500:
-            # To Envoy it would be a failure, which may be a reason to let the request through.
+            # Envoy would treat it as a failure, and might let the request through.
             return attrs.evolve(reply, status=403)
         return reply
 
 
 def read_inquiry(method: str, path: str, query: str, headers: Sequence[tuple[str, str]]) -> Inquiry:
-    """The question of a proxy.
+    """Parse a proxy's authorization request.
 
     Args:
         method: of the proxy's request.
-        path: of the proxy's request, as it was written: ``/authz``, or below it.
-        query: the same, without the question mark.
-        headers: names in lower case, values one character a byte.
+        path: path of the proxy's request, as sent: ``/authz``, or below it.
+        query: its query, without the question mark.
+        headers: names in lower case, values one character per byte.
 
     Raises:
-        UnclearInquiryError: there is no address, more than one, or one that can be read in more
-            than one way.
+        UnclearInquiryError: there is no address, more than one, or one with more than one reading.
     """
     try:
         if path != PATH:
@@ -134,7 +133,7 @@ def read_inquiry(method: str, path: str, query: str, headers: Sequence[tuple[str
 
 
 def _meant(given: Iterable[str]) -> str:
-    """The headers that look like one of those that are read, for the log of the refusal."""
+    """The headers that resemble known ones, for the log of the rejection."""
     near = {
         name: found[0]
         for name in sorted(given)
@@ -147,7 +146,7 @@ def _meant(given: Iterable[str]) -> str:
 
 
 def refused() -> Reply:
-    """The answer to a question that is not clear."""
+    """The response to an unclear request."""
     return problem(None, "request-refused")
 
 
@@ -215,10 +214,10 @@ def _inquiry(
 
 
 def _has_hidden_dots(path: str) -> bool:
-    """Whether a segment of a path has a dot segment when its encoded slashes are decoded.
+    """Whether a path segment has a dot segment once its encoded slashes are decoded.
 
-    Rules read an encoded slash as a slash, as nginx and Caddy do; Envoy resolves dot segments
-    without that.
+    Rules read an encoded slash as a slash, like nginx and Caddy; Envoy resolves dot segments
+    without doing so.
     """
     for segment in path.split("/"):
         inner = _SLASH_IN_A_SEGMENT.split(segment)
@@ -235,7 +234,7 @@ def _only(headers: Iterable[tuple[str, str]], name: str) -> str:
 
 
 def _for_auth_request(reply: Reply) -> Reply:
-    """nginx understands only 401 and 403: headers hold the rest of the answer."""
+    """nginx understands only 401 and 403, so headers carry the rest of the response."""
     more: Mapping[str, str | None] = {
         LOCATION: reply.header("location") if reply.status < 400 else None,
         PROBLEM: reply.body.decode() if reply.code == "challenge-required" else None,

@@ -1,4 +1,4 @@
-"""Settings and hooks that every middleware in Python has, and what it does with them."""
+"""Settings and hooks shared by all Python middleware, and how they are used."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ log = logging.getLogger("tidegate.edge")
 Request = TypeVar("Request")
 
 REFUSED = range(400, 600)
-"""Statuses with which a site refuses a request, or fails."""
+"""Statuses with which a site rejects a request, or fails."""
 
 
 class Options(TypedDict, Generic[Request], total=False):
-    """Settings of a middleware. Hooks get the request as the framework has it.
+    """Settings of a middleware. Hooks get the framework's request.
 
-    An error in a hook is raised as one of the application is.
+    An error in a hook is raised like one of the application.
 
     Attributes:
-        fail_open: whether a request passes when there is no decision; otherwise it is answered
-            with 502. With a key that the service refuses nothing passes.
-        trusted_proxies: addresses and networks whose ``x-forwarded-for`` and
-            ``x-forwarded-proto`` are believed; ``unix`` for whoever connects through a Unix socket.
-        origin: scheme and host of the site, as in ``https://shop.example``, where a proxy in front
-            does not hand on the visitor's; by default the request says.
-        fields: gives the ``fields`` of the event, such as the account that is logged in.
-        skip: whether a request goes to the application without a decision and without a report.
+        fail_open: whether a request passes if there is no decision; otherwise the response is 502.
+            If the service rejects the key, nothing passes.
+        trusted_proxies: addresses and networks with a trusted ``x-forwarded-for`` and
+            ``x-forwarded-proto``; ``unix`` for peers on a Unix socket.
+        origin: scheme and host of the site, as in ``https://shop.example``, if a proxy in front
+            does not pass on the visitor's; by default the request's.
+        fields: returns the ``fields`` of the event, such as the logged-in account.
+        skip: whether a request goes to the application without a decision or report.
         on_decision: called with every decision before it is carried out, or with None when no
             decision was made.
         monitor_only: whether every request passes, whatever is decided.
-        outcomes: statuses of the application's answers that are reported, each as a second event
+        outcomes: statuses of the application's responses that are reported, each as a second event
             of the request with ``fields.status``; 400 to 599 by default. An empty collection
             reports nothing.
     """
@@ -55,15 +55,15 @@ class Options(TypedDict, Generic[Request], total=False):
 
 
 class Guard(Generic[Request]):
-    """The settings of one middleware, checked, and its steps around the question itself.
+    """The validated settings of one middleware, and its steps before and after the decision.
 
     Args:
-        decider: what the middleware asks.
+        decider: the middleware's decider.
 
     Raises:
         TypeError: an option is unknown.
-        ValueError: a proxy or the origin cannot be used, or the decider challenges and has no
-            page for it.
+        ValueError: a proxy or the origin is invalid, or the decider challenges and has no page for
+            it.
     """
 
     def __init__(
@@ -104,27 +104,27 @@ class Guard(Generic[Request]):
         return {**event, "fields": dict(fields)} if fields else event
 
     def decided(self, request: Request, visit: Visit, decision: Decision) -> Reply | None:
-        """The answer to the visitor; None when the application answers."""
+        """The response to the visitor; None if the application responds."""
         if self._on_decision is not None:
             self._on_decision(request, decision)
         return self._kept(self._boundary.decided(visit, decision))
 
     def failed(self, request: Request, visit: Visit, error: Exception) -> Reply | None:
-        """The same, when there is no decision."""
+        """The response if there is no decision."""
         if self._on_decision is not None:
             self._on_decision(request, None)
         return self._kept(self._boundary.failed(visit, error))
 
     def refused(self, reply: Reply) -> Reply | None:
-        """The same, when there is nothing to decide."""
+        """The response if there is nothing to decide."""
         return self._kept(reply)
 
     def outcome(self, event: Mapping[str, Any] | None, status: int) -> dict[str, Any] | None:
-        """The event that reports the application's answer; None when it isn't reported.
+        """The event that reports the application's response; None if it isn't reported.
 
         Args:
-            event: that was decided on; None when nothing was.
-            status: of the application's answer.
+            event: the event decided on; None if there was no decision.
+            status: status of the application's response.
         """
         if event is None or status not in self._outcomes:
             return None
@@ -132,7 +132,7 @@ class Guard(Generic[Request]):
         return {**kept, "fields": {**event.get("fields", {}), "status": str(status)}}
 
     def not_reported(self, error: Exception) -> None:
-        """Log that an answer could not be reported: the visitor has it, and keeps it."""
+        """Log that a response could not be reported; the visitor has it already."""
         self._lost += 1
         if self._lost == 1:
             log.warning("an answer of the site could not be reported: %s", error)
@@ -155,15 +155,15 @@ class Guard(Generic[Request]):
 
 
 def _may_be_address(text: str) -> bool:
-    """Whether the other end of a connection has more than a name such as ``testclient``."""
+    """Whether the peer has more than a name such as ``testclient``."""
     return "." in text or ":" in text
 
 
 def _require_pages(decider: object) -> None:
-    """Refuse an engine that challenges: nothing could carry out its challenges.
+    """Reject an engine that challenges, since nothing could carry out its challenges.
 
     Raises:
-        ValueError: with the names of its mitigations.
+        ValueError: it does; the message names its mitigations.
     """
     definitions: Any = getattr(decider, "definitions", None)
     if definitions is None:

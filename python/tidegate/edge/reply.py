@@ -1,4 +1,4 @@
-"""Answers that the boundary itself gives to a visitor."""
+"""Responses that the edge itself sends to a visitor."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MAX_HEADERS = 20
 MAX_BODY_BYTES = 64 * 1024
 PROBLEM_TYPE = "application/problem+json"
 _PRIVATE = (("cache-control", "no-store"), ("referrer-policy", "no-referrer"))
-"""An answer is for one visitor, and the address it answers may hold a proof."""
+"""A response is for one visitor, and the requested address may contain a proof."""
 
 AHEAD_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
-"""Headers by which a browser says that nobody has asked for a page yet."""
+"""Headers by which a browser says that nobody has requested the page yet."""
 
 CODES: Mapping[str, tuple[int, str]] = {
     "bad-request": (400, "The request has no usable address."),
@@ -33,19 +33,19 @@ CODES: Mapping[str, tuple[int, str]] = {
     "request-refused": (403, "The request cannot be read, so nothing could be decided on it."),
     "no-decision": (502, "It could not be decided whether the request may pass."),
 }
-"""Every code of such an answer, with its status and text."""
+"""Every code of such a response, with its status and text."""
 
 
 @attrs.frozen
 class Reply:
-    """One answer."""
+    """One response."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
-    """Names are in lower case, without the header of the length."""
+    """Names are in lower case, without the header for the length."""
     body: bytes = b""
     code: str | None = None
-    """One of ``CODES``, for a refusal of the boundary's own."""
+    """One of ``CODES``, if the edge itself rejects the request."""
 
     def header(self, name: str) -> str | None:
         """The value of a header."""
@@ -53,12 +53,12 @@ class Reply:
 
 
 def problem(visit: Visit | None, code: str, **members: Any) -> Reply:
-    """A refusal: a sentence for a person, a problem document (RFC 9457) for a program.
+    """A rejection: a sentence for a person, a problem document (RFC 9457) for a program.
 
     Args:
-        visit: what is refused; None when it could not be read.
+        visit: the rejected visit; None if it could not be read.
         code: one of ``CODES``.
-        members: of the document, beside the usual ones.
+        members: extra members of the document.
     """
     status, detail = CODES[code]
     if visit is not None and is_navigation(visit):
@@ -71,10 +71,10 @@ def problem(visit: Visit | None, code: str, **members: Any) -> Reply:
 
 
 def challenge(visit: Visit, redirect_url: str) -> Reply:
-    """Send a visitor to a challenge: a browser that shows a page by a redirect, a program not.
+    """Send a visitor to a challenge: by a redirect if a browser shows a page, else as a problem.
 
     Args:
-        visit: what was asked for.
+        visit: the visit.
         redirect_url: an absolute http or https URL.
     """
     if is_navigation(visit):
@@ -83,15 +83,15 @@ def challenge(visit: Visit, redirect_url: str) -> Reply:
 
 
 def clean_address(visit: Visit, proof: str) -> Reply:
-    """Have a visitor keep a proof as its cookie, and ask again without it in the address."""
+    """Store a proof as the visitor's cookie, and redirect to the address without it."""
     cookie = f"{COOKIE}={proof}; Path=/; Secure; HttpOnly; SameSite=Lax"
     return Reply(307, (("location", visit.url), ("set-cookie", cookie), *_PRIVATE))
 
 
 def blocked(action: Block) -> Reply:
-    """The answer of a block, its parts looked at again as they came over a wire.
+    """The response of a block, validated again since it came over a wire.
 
-    A part that cannot be sent is left out: the visitor stays blocked.
+    Invalid parts are left out: the visitor stays blocked.
     """
     status = action.status_code if 400 <= action.status_code <= 599 else DEFAULT_STATUS
     kept = {
@@ -110,10 +110,11 @@ def blocked(action: Block) -> Reply:
 
 
 def is_navigation(visit: Visit) -> bool:
-    """Whether a person waits for a page, by the headers of the browser.
+    """Whether a person waits for a page, by the browser's headers.
 
-    Without fetch metadata (W3C, ``Sec-Fetch-Mode``) it is a GET that wants HTML. Nobody waits for a
-    page that is fetched ahead: a browser throws a refusal away, and asks again when it is wanted.
+    Without fetch metadata (W3C, ``Sec-Fetch-Mode``) it is a GET that accepts HTML. Nobody waits for
+    a prefetched page: a browser discards a rejection, and requests the page again when it is
+    needed.
     """
     if is_fetched_ahead(visit.header):
         return False
@@ -124,10 +125,10 @@ def is_navigation(visit: Visit) -> bool:
 
 
 def is_fetched_ahead(header: Callable[[str], str]) -> bool:
-    """Whether a browser fetches something that may be wanted later, or shows a preview of it.
+    """Whether a browser prefetches something, or shows a preview of it.
 
     Args:
-        header: gives the value of a header of the request, empty without one.
+        header: returns the value of a request header, empty if it is missing.
     """
     return any(
         header(name).lower().startswith(("prefetch", "prerender", "preview"))

@@ -1,4 +1,4 @@
-"""An application's view of its requests: settings that every middleware has."""
+"""An application's view of its requests: settings shared by all middleware."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tidegate.policy.document.forms import origin_problem
 
 @attrs.frozen
 class Sight:
-    """Makes a visit from a server's request.
+    """Creates a visit from a server's request.
 
     Attributes:
-        proxies: whose ``x-forwarded-for`` and ``x-forwarded-proto`` are believed.
-        origin: scheme and host of the site, where the server cannot know them.
+        proxies: proxies with a trusted ``x-forwarded-for`` and ``x-forwarded-proto``.
+        origin: scheme and host of the site, if the server cannot know them.
     """
 
     proxies: TrustedProxies
@@ -26,10 +26,10 @@ class Sight:
 
     @classmethod
     def of(cls, trusted_proxies: Iterable[str], origin: str | None) -> Sight:
-        """The sight of a middleware's settings.
+        """The view for a middleware's settings.
 
         Raises:
-            ValueError: one of them cannot be used.
+            ValueError: one of them is invalid.
         """
         if origin is not None and origin_problem(origin):
             raise ValueError("`origin` must be an origin such as `https://shop.example`")
@@ -53,13 +53,13 @@ class Sight:
         """The visit of one request.
 
         Args:
-            path: as it was written, one character a byte; ``query`` is the same.
+            path: as sent, one character per byte; ``query`` too.
             headers: names in lower case.
-            peer: the address of the other end of the connection; empty for a Unix socket.
+            peer: the peer's address; empty for a Unix socket.
             server: name and port of the server, which is the host of a request that names none.
 
         Raises:
-            NoAddressError: it has no one host.
+            NoAddressError: it doesn't have exactly one host.
         """
         hosts = [value for name, value in headers if name == "host"]
         if len(hosts) > 1:
@@ -90,7 +90,7 @@ class Sight:
 
 
 def _host_of(scheme: str, name: str, port: int | None) -> str:
-    """The host of a server, as a ``Host`` header would have it."""
+    """A server's host, as in a ``Host`` header."""
     shown = f"[{name}]" if ":" in name else name
     is_usual = port is None or port == {"http": 80, "https": 443}.get(scheme)
     return shown if is_usual else f"{shown}:{port}"

@@ -1,4 +1,4 @@
-"""A request as the boundary sees it, and the event that is decided on."""
+"""A request as seen at the edge, and the event to decide on."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ import attrs
 from tidegate.functions.addresses import parse_address
 
 PARAMETER = "service_challenge_proof"
-"""The query parameter with the proof that a challenge has just given."""
+"""The query parameter with the proof that a challenge has just granted."""
 COOKIE = "service_challenge"
-"""Carries the proof from then on."""
+"""The cookie that carries the proof from then on."""
 KEY_HEADER = "x-service-api-key"
 
 _PROOF = re.compile(r"[!#-+\--:<-\[\]-~]{1,3800}")
-"""A text that fits a cookie (RFC 6265, 4.1.1); with its attributes it has less than 4,096 bytes."""
+"""A text that fits into a cookie (RFC 6265, 4.1.1); with its attributes it has less than 4,096
+bytes."""
 _AS_WRITTEN = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "#")
 _NEVER_IN_A_TARGET = re.compile(r"[\x00-\x20#\x7f]")
-"""RFC 9112, 3.2: readers differ on where an address ends that has one of these."""
+"""RFC 9112, 3.2: with one of these characters, parsers disagree on where an address ends."""
 _HOST = re.compile(
     r"(?:(?!.*\.\.)[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9.])?"
     r"|\[(?P<address>[0-9A-Fa-f:.]{2,45})\])(?::(?P<port>[0-9]{1,5}))?"
 )
 _MAX_PORT = 65_535
 _NEVER_SENT = frozenset({"cookie", KEY_HEADER})
-"""Cookies are sent one by one."""
+"""The header with several cookies, which are sent one by one."""
 
 
 class NoAddressError(ValueError):
-    """A request without an address that all readers read alike, as far as it is known here."""
+    """The request has no address that all parsers read alike, as far as is known here."""
 
 
 def visible(text: str) -> str:
-    """A part of an address, where anything but visible ASCII is percent-encoded.
+    """A part of an address, with anything but visible ASCII percent-encoded.
 
     Args:
-        text: one character a byte.
+        text: one character per byte.
     """
     return quote(text.encode("latin-1", "replace"), safe=_AS_WRITTEN)
 
@@ -65,17 +66,16 @@ def _is_host(text: str) -> bool:
 
 @attrs.frozen(kw_only=True)
 class Visit:
-    """One request, with everything as it was written.
+    """One request, with everything as it was sent.
 
     Attributes:
         method: in capitals.
         scheme: ``http`` or ``https``.
         host: with its port, if it has one.
         path: with its percent signs; anything but visible ASCII is encoded.
-        query: the same, without the question mark.
+        query: the query, without the question mark.
         headers: names in lower case.
-        client_ip: empty when it is not known; None leaves it to who decides to find it in
-            ``x-forwarded-for``.
+        client_ip: empty if unknown; None lets the decider find it in ``x-forwarded-for``.
 
     Raises:
         NoAddressError: scheme or host is invalid, or path or query has a fragment, a space or a
@@ -97,7 +97,7 @@ class Visit:
             raise NoAddressError("the host is invalid")
 
     def header(self, name: str) -> str:
-        """The first value of a header; empty without one."""
+        """The first value of a header; empty if it is missing."""
         return next((value for each, value in self.headers if each == name), "")
 
     @cached_property
@@ -107,24 +107,24 @@ class Visit:
 
     @property
     def has_proof(self) -> bool:
-        """Whether the query has a proof, be it valid or not."""
+        """Whether the query has a proof, valid or not."""
         return bool(self.proofs)
 
     @property
     def proof(self) -> str | None:
-        """The proof in the query; None when there is none, or it cannot be one."""
+        """The proof in the query; None if there is none, or it can't be one."""
         if len(self.proofs) == 1 and _PROOF.fullmatch(self.proofs[0]):
             return self.proofs[0]
         return None
 
     @property
     def clean_query(self) -> str:
-        """The query as it was written, without the proof."""
+        """The query as sent, without the proof."""
         return without_proof(self.query) if self.has_proof else self.query
 
     @property
     def url(self) -> str:
-        """The target of the visitor's request, exactly, without the proof."""
+        """The exact target of the visitor's request, without the proof."""
         path = self.path if self.path.startswith("/") else "/"
         query = self.clean_query
         return f"{self.scheme}://{self.host}{path}" + (f"?{query}" if query else "")
@@ -132,8 +132,8 @@ class Visit:
     def event(self) -> dict[str, Any]:
         """The event to decide on, in the shape of docs/fields.md.
 
-        A proof in the query is asked about alone: the cookie stays out of such an event, so that
-        it cannot stand in for a bad one.
+        A proof in the query is checked alone: the cookie is left out of such an event, so that it
+        can't replace a bad one.
         """
         cookies = _grouped(read_cookies(self.headers))
         if self.has_proof:
@@ -158,13 +158,13 @@ class Visit:
 
 
 def without_proof(query: str) -> str:
-    """A query as it was written, without the proof."""
+    """A query as sent, without the proof."""
     kept = [pair for pair in query.split("&") if _read(pair)[0] != PARAMETER]
     return "&".join(kept)
 
 
 def read_cookies(headers: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """The cookies of a request, in order (RFC 6265, 5.4, and as lenient as servers are)."""
+    """A request's cookies, in order (RFC 6265, 5.4, and as lenient as servers are)."""
     for name, value in headers:
         for pair in value.split(";") if name == "cookie" else ():
             cookie, equals, content = pair.partition("=")
@@ -173,7 +173,7 @@ def read_cookies(headers: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]
 
 
 def header_text(content: bytes) -> str:
-    """The value of a header: UTF-8 where it is, else a character a byte."""
+    """The value of a header: as UTF-8 if valid, else one character per byte."""
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -186,7 +186,7 @@ def _read(pair: str) -> tuple[str, str]:
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Values by name; a list where a name has several."""
+    """Values by name; a list if a name has several."""
     found: dict[str, list[str]] = {}
     for name, value in pairs:
         found.setdefault(name, []).append(value)

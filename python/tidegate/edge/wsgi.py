@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from tidegate.edge.visit import Visit
 
 _TARGETS = ("RAW_URI", "REQUEST_URI")
-"""Members in which servers keep the path as it was written; PEP 3333 has only the decoded path."""
+"""Members in which servers keep the path as it was sent; PEP 3333 has only the decoded path."""
 
 
 class WsgiMiddleware:
-    """Asks about every request before the application sees it, and reports refusals.
+    """Decides on every request before the application sees it, and reports rejections.
 
-    Bodies pass untouched.
+    Bodies pass unchanged.
 
     Args:
         app: the application.
@@ -39,7 +39,7 @@ class WsgiMiddleware:
 
     Raises:
         TypeError: the decider is an ``AsyncClient``, which needs a loop, or an option is unknown.
-        ValueError: a proxy or the origin cannot be used, or an engine challenges.
+        ValueError: a proxy or the origin is invalid, or an engine challenges.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class WsgiMiddleware:
         self._guard: Guard[WSGIEnvironment] = Guard(decider, **options)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer one request, or have the application answer it."""
+        """Respond to one request, or let the application respond."""
         if self._guard.is_skipped(environ):
             return self.app(environ, start_response)
         asked = Asked(self._decider, self._guard)
@@ -70,7 +70,7 @@ class WsgiMiddleware:
     def _answered(
         self, asked: Asked, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
-        """The application's answer, whose status is reported when it is known."""
+        """The application's response, with its status reported when it is known."""
 
         def noting(status: str, *rest: Any) -> Any:
             asked.report(int(status[:3]))
@@ -85,10 +85,10 @@ class WsgiMiddleware:
 
 @attrs.define
 class Asked:
-    """One request: what is asked about it, and then reported of it.
+    """One request: the decision on it, and the report afterwards.
 
     Args:
-        decider: is asked, on the caller's thread.
+        decider: the decider, called on the caller's thread.
         guard: the settings.
     """
 
@@ -97,10 +97,10 @@ class Asked:
     _event: dict[str, Any] | None = attrs.field(default=None, init=False)
 
     def reply(self, environ: WSGIEnvironment, request: Any) -> Reply | None:
-        """The answer to the visitor; None when the application answers.
+        """The response to the visitor; None if the application responds.
 
         Args:
-            request: as hooks get it.
+            request: the request for hooks.
         """
         guard = self._guard
         try:
@@ -121,7 +121,7 @@ class Asked:
         return guard.decided(request, visit, decision)
 
     def report(self, status: int) -> None:
-        """Report the application's answer once, where it is one that is reported."""
+        """Report the application's response once, if it is one to report."""
         event = self._guard.outcome(self._event, status)
         if event is None:
             return

@@ -1,1 +1,1 @@
-"""Refuses packets of blocked addresses in the kernel."""
+"""Drops packets from blocked addresses in the kernel."""

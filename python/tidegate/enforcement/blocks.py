@@ -1,7 +1,7 @@
-"""The addresses that active mitigations block, and the ends of the blocks.
+"""The addresses that active mitigations block, and when the blocks end.
 
-Only an entity definition whose key is the client address or network alone names addresses; only a
-mitigation of the mode Block blocks them.  Challenge and Monitor are for whoever answers the
+Only entity definitions with just the client address or network as key name addresses, and only
+mitigations with mode Block block them.  Challenge and Monitor are for the server that answers the
 request.
 """
 
@@ -16,11 +16,11 @@ import orjson
 
 Address: TypeAlias = "IPv4Address | IPv6Address"
 Subject: TypeAlias = "Address | IPv6Network"
-"""An address, or the network of IPv6 that one client has."""
+"""An address, or a client's IPv6 network."""
 BY_ADDRESS = (["request.client_ip"], ["derived.client_network"])
-"""The key fields of the entity definitions that name addresses."""
+"""The key fields of entity definitions that name addresses."""
 CLIENT_BITS = 64
-"""Of a network of IPv6 that one client has."""
+"""Prefix length of a client's IPv6 network."""
 
 
 @attrs.frozen
@@ -41,7 +41,7 @@ class Blocks:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._by_clause: dict[Subject, dict[tuple[str, str, str], int]] = {}
         self.other = 0
-        """Mitigations that do not block an address, since the start."""
+        """Mitigations that don't block an address, since the start."""
         self.define(document)
 
     def define(self, document: Mapping[str, Any]) -> None:
@@ -64,17 +64,17 @@ class Blocks:
         }
 
     def replace(self, effects: bytes, now: int) -> list[Change]:
-        """Replace the active mitigations by a snapshot's. Returns the changes."""
+        """Replace the active mitigations by a snapshot's, and return the changes."""
         before, self._by_clause = self._by_clause, {}
         changes = list(self.apply(effects, now))
         gone = before.keys() - self._by_clause.keys()
         return [*(Change(address, None) for address in gone), *changes]
 
     def apply(self, effects: bytes, now: int) -> Iterator[Change]:
-        """Apply effects. Returns the changes.
+        """Apply effects, and return the changes.
 
         Args:
-            effects: that set or lift mitigations (docs/decision.md, "Effects").
+            effects: effects that set or lift mitigations (docs/decision.md, "Effects").
             now: nanoseconds since 1970.
         """
         for kind, definition, key, _, *rest in orjson.loads(effects):
@@ -85,14 +85,14 @@ class Blocks:
                 continue
             text = str(key[0])
             if "%" in text:
-                continue  # A zone: no packet's address has one.
+                continue  # It has a zone, which no packet's address has.
             address = _subject(text)
             if address is None:
                 continue
             yield from self._change(address, definition, kind == "lift", rest[-1], now)
 
     def active(self, now: int) -> Iterator[Change]:
-        """Every blocked address, and the end of its block."""
+        """Every blocked address, and when its block ends."""
         for address in list(self._by_clause):
             until = self._until(address, now)
             if until is not None:
@@ -131,7 +131,7 @@ class Blocks:
 
 
 def _subject(text: str) -> Subject | None:
-    """The address or client's network of a key, None for another one."""
+    """The address or client network in a key; None for another key."""
     try:
         network = ip_network(text)
     except ValueError:
@@ -139,7 +139,7 @@ def _subject(text: str) -> Subject | None:
     address = network.network_address
     if network.prefixlen == address.max_prefixlen:
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-        return mapped or address  # As its packets have it.
+        return mapped or address  # In the form that packets have.
     if isinstance(network, IPv6Network) and network.prefixlen == CLIENT_BITS:
         return network
     return None

@@ -1,10 +1,10 @@
-"""The blocked addresses that are dropped, and until when; without IO.
+"""Decides which blocked addresses are dropped, and until when; without IO.
 
-An address is dropped when all of this holds: a Block is on it or on its network, it visited this
-machine lately, it's not on the list of those that never are, and it's not shared by many.  There
-are bounds on how many are dropped, on how many join them in a minute, and on how long one is
-dropped for one Block.  When more than a share of the recent visitors would be dropped, nobody is:
-then the policy is more likely wrong than all of them.
+An address is dropped if all of this holds: a Block applies to it or to its network, it visited this
+machine recently, it is not on the never-drop list, and it is not shared by many.  There are limits
+on how many are dropped, on how many are added per minute, and on how long one is dropped for one
+Block.  If more than a share of the recent visitors would be dropped, none is: then the policy is
+more likely wrong than all of them.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from tidegate.enforcement.guard import Guard
 
 BOUNDS = ("max_drops", "drops_per_minute")
-"""The settings that bound how many addresses are dropped."""
+"""The settings that limit how many addresses are dropped."""
 
 ENOUGH_VISITORS = 20
-"""Recent visitors below which a share of them says nothing."""
+"""With fewer recent visitors than this, a share of them means nothing."""
 _SECOND = 1_000_000_000
 _MINUTE = 60.0
 
 
 @attrs.frozen
 class Limits:
-    """Bounds of what is dropped.
+    """Limits on drops.
 
     Attributes:
-        seconds: for which an address is dropped for one Block.
+        seconds: how long an address is dropped for one Block.
         drops: addresses at a time.
-        per_minute: addresses that join them in a minute.
-        share: of the recent visitors, 0 to 1, above which nothing is dropped.
+        per_minute: addresses added per minute.
+        share: share of the recent visitors, 0 to 1, above which nothing is dropped.
     """
 
     seconds: int
@@ -58,9 +58,9 @@ class Drops:
     """Decides what the firewall drops.
 
     Args:
-        limits: the bounds.
-        guard: knows the recent visitors, and which addresses many share.
-        never: why an address is never dropped; empty when it may be.
+        limits: the limits.
+        guard: knows the recent visitors, and which addresses are shared.
+        never: returns why an address is never dropped; empty if it may be.
     """
 
     def __init__(
@@ -72,23 +72,23 @@ class Drops:
         self._blocked: dict[str, Change] = {}
         self._dropped: dict[str, _Drop] = {}
         self._spent: dict[str, int] = {}
-        """Blocks whose time of dropping is over."""
+        """Blocks with their drop time used up."""
         self._minute, self._in_minute = -_MINUTE, 0
         self._tidied = -_MINUTE
         self.spared: dict[str, str] = {}
         """Blocked visitors that may not be dropped, and why."""
         self.waiting: dict[str, int] = dict.fromkeys(BOUNDS, 0)
-        """Blocked visitors that are not dropped because of a bound."""
+        """Blocked visitors not dropped because of a limit."""
         self.reached: dict[str, int] = dict.fromkeys(BOUNDS, 0)
-        """How often visitors began to wait because of a bound, since the start."""
+        """How often visitors began to wait because of a limit, since the start."""
         self.stopped = ""
-        """Why nothing is dropped until the next start; empty while something may be."""
+        """Why nothing is dropped until the next start; empty if drops are allowed."""
 
     def __len__(self) -> int:
         return len(self._dropped)
 
     def block(self, changes: Iterable[Change]) -> None:
-        """Take changes of the blocked addresses, in order."""
+        """Apply changes of the blocked addresses, in order."""
         for each in changes:
             name = str(each.address)
             if each.until is None:
@@ -98,15 +98,15 @@ class Drops:
                 self._blocked[name] = each
 
     def replace(self, blocked: Iterable[Change]) -> None:
-        """Have exactly these addresses blocked."""
+        """Replace all blocked addresses with these."""
         self._blocked = {str(each.address): each for each in blocked}
 
     def due(self, now: int, monotonic: float) -> list[Change]:
-        """What the firewall has to change.
+        """The changes the firewall needs.
 
         Args:
             now: nanoseconds since 1970.
-            monotonic: seconds of a clock that never jumps.
+            monotonic: seconds of a monotonic clock.
         """
         self._forget(now, monotonic)
         changes = self._ended(now)
@@ -127,11 +127,11 @@ class Drops:
         return changes
 
     def visitors(self, monotonic: float) -> int:
-        """How many addresses visited lately."""
+        """How many addresses visited recently."""
         return len(self._guard.visitors(monotonic))
 
     def dropped(self) -> list[Change]:
-        """Every address that is dropped, and the end of that."""
+        """Every dropped address, and when its drop ends."""
         return [
             Change(ip_address(name), each.end)
             for name, each in self._dropped.items()
@@ -139,7 +139,7 @@ class Drops:
         ]
 
     def _forget(self, now: int, monotonic: float) -> None:
-        """Drop what has ended by itself: the kernel forgets it too."""
+        """Forget expired drops; the kernel forgets them too."""
         if monotonic - self._tidied >= _MINUTE:
             self._tidied = monotonic
             self._blocked = {
@@ -155,7 +155,7 @@ class Drops:
         }
 
     def _ended(self, now: int) -> list[Change]:
-        """Dropped addresses that are let in, or whose Block got another end."""
+        """Dropped addresses to unblock, or with a changed end of their Block."""
         changes = []
         for name, drop in list(self._dropped.items()):
             until = self._until(name)
@@ -168,12 +168,13 @@ class Drops:
         return changes
 
     def _until(self, name: str) -> int | None:
-        """The end of the Block on an address or on its network, None without one."""
+        """The end of the Block on an address or its network; None if there is none."""
         blocks = [self._blocked.get(each) for each in (name, _network_of(name))]
         return max((each.until for each in blocks if each and each.until is not None), default=None)
 
     def spare(self) -> list[Change]:
-        """Let in who is never dropped by now: to be called when that list has changed."""
+        """Unblock addresses that are now on the never-drop list; call this when the list has
+        changed."""
         changes = []
         for name in list(self._dropped):
             reason = self._never(ip_address(name))
@@ -225,7 +226,7 @@ class Drops:
         return [self._let_in(name) for name in list(self._dropped)]
 
     def _bound(self, monotonic: float) -> str | None:
-        """The bound for which the next address has to wait; None when it has a turn."""
+        """The limit that the next address has to wait for; None if it needn't wait."""
         if len(self._dropped) >= self._limits.drops:
             return "max_drops"
         if monotonic - self._minute >= _MINUTE:
@@ -244,7 +245,7 @@ class Drops:
 
 @lru_cache(maxsize=65_536)
 def _network_of(name: str) -> str:
-    """The network of IPv6 that a client with an address has; empty for IPv4."""
+    """The IPv6 network of a client with an address; empty for IPv4."""
     try:
         return str(IPv6Network((name, CLIENT_BITS), strict=False)) if ":" in name else ""
     except ValueError:

@@ -1,4 +1,4 @@
-"""Keeps the firewall's sets equal to the active mitigations, whatever else happens."""
+"""Keeps the firewall's sets in sync with the active mitigations, whatever else happens."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ WAIT_SECONDS = 10
 FIRST_RETRY_SECONDS = 0.5
 MOST_RETRY_SECONDS = 30.0
 TURN_SECONDS = 0.5
-"""Between two looks at who is to be dropped."""
+"""Interval between two checks of who must be dropped."""
 RENEW_SECONDS = 5.0
 REFRESH_SECONDS = 10.0
 RESOLVE_SECONDS = 60.0
 LOCAL_SECONDS = 1.0
 AWAY_SECONDS = WAIT_SECONDS + 5.0
-"""Without an answer for so long, the service is away."""
+"""After this long without a response, the service counts as away."""
 _ITEMS = msgspec.json.Decoder(messages.DefinitionsItem | messages.MitigationsItem)
 
 
 class Enforcing:
-    """Follows a service, or the daemon of this machine, and fills the firewall.
+    """Follows a service, or this machine's daemon, and updates the firewall.
 
     Args:
         origin: the service.
-        local_daemon: the daemon of this machine, asked while the service is away.
+        local_daemon: this machine's daemon, used while the service is away.
         firewall: the sets; None changes nothing.
         drops: decides which blocked addresses are dropped.
-        never: the addresses that never are.
-        changed: called with each change of who is dropped.
+        never: the never-drop list.
+        changed: called with each change to the dropped addresses.
         clock: nanoseconds since 1970.
     """
 
@@ -84,15 +84,15 @@ class Enforcing:
         self._is_level = self._has_stopped = self._has_said = False
         self._failures = 0
         self._reached: dict[str, int] = dict.fromkeys(BOUNDS, 0)
-        """How often each bound had been reached when the log said so."""
+        """How often each limit had been reached when last logged."""
         self._wake = asyncio.Event()
-        """Set when the blocked addresses have changed: a turn need not wait."""
+        """Set when the blocked addresses have changed, so a turn needn't wait."""
         self._lock = threading.Lock()
-        """Held to read or change what is dropped: turns run on a thread of their own."""
+        """Held to read or change the drops: turns run on their own thread."""
 
     @property
     def status(self) -> EnforcementStatus:
-        """The state now."""
+        """The current state."""
         with self._lock:
             return EnforcementStatus(
                 state=self._state(),
@@ -153,7 +153,7 @@ class Enforcing:
         known = self._cursor
         found = await self._origin.changes(known.sequence, known.chain, WAIT_SECONDS)
         if self._follows != "service":
-            return  # The daemon's took their place meanwhile: a snapshot comes next.
+            return  # The daemon's mitigations replaced them meanwhile: a snapshot comes next.
         for item in found.items:
             read = _ITEMS.decode(item)
             if isinstance(read, messages.DefinitionsItem):
@@ -166,7 +166,7 @@ class Enforcing:
         self._cursor = Cursor(found.sequence, found.hash, known.revision)
 
     async def _follow_locally(self) -> None:
-        """Take the mitigations of the daemon while the service is away: it goes on deciding."""
+        """Use the daemon's mitigations while the service is away, since it keeps deciding."""
         while True:
             await asyncio.sleep(LOCAL_SECONDS)
             if time.monotonic() - self._contact < AWAY_SECONDS:
@@ -198,7 +198,7 @@ class Enforcing:
             try:
                 await asyncio.to_thread(self.turn)
             except FirewallError as error:
-                # The table may be gone: it is made and filled again.
+                # The table may be gone, so create and fill it again.
                 self._failures += 1
                 self._is_level = False
                 log.error("the firewall cannot be changed", reason=str(error))
@@ -213,7 +213,7 @@ class Enforcing:
             self._wake.clear()
 
     def turn(self) -> None:
-        """Bring the firewall level, and renew its lease.
+        """Bring the firewall up to date, and renew its lease.
 
         Raises:
             FirewallError: it cannot be changed.
@@ -225,7 +225,7 @@ class Enforcing:
         with self._lock:
             changes += self._drops.due(self._clock(), now)
         if self._refreshed < now and any(each.until is not None for each in changes):
-            # Who joins is looked at with the list of this moment.
+            # Check new drops against the current list.
             changes += self._refresh(now)
         self._say()
         if changes:
@@ -253,7 +253,7 @@ class Enforcing:
             self._renewed = now
 
     def _refresh(self, now: float) -> list[Change]:
-        """Bring the list of those that are never dropped up to date; who is let in by it."""
+        """Update the never-drop list; return who gets unblocked."""
         self._refreshed = now
         try:
             self._never.refresh()

@@ -1,10 +1,10 @@
-"""Recent visitors of this machine, and addresses that many of them share.
+"""Recent visitors of this machine, and the addresses that many people share.
 
-Only an address that visited is ever dropped.  To drop one that many share would refuse people who
-did nothing, so an address is spared when more than a share of its requests came from browsers other
-than its most frequent one.  A user agent is what its sender says.  So one counts as a browser only
-after it has been in use at the address for ten minutes, and the address is spared only while it
-sends no more than so many people would.
+Only an address that visited is ever dropped.  Dropping a shared one would hit innocent people, so
+an address is spared if more than a share of its requests came from browsers other than its most
+frequent one.  The sender chooses the user agent. So a browser counts only after ten minutes of use
+at the address, and the address is spared only while its request rate is plausible for that many
+people.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import attrs
 
 WINDOW_SECONDS = 3_600.0
 SETTLED_SECONDS = 600.0
-"""How long a browser has been in use at an address before it is evidence of another person."""
+"""How long a browser must be in use at an address to be evidence of another person."""
 MOST_PER_MINUTE = 60
-"""Requests of one browser; an address with more for each of its browsers isn't spared."""
+"""Requests of one browser; an address with more per browser isn't spared."""
 ENOUGH = 20
 """Requests of an address before it is judged."""
 MAX_ADDRESSES = 50_000
 MAX_AGENTS = 8
-"""Browsers that are told apart at an address; of the others only the rate counts."""
+"""Browsers tracked per address; for the others only the rate counts."""
 _MINUTE = 60.0
 
 
@@ -66,10 +66,10 @@ class _Traffic:
 
 
 class Guard:
-    """Knows the recent traffic of addresses; for any thread.
+    """Knows the recent traffic of addresses; thread-safe.
 
     Args:
-        share: of other browsers, 0 to 1, above which an address is not dropped.
+        share: share of other browsers, 0 to 1, above which an address is not dropped.
     """
 
     def __init__(self, share: float) -> None:
@@ -78,12 +78,12 @@ class Guard:
         self._lock = threading.Lock()
 
     def saw(self, address: str, agent: str, now: float) -> None:
-        """Note a request.
+        """Record a request.
 
         Args:
-            address: of the client, as text.
+            address: the client's address, as text.
             agent: its user agent.
-            now: seconds of a clock that never jumps.
+            now: seconds of a monotonic clock.
         """
         address = plain(address)
         with self._lock:
@@ -97,7 +97,7 @@ class Guard:
             found.count(hash(agent), now)
 
     def visitors(self, now: float) -> set[str]:
-        """The addresses that sent a request lately."""
+        """The addresses that sent a request recently."""
         with self._lock:
             for address, traffic in list(self._traffic.items()):
                 if now - traffic.last <= WINDOW_SECONDS:
@@ -106,7 +106,7 @@ class Guard:
             return set(self._traffic)
 
     def reason(self, address: str, now: float) -> str:
-        """Why an address is not dropped; empty when it may be."""
+        """Why an address is not dropped; empty if it may be."""
         with self._lock:
             found = self._traffic.get(address)
             if found is None or now - found.last > WINDOW_SECONDS:
@@ -130,7 +130,7 @@ class Guard:
 
 
 def plain(address: str) -> str:
-    """The text of an address as it is compared: that of IPv4 where IPv6 only wraps it."""
+    """The text of an address for comparison: IPv4 if IPv6 only maps it."""
     if ":" not in address:
         return address
     try:

@@ -22,7 +22,7 @@ Network: TypeAlias = IPv4Network | IPv6Network
 SSH = 22
 SECONDS = 5
 MOST_PEERS = 1_000
-"""Addresses of the service that are remembered."""
+"""Addresses of the service to remember."""
 _FIXED = {
     "loopback": ("127.0.0.0/8", "::1/128"),
     "not an address of one machine": (
@@ -38,18 +38,18 @@ _REMOTE_HOST = re.compile(r"^REMOTE_HOST=(\S+)$", re.MULTILINE)
 
 
 class HostError(TidegateError):
-    """It can't be told which addresses this machine depends on."""
+    """The addresses this machine depends on can't be determined."""
 
     code = "host-unknown"
 
 
 class Never:
-    """The addresses that are never dropped; :meth:`refresh` brings them up to date.
+    """The addresses that are never dropped; :meth:`refresh` updates them.
 
     Args:
-        networks: that the administrator names.
-        hosts: of the service and of the daemon, as names or addresses.
-        ports: that are watched: a connection to one of them is a visitor's.
+        networks: networks named by the administrator.
+        hosts: the service and the daemon, as names or addresses.
+        ports: watched ports: a connection to one of them is a visitor's.
 
     Raises:
         HostError: this machine's addresses or routes can't be read.
@@ -86,9 +86,9 @@ class Never:
         self._networks = [(each, why) for each, why in found.items() if each not in alone]
 
     def resolve(self) -> None:
-        """Look up the addresses of the service and of the daemon; earlier ones stay.
+        """Look up the addresses of the service and the daemon; earlier ones stay.
 
-        A look-up may take long: call it where nothing waits.
+        A lookup may take long, so call it where nothing waits.
         """
         for host in self._hosts:
             try:
@@ -100,7 +100,7 @@ class Never:
                     self._peers = {**self._peers, network: "service or daemon"}
 
     def reason(self, address: Address) -> str:
-        """Why an address is never dropped; empty when it may be."""
+        """Why an address is never dropped; empty if it may be."""
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
         address = mapped or address
         found = self._addresses.get(address)
@@ -115,7 +115,7 @@ class Never:
 
 
 def read_networks(text: str) -> list[Network]:
-    """Networks and addresses with commas or spaces between them.
+    """Parse networks and addresses separated by commas or spaces.
 
     Raises:
         ValueError: one of them isn't a network.
@@ -124,7 +124,7 @@ def read_networks(text: str) -> list[Network]:
 
 
 def _networks(texts: Iterator[str]) -> Iterator[Network]:
-    """The addresses among some texts, each as a network; a zone is left out."""
+    """The addresses among some texts, each as a network, without zones."""
     for text in texts:
         try:
             found = ip_address(text.partition("%")[0])
@@ -169,9 +169,9 @@ def _name_servers() -> Iterator[str]:
 
 
 def _sessions(ports: Collection[int]) -> Iterator[str]:
-    """The other ends of SSH connections, and of sessions that logind knows.
+    """The peers of SSH connections, and of sessions known to logind.
 
-    The socket of an SSH connection is root's, whoever logs in.
+    An SSH connection's socket belongs to root, whoever logs in.
     """
     for path in _CONNECTIONS:
         for line in _text(path).splitlines()[1:]:
@@ -185,7 +185,7 @@ def _sessions(ports: Collection[int]) -> Iterator[str]:
 
 
 def _address_of(text: str) -> str:
-    """An address of ``/proc/net``: words in the byte order of the machine."""
+    """An address in ``/proc/net``: words in the machine's byte order."""
     words = bytes.fromhex(text.partition(":")[0])
     packed = b"".join(words[at : at + 4][::-1] for at in range(0, len(words), 4))
     return str(IPv4Address(packed) if len(packed) == 4 else IPv6Address(packed))

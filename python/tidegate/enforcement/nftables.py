@@ -1,12 +1,12 @@
-"""A set of addresses for each family in a table of our own, filled through ``nft -f -``.
+"""A set of addresses per family in our own table, updated through ``nft -f -``.
 
-Packets of these addresses to the watched ports are dropped, and no others.  The ports are a set
-too, a lease: its elements end after some seconds and are renewed as long as the capture runs.  So
-the kernel lets everybody in again by itself when the capture is gone, however it went.  The
-addresses have ends of their own.
+Only packets from these addresses to the watched ports are dropped.  The ports are a set too, and
+serve as a lease: its elements expire after some seconds and are renewed while the capture runs.  So
+when the capture is gone, however it ended, the kernel unblocks everyone by itself.  The addresses
+have their own timeouts.
 
-The chains come after those of an ordinary ruleset (``filter`` is 0, firewalld's 10, ``security``
-50) and accept whatever they don't drop, which leaves the verdict to all others.
+The chains run after those of an ordinary ruleset (``filter`` is 0, firewalld's 10, ``security`` 50)
+and accept whatever they don't drop, which leaves the verdict to all others.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ SETS = {4: "blocked4", 6: "blocked6"}
 PORTS = "ports"
 LEASE_SECONDS = 20
 BATCH = 20_000
-"""Elements that one run of nft is given."""
+"""Elements passed to one run of nft."""
 SECONDS = 30
 PRIORITY = 100
 _SECOND = 1_000_000_000
 _LOOPBACK = {"op": "==", "left": {"meta": {"key": "iifname"}}, "right": "lo"}
 _OWN = [{"match": _LOOPBACK}, {"accept": None}]
-"""What this machine sends to itself, under whichever of its addresses."""
+"""Traffic this machine sends to itself, under any of its addresses."""
 
 
 class FirewallError(TidegateError):
-    """The kernel's packet filter could not be changed; the message has its reason."""
+    """The kernel's packet filter could not be changed; the message says why."""
 
     code = "firewall"
 
@@ -47,8 +47,8 @@ class Firewall:
     """The table.
 
     Args:
-        ports: to which packets are dropped.
-        command: that runs nft, as its words.
+        ports: drop packets to these ports.
+        command: command that runs nft, as words.
     """
 
     def __init__(self, ports: Collection[int], command: Sequence[str] = ("nft",)) -> None:
@@ -56,18 +56,18 @@ class Firewall:
         self._command = list(command)
 
     def set_up(self) -> None:
-        """Make the table, its sets and chains; existing ones stay.
+        """Create the table, its sets and chains; existing ones stay.
 
         Raises:
-            FirewallError: it cannot be made.
+            FirewallError: it cannot be created.
         """
         self._run(self._frame())
 
     def replace(self, changes: Iterable[Change], now: int) -> int:
-        """Have exactly these addresses in the sets, and a new lease; how many there are.
+        """Replace the addresses in the sets, and renew the lease; return how many there are.
 
         Raises:
-            FirewallError: they cannot be put there.
+            FirewallError: the sets cannot be changed.
         """
         flush = [{"flush": {"set": _set(name)}} for name in (*SETS.values(), PORTS)]
         self._run([*self._frame(), *flush])
@@ -78,7 +78,7 @@ class Firewall:
         return len(blocked)
 
     def renew(self) -> None:
-        """Have the addresses dropped for as long as the lease lasts from now on.
+        """Renew the lease, so that the addresses stay dropped.
 
         Raises:
             FirewallError: it cannot be renewed.
@@ -87,14 +87,14 @@ class Firewall:
         timed = ", ".join(f"{port} timeout {LEASE_SECONDS}s" for port in self._ports)
         add = f"add element {FAMILY} {TABLE} {PORTS} {{ {timed} }}\n"
         delete = f"delete element {FAMILY} {TABLE} {PORTS} {{ {ports} }}\n"
-        # An element keeps its first timeout; one transaction replaces it.
+        # An element keeps its first timeout, so one transaction replaces it.
         self._run(add + delete + add)
 
     def apply(self, changes: Iterable[Change], now: int) -> int:
-        """Add and remove addresses; how many changes were made.
+        """Add and remove addresses; return how many changes were made.
 
         Args:
-            changes: in order.
+            changes: the changes, in order.
             now: nanoseconds since 1970.
 
         Raises:
@@ -103,8 +103,8 @@ class Firewall:
         rest, count = iter(changes), 0
         while part := list(islice(rest, BATCH)):
             count += len(part)
-            # The last word on an address counts.  To remove what is not there would be an error,
-            # and an element keeps its first timeout: so all are added, removed, and added again.
+            # The last change of an address counts.  Removing a missing element is an error, and an
+            # element keeps its first timeout. So all are added, removed, and added again.
             last = {each.address: each.until for each in part}
             once = [(address, 60) for address in last]
             blocked = _elements("add", _blocked(last, now))
@@ -186,7 +186,7 @@ class Firewall:
 
 
 def _blocked(untils: Mapping[Subject, int | None], now: int) -> list[tuple[Subject, int]]:
-    """Addresses that are blocked after ``now``, and for how many seconds."""
+    """Addresses blocked after ``now``, and for how many seconds."""
     return [
         (address, max(1, (until - now + _SECOND - 1) // _SECOND))
         for address, until in untils.items()
@@ -214,7 +214,7 @@ def _drop(version: int, name: str) -> list[dict[str, Any]]:
 
 
 def _elements(verb: str, addresses: list[tuple[Subject, int]]) -> str:
-    """Commands in nft's own language, which it reads in half the time of JSON."""
+    """Commands in nft's own language, which it parses in half the time of JSON."""
     made = ""
     for version, name in SETS.items():
         elements = [
@@ -228,5 +228,5 @@ def _elements(verb: str, addresses: list[tuple[Subject, int]]) -> str:
 
 
 def _plain(address: Subject) -> str:
-    """An address without a zone, whose text is anybody's."""
+    """An address without its zone, which is arbitrary text."""
     return str(address).partition("%")[0]
