@@ -1,10 +1,10 @@
 """Tidegate decides what to do with web traffic: allow, challenge or block.
 
-The layers, each knowing only those before it: ``language`` reads expressions,
-``functions`` says what they can call, ``evaluation`` runs them, ``policy``
-joins them to a decision, ``Engine`` keeps the state between decisions.
+The layers, each knowing only the previous ones: ``language`` parses expressions, ``functions`` has
+the functions they can call, ``evaluation`` runs them, ``policy`` combines them into a decision,
+``Engine`` keeps the state between decisions.
 
-``Client`` and ``AsyncClient`` ask a running service instead; they are imported when named.
+``Client`` and ``AsyncClient`` ask a running service instead; they are imported on first use.
 """
 
 import typing
@@ -207,7 +207,7 @@ __all__ = [
 ]
 
 
-if not typing.TYPE_CHECKING:  # a type checker is to see a misspelt name
+if not typing.TYPE_CHECKING:  # let type checkers report a misspelt name
 
     def __getattr__(name: str) -> object:
         if name == "__version__":

@@ -1,4 +1,4 @@
-"""``python -m tidegate`` is the command ``tidegate``."""
+"""Runs the command ``tidegate`` for ``python -m tidegate``."""
 
 from tidegate.cli.main import main
 

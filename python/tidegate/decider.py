@@ -1,6 +1,6 @@
-"""A decision as the calling program sees it, and the interface that gives one.
+"""A decision as callers see it, and the interface that returns one.
 
-The engine in the process and the clients of a service give decisions of one shape, so that a
+The in-process engine and the service's clients return decisions of the same shape, so that a
 program, a middleware or a test can be written for any of them.
 """
 
@@ -24,7 +24,7 @@ Reason: TypeAlias = Literal[
     "fail-closed",
 ]
 DEFAULT_STATUS = 403
-"""The status of a block that names none."""
+"""The default status of a block."""
 
 
 @attrs.frozen
@@ -36,14 +36,14 @@ class Allow:
 
 @attrs.frozen(kw_only=True)
 class Challenge:
-    """Have the visitor complete a challenge first.
+    """Ask the visitor to complete a challenge first.
 
     Attributes:
-        redirect_url: where a service wants the visitor sent; None from an engine, whose program
-            has a challenge of its own.
-        provider: of the challenge; None from a client, because the service deals with it.
-        difficulty: the same.
-        return_url: where the visitor wants to go afterwards, as far as it is known.
+        redirect_url: where the service sends the visitor; None from an engine, whose program
+            provides its own challenge.
+        provider: the challenge's provider; None from a client, because the service handles it.
+        difficulty: None from a client, too.
+        return_url: where the visitor wants to go afterwards, if known.
     """
 
     type: Literal["challenge"] = attrs.field(default="challenge", init=False)
@@ -55,12 +55,12 @@ class Challenge:
 
 @attrs.frozen
 class Block:
-    """Refuse the request.
+    """Reject the request.
 
     Attributes:
-        status_code: of HTTP, 400 to 599.
-        body: what the visitor is sent.
-        headers: the same.
+        status_code: the HTTP status, 400 to 599.
+        body: the response body.
+        headers: the response headers.
     """
 
     type: Literal["block"] = attrs.field(default="block", init=False)
@@ -70,7 +70,7 @@ class Block:
 
 
 Action: TypeAlias = Allow | Challenge | Block
-"""``match`` tells them apart, and so does ``type``."""
+"""Distinguish them with ``match``, or by ``type``."""
 
 
 @attrs.frozen
@@ -78,9 +78,9 @@ class Decision:
     """The decision on one request.
 
     Attributes:
-        action: to be done; :class:`Allow`, :class:`Challenge` or :class:`Block`.
-        reason: why, in one word.
-        decision_id: what a service has recorded it under; None where nothing is recorded.
+        action: the action to carry out; :class:`Allow`, :class:`Challenge` or :class:`Block`.
+        reason: the reason, as one word.
+        decision_id: the id under which a service recorded it; None if it isn't recorded.
     """
 
     action: Action
@@ -91,7 +91,7 @@ class Decision:
         return notebook.table((), self._shown())
 
     def _shown(self) -> list[tuple[str, object]]:
-        """The rows that a notebook shows."""
+        """The rows shown in a notebook."""
         how = attrs.asdict(self.action, filter=lambda _, value: value not in (None, "", {}))
         return [("action", how.pop("type")), *how.items(), ("reason", self.reason)]
 
@@ -100,7 +100,7 @@ Answer_co = TypeVar("Answer_co", covariant=True)
 
 
 class Decider(Protocol[Answer_co]):
-    """Whatever decides on events.
+    """Anything that decides on events.
 
     An engine and a ``Client`` are a ``Decider[Decision]``, an ``AsyncClient`` is a
     ``Decider[Awaitable[Decision]]``.
@@ -113,6 +113,6 @@ class Decider(Protocol[Answer_co]):
             event: in the shape of docs/fields.md.
 
         Raises:
-            EventError: the event is refused; nothing is counted.
+            EventError: the event is rejected; nothing is counted.
         """
         ...

@@ -1,4 +1,4 @@
-"""Definitions from files: the only part of them that touches the file system."""
+"""Loads definitions from files; the only module about them that uses the file system."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def load_definitions(source: Source) -> Definitions:
     """Definitions from a YAML or JSON file, or from plain data of the same shape.
 
     Args:
-        source: a path, or a mapping as a parsed document would be.
+        source: a path, or a mapping like a parsed document.
 
     Raises:
-        DefinitionsError: the document is refused; ``diagnostics`` has every finding, with
-            JSON pointer, line and column.
+        DefinitionsError: the document is rejected; ``diagnostics`` has every finding, with JSON
+            pointer, line and column.
         OSError: the file cannot be read.
     """
     return load_compiled(source).compiled.source
@@ -38,24 +38,24 @@ def parse_definitions(text: str | bytes) -> Definitions:
         text: the document; bytes are UTF-8.
 
     Raises:
-        DefinitionsError: as :func:`load_definitions`.
+        DefinitionsError: as for :func:`load_definitions`.
     """
     return read_document(text).compiled.source
 
 
 def load_compiled(source: Source, before: Compilation | None = None) -> Compilation:
-    """As :func:`load_definitions`, with the compiled form and the warnings.
+    """Like :func:`load_definitions`, but with the compiled form and the warnings.
 
     Args:
-        source: as there.
+        source: as for :func:`load_definitions`.
         before: as for :func:`tidegate.policy.document.read_document`.
 
     Raises:
-        DefinitionsError: the document is refused.
+        DefinitionsError: the document is rejected.
         OSError: the file cannot be read.
     """
     if isinstance(source, Mapping):
         return read_document(source, before)
     with Path(os.fspath(source)).open("rb") as file:
-        # One byte more than may be given is enough to refuse it.
+        # One byte above the limit is enough to reject it.
         return read_document(file.read(MAX_BYTES + 1), before)

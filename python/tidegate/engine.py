@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from tidegate.policy.state.standing import ActiveMitigation, EntityState
 
 _EXPLAIN_ATTEMPTS = 5
-"""Another thread may decide on the same actor between the two looks at the state."""
+"""Another thread may decide on the same actor between the two reads of the state."""
 
 EventForm: TypeAlias = "Event | Mapping[str, Any] | bytes"
 """An event: its members (a type checker knows those of ``tidegate.Event``), or JSON text."""
@@ -62,7 +62,7 @@ class _Deciding:
 
     Args:
         backend: the native engine, or the reference.
-        clock: gives the time in nanoseconds since 1970.
+        clock: returns the time in nanoseconds since 1970.
     """
 
     def __init__(self, backend: Backend, clock: Clock) -> None:
@@ -82,34 +82,35 @@ class _Deciding:
         Args:
             event: a dict, or JSON bytes, in the shape of docs/fields.md.
             received_at: nanoseconds since 1970; the clock's time when left out.
-            ended_at: to repeat a decision, its ``budget_ended_at``: its budget ends there and
-                nowhere else (docs/decision.md, "Budget").  When left out, the native evaluator
-                counts; the reference decides all.
-            proofs: to repeat a decision, what was found of the proofs of challenges that the event
-                shows, its ``proof``.  When left out, they are read with the engine's keys.
+            ended_at: to repeat a decision, its ``budget_ended_at``: the budget ends exactly there
+                (docs/decision.md, "Budget").  If left out, the native evaluator counts; the
+                reference has no budget.
+            proofs: to repeat a decision, its ``proof``: the finding about the challenge proofs in
+                the event.  If left out, they are read with the engine's keys.
 
         Raises:
-            EventError: the event is refused; nothing is remembered of it.
-            ValueError: the budget ended at no place of the definitions.
+            EventError: the event is rejected; nothing is remembered of it.
+            ValueError: the definitions have no such place for the budget's end.
         """
         at = self._at(received_at)
         record = self._backend.decide_record(event, at, ended_at, to_records(proofs))
         return EngineDecision.from_record(record)
 
     def decide_json(self, body: bytes, received_at: int | None = None) -> bytes:
-        """As :meth:`decide`, from JSON to the JSON of the answer: the fastest way.
+        """Like :meth:`decide`, from JSON to the JSON of the answer: the fastest way.
 
         Raises:
-            EventError: the event is refused.
+            EventError: the event is rejected.
         """
-        # Not by `_at`: on this path a call more is felt, and both evaluators know every time.
+        # Not through `_at`: on this path an extra call is noticeable, and both evaluators accept
+        # every time.
         at = self._clock() if received_at is None else received_at
         return self._backend.decide_json(body, at)
 
     def decide_batch(
         self, bodies: list[bytes], received_at: int | None = None
     ) -> list[bytes | EventError]:
-        """As :meth:`decide_json` for each, in order; a refused event has its error in its place."""
+        """Like :meth:`decide_json` for each, in order; a rejected event is replaced by its error."""
         return self._backend.decide_batch(bodies, self._at(received_at))
 
     def serve(
@@ -120,30 +121,30 @@ class _Deciding:
         *,
         proofs: Sequence[ShownProof] | None = None,
     ) -> Served:
-        """As :meth:`decide_json`, with everything that a service sends, records and indexes.
+        """Like :meth:`decide_json`, with everything that a service sends, records and indexes.
 
         Args:
             body: the event.
             received_at: nanoseconds since 1970.
             decision_id: a UUID as text.
-            proofs: as of :meth:`decide`.
+            proofs: as for :meth:`decide`.
 
         Raises:
-            EventError: the event is refused.
+            EventError: the event is rejected.
         """
         return self._backend.serve(body, self._at(received_at), decision_id, to_records(proofs))
 
     def read_calls(self, bodies: list[bytes], needs_content: list[bool], hash_key: bytes) -> Calls:
-        """Read hot calls of the tenant, which can then be decided on together.
+        """Parse hot-path calls of the tenant, to be decided on together.
 
         Args:
-            bodies: their events.
-            needs_content: of each, whether it is a call for a decision, whose event may not be
-                empty, or one of the beacon.
-            hash_key: what idempotency keys are hashed with, at most 64 bytes.
+            bodies: the bodies, which are events.
+            needs_content: for each, whether it is a call for a decision, which needs a non-empty
+                event, or one of the beacon.
+            hash_key: key for hashing idempotency keys, at most 64 bytes.
 
         Raises:
-            TidegateError: it is not the native evaluator that decides.
+            TidegateError: the native evaluator isn't the one that decides.
             ValueError: the hash key is too long.
         """
         read = getattr(self._backend, "read_calls", None)
@@ -153,21 +154,22 @@ class _Deciding:
         return calls
 
     def apply_effects(self, effects: Iterable[bytes]) -> None:
-        """Repeat decisions that were served, in order, by their effects alone.
+        """Repeat served decisions, in order, by their effects alone.
 
-        The state is afterwards equal to the deciding engine's.  Effects that the definitions no
-        longer have a place for are skipped, as in a snapshot.
+        Afterwards the state equals the deciding engine's.  Effects that no longer fit the
+        definitions are skipped, as in a snapshot.
 
         Args:
             effects: the ``effects`` of each.
 
         Raises:
-            EffectsError: one is malformed; those before it are applied, nothing of it is.
+            EffectsError: one is malformed; the ones before it are applied, nothing of it is.
         """
         self._backend.apply_effects(effects)
 
     def count_late(self, effects: bytes, now: int) -> bytes:
-        """Count a decision of another engine at its event's time, by its effects there; those here.
+        """Count another engine's decision at its event's time, by its effects there; return those
+        here.
 
         See docs/decision.md, "Late events"; ``now`` is in nanoseconds since 1970.
 
@@ -179,12 +181,12 @@ class _Deciding:
     def active_mitigations(
         self, at: int, limit: int = 100, after: ActiveMitigation | None = None
     ) -> list[ActiveMitigation]:
-        """Mitigations that have not ended, in an order that does not change.
+        """Mitigations that have not ended, in a stable order.
 
         Args:
-            at: when, in nanoseconds since 1970.
+            at: the time, in nanoseconds since 1970.
             limit: the largest number of entries.
-            after: go on after this one, the last of those before.
+            after: continue after this one, the last of the previous page.
         """
         name = None if after is None else after.name
         return read_active(self._backend.active_mitigations(self._at(at), limit, name))
@@ -192,54 +194,54 @@ class _Deciding:
     def lift(
         self, definition: str, key: Sequence[Part], policy: str, clause: str | None, at: int
     ) -> bytes | None:
-        """End the mitigations that a policy has set for an entity and that have not ended.
+        """End an entity's active mitigations by a policy.
 
         Args:
             definition: slug of the entity's definition.
             key: the parts of its key.
             policy: slug of the policy.
             clause: the name of one of its clauses; None for all of them.
-            at: when, in nanoseconds since 1970.
+            at: the time, in nanoseconds since 1970.
 
         Returns:
-            Effects that repeat it (:meth:`apply_effects`); None when there is nothing to end.
+            Effects that repeat it (:meth:`apply_effects`); None if there is nothing to end.
         """
         return self._backend.lift(definition, orjson.dumps(list(key)), policy, clause, self._at(at))
 
     def revoke_pass(self, pass_id: UUID, expires_at: int, at: int) -> bytes | None:
-        """Revoke a pass: its proof is good no more.
+        """Revoke a pass: its proof is no longer valid.
 
         Args:
-            pass_id: of the pass.
+            pass_id: the pass's id.
             expires_at: when its proof expires, in nanoseconds since 1970.
-            at: when it is revoked.
+            at: when it is revoked, in nanoseconds since 1970.
 
         Returns:
-            Effects that repeat it (:meth:`apply_effects`); None when it is revoked already, or
-            has expired.
+            Effects that repeat it (:meth:`apply_effects`); None if it is already revoked or has
+            expired.
         """
         at = self._at(at)
         return self._backend.revoke_pass(pass_id.bytes, self._at(expires_at), at)
 
     def is_revoked(self, pass_id: UUID) -> bool:
-        """Whether a pass was revoked, by an operator or a Block; until it expires."""
+        """Whether a pass was revoked, by an operator or a Block; known until it expires."""
         return self._backend.is_revoked(pass_id.bytes)
 
     def entity_state(self, definition: str, key: Sequence[Part], at: int) -> EntityState | None:
-        """The state of an entity at a time, None when nothing is known of it.
+        """The state of an entity at a time; None if nothing is known about it.
 
         Args:
             definition: slug of the entity's definition.
             key: the parts of its key.
-            at: in nanoseconds since 1970; windows are judged and mitigations active then.
+            at: in nanoseconds since 1970; decides on windows and active mitigations.
         """
         state = self._backend.entity_state(definition, orjson.dumps(list(key)), self._at(at))
         return None if state is None else read_state(state)
 
     def find_entity(self, entity_id: str) -> tuple[str, tuple[Part, ...]] | None:
-        """Definition and key of the entity of an id, None when it is not known.
+        """Definition and key of the entity with an id; None if it is unknown.
 
-        Looks through the whole state.
+        Scans the whole state.
         """
         found = self._backend.find_entity(entity_id)
         if found is None:
@@ -248,31 +250,31 @@ class _Deciding:
         return definition, tuple(key)
 
     def load_state(self, snapshot: bytes) -> None:
-        """Put the state of a snapshot in place of this engine's.
+        """Replace this engine's state by a snapshot's.
 
         Raises:
-            SnapshotError: it is of another version or tenant, or malformed; the state stays.
+            SnapshotError: it has another version or tenant, or is malformed; the state is kept.
         """
         self._backend.restore(snapshot)
 
     def snapshot(self) -> bytes:
-        """The whole state as JSON (docs/decision.md); both evaluators read both's."""
+        """The whole state as JSON (docs/decision.md); both evaluators read it from each other."""
         return self._backend.snapshot()
 
     def state_of(self, event: EventForm, received_at: int | None = None) -> bytes:
-        """As :meth:`snapshot`, with the entities of one event only; the engine does not change.
+        """Like :meth:`snapshot`, for one event's entities only; the engine does not change.
 
         Raises:
-            EventError: the event is refused.
+            EventError: the event is rejected.
         """
         return self._backend.entity_states(event, self._at(received_at))
 
     def freeze(self) -> Frozen:
-        """A copy of the state as it is now; its ``snapshot()`` gives the JSON, on any thread."""
+        """A copy of the current state; its ``snapshot()`` returns the JSON, on any thread."""
         return self._backend.freeze()
 
     def stats(self) -> dict[str, int]:
-        """Numbers about the state: keys held, their bound, evictions."""
+        """Numbers about the state: stored keys, their limit, evictions."""
         return dict(self._backend.stats())
 
     def _at(self, received_at: int | None) -> int:
@@ -284,28 +286,28 @@ class Engine(_Deciding):
     """Decides events by a tenant's definitions, and keeps the state of windows and mitigations.
 
     Args:
-        definitions: a path or mapping as :func:`load_definitions` takes it, or its result.
-        evaluator: ``"native"``, or ``"reference"``, the slow definition it is held to.
-        clock: gives the time in nanoseconds since 1970 when an event comes without a
-            ``received_at``; the evaluators themselves never read a clock.
-        address_databases: paths of MaxMind DB files for ``derived.country``,
-            ``derived.asn`` and ``derived.as_org``; the first that knows an address answers.
-        sample: JSON bytes of events like those to come, from which the native evaluator learns
-            what to look for first; a few hundred are enough.  Without, decisions are the same,
-            and slower.
-        redaction_key: what the hashes of secrets are made with, by the names in
-            ``settings.redact``: keys of entities, state, effects, records and explanations
-            then hold no secret in clear.  Without, they hold what the events do.
-        events: which events it decides on.  ``"strict"`` refuses an event that has nothing in
-            ``request`` and ``fields``, or an unknown member at its top: a line of a foreign log, a
-            misspelt name.  ``"lenient"`` keeps unknown members out quietly.  ``"any"`` decides
-            on everything, as a service recorded it.
-        proof_keys: of the tenant; they read the proofs of challenges that events show.  Without,
-            no proof is read.
+        definitions: a path or mapping for :func:`load_definitions`, or its result.
+        evaluator: ``"native"``, or ``"reference"``, the slow definition that it must match.
+        clock: returns the time in nanoseconds since 1970 for events without a ``received_at``; the
+            evaluators themselves never read a clock.
+        address_databases: paths of MaxMind DB files for ``derived.country``, ``derived.asn`` and
+            ``derived.as_org``; the first that knows an address counts.
+        sample: JSON bytes of events like future ones, from which the native evaluator learns which
+            conditions to search first; a few hundred are enough.  Without it, decisions are the
+            same but slower.
+        redaction_key: key for hashing secrets, which are selected by the names in
+            ``settings.redact``: keys of entities, state, effects, records and explanations then
+            contain no secret in clear.  Without it, they contain the events' values.
+        events: which events it decides on.  ``"strict"`` rejects an event that has nothing in
+            ``request`` and ``fields``, or an unknown top-level member: a line of a foreign log, a
+            misspelt name.  ``"lenient"`` ignores unknown members.  ``"any"`` decides on everything,
+            as recorded by a service.
+        proof_keys: the tenant's keys for challenge proofs in events.  Without them, no proof is
+            read.
 
     Raises:
-        DefinitionsError: the definitions are refused, with every finding.
-        ValueError: a file is no address database, or ``evaluator`` or ``events`` is unknown.
+        DefinitionsError: the definitions are rejected, with every finding.
+        ValueError: a file isn't an address database, or ``evaluator`` or ``events`` is unknown.
         OSError: a file cannot be read.
     """
 
@@ -344,11 +346,11 @@ class Engine(_Deciding):
         events: Strictness = "strict",
         proof_keys: ProofKeys | None = None,
     ) -> Engine:
-        """An engine with the state of a snapshot, as far as the definitions have a place for it.
+        """An engine with a snapshot's state, as far as it fits the definitions.
 
         Raises:
-            DefinitionsError: the definitions are refused.
-            SnapshotError: the snapshot is of another version or tenant, or malformed.
+            DefinitionsError: the definitions are rejected.
+            SnapshotError: the snapshot has another version or tenant, or is malformed.
         """
         engine = cls(
             definitions,
@@ -374,20 +376,20 @@ class Engine(_Deciding):
     def with_definitions(
         self, definitions: Definitions | Source, *, sample: Sequence[bytes] = ()
     ) -> Engine:
-        """An engine by changed definitions of the tenant that goes on with this one's state.
+        """An engine with changed definitions of the tenant that continues with this one's state.
 
-        The state is taken over as far as the definitions have a place for it, as from a
-        snapshot.  This engine may go on deciding meanwhile, on other threads too: until it is
-        dropped, the new one takes over what it decides (and applies, and lifts).  So the call
-        can be made beside the traffic, and the engines be swapped when it has returned.
+        The state is taken over as far as it fits the definitions, as from a snapshot.  This engine
+        may keep deciding meanwhile, on other threads too: until it is dropped, the new one takes
+        over everything it decides (and applies, and lifts).  So call this while traffic continues,
+        and swap the engines when it has returned.
 
         Args:
-            definitions: as a new engine takes them.
-            sample: the same; what this engine was given is not kept.
+            definitions: as for a new engine.
+            sample: as for a new engine; this engine's sample is not kept.
 
         Raises:
-            DefinitionsError: the definitions are refused.
-            SnapshotError: they are of another tenant.
+            DefinitionsError: the definitions are rejected.
+            SnapshotError: they belong to another tenant.
         """
         successor = copy.copy(self)
         successor._compiled = _compiled(definitions, self.definitions.compilation)
@@ -409,23 +411,23 @@ class Engine(_Deciding):
         proofs: Sequence[ShownProof] | None = None,
         later: Later | None = None,
     ) -> Explanation:
-        """Why an event would now be decided as it would; nothing is remembered.
+        """Explain how an event would be decided now; nothing is remembered.
 
-        The reference evaluator walks the definitions under observation, over this
-        engine's state, whichever evaluator decides.
+        The reference evaluator observes the definitions over this engine's state, whichever
+        evaluator decides.
 
         Args:
             event: as for :meth:`decide`.
-            received_at: the same.
-            ended_at: the same; when left out, the budget ends where it would end now.
-            proofs: the same.
-            later: what later definitions hide is not shown either.
+            received_at: as for :meth:`decide`.
+            ended_at: as for :meth:`decide`; if left out, the budget ends where it would end now.
+            proofs: as for :meth:`decide`.
+            later: later definitions; their secrets are hidden too.
 
         Raises:
-            EventError: the event is refused.
-            ValueError: the budget ended at no place of the definitions.
-            TidegateError: the explanation came to another decision than the engine does,
-                which is a fault of this library.
+            EventError: the event is rejected.
+            ValueError: the definitions have no such place for the budget's end.
+            TidegateError: the explanation reached another decision than the engine, which is a bug
+                in this library.
         """
         at = self._at(received_at)
         for _ in range(_EXPLAIN_ATTEMPTS):
@@ -450,37 +452,40 @@ class Engine(_Deciding):
         raise TidegateError("the explanation and the engine came to different decisions")
 
     def has_secret_key(self, definition: str) -> bool:
-        """Whether a key part of an entity definition is kept as a hash."""
+        """Whether a key part of an entity definition is stored as a hash."""
         return self.redactor is not None and self._key_forms.has_secret(definition)
 
     def kept_key(self, definition: str, key: Sequence[Part]) -> tuple[Part, ...]:
-        """The parts of a key as they are kept: secrets as their hashes."""
+        """The parts of a key as stored: secrets as hashes."""
         return self._key_forms.kept(definition, key, self.redactor)
 
     def entity_named(
         self, definition: str, key: Sequence[Part]
     ) -> tuple[str, tuple[Part, ...]] | None:
-        """Id and key, as it is kept, of an entity; None when it is none of these definitions.
+        """Id and stored key of an entity; None if it isn't one of these definitions'.
 
         Args:
             definition: slug of the entity's definition.
-            key: the parts of its key, secrets in clear or as their hashes.
+            key: the parts of its key, secrets in clear or as hashes.
         """
         return self._key_forms.named(definition, key, self.redactor)
 
     def kept(self, decision: EngineDecision) -> EngineDecision:
-        """A decision of these definitions as it is kept: one of an earlier version of Tidegate
-        may have secrets in clear in its keys and its return URL."""
+        """A decision of these definitions as stored.
+
+        One from an earlier version of Tidegate may have secrets in clear in its keys and return
+        URL.
+        """
         return self._key_forms.decision(decision, self.redactor)
 
     def _use(self, redaction_key: bytes | None) -> None:
-        """Take the names of the definitions and a key for the hashes of secrets."""
+        """Set up the definitions' names and a key for hashing secrets."""
         self._key_forms = KeyForms.of(self._compiled)
         self._redaction_key = redaction_key
         redaction = self._key_forms.redaction
         self._names = None if redaction_key is None else Names(redaction.patterns)
         self.redactor: Redactor | ReferenceRedactor | None = None
-        """Removes secrets from events that are kept; None without a key."""
+        """Removes secrets from stored events; None without a key."""
         if redaction_key is None:
             return
         if self.evaluator == "reference":
@@ -516,12 +521,13 @@ class Engine(_Deciding):
 
 
 class BundledEngine(_Deciding):
-    """The native engine of definitions that were compiled elsewhere; it does not explain.
+    """The native engine for definitions compiled elsewhere; it can't explain.
 
     Args:
-        content: what :func:`tidegate.policy.definitions.bundle.bundle` made of the definitions.
-        redactor: makes hashes of the secrets in keys; None keeps them in clear.
-        clock: as of :class:`Engine`; so are ``sample`` and ``proof_keys``.
+        content: the result of :func:`tidegate.policy.definitions.bundle.bundle` for the
+            definitions.
+        redactor: hashes the secrets in keys; None leaves them in clear.
+        clock: as for :class:`Engine`; so are ``sample`` and ``proof_keys``.
     """
 
     def __init__(
@@ -542,24 +548,24 @@ class BundledEngine(_Deciding):
     def with_bundle(
         self, content: bytes, redactor: Redactor | None = None, *, sample: Sequence[bytes] = ()
     ) -> BundledEngine:
-        """As :meth:`Engine.with_definitions`, by definitions that were compiled elsewhere."""
+        """Like :meth:`Engine.with_definitions`, for definitions compiled elsewhere."""
         successor = copy.copy(self)
         native = self._native.with_definitions(content, list(sample), redactor)
         successor._backend = successor._native = native
         return successor
 
     def with_change(self, change: bytes) -> BundledEngine | None:
-        """As :meth:`with_bundle`, for a change of policies alone.
+        """Like :meth:`with_bundle`, for a change of policies only.
 
-        What did not change is taken over compiled; the engine searches what did in a layer
-        beside its index, until :meth:`rebuild`.
+        Unchanged parts are taken over compiled; the engine searches the changed ones in a layer
+        next to its index, until :meth:`rebuild`.
 
         Args:
-            change: what :func:`~tidegate.policy.definitions.bundle.change` made of this engine's
-                definitions and the changed ones.
+            change: the result of :func:`~tidegate.policy.definitions.bundle.change` for this
+                engine's definitions and the changed ones.
 
         Returns:
-            None where changes have left so much behind that the engine is better made anew.
+            None if changes have left so much behind that a new engine is better.
 
         Raises:
             CanonicalFormError: it is a change of other definitions.
@@ -573,17 +579,19 @@ class BundledEngine(_Deciding):
 
     @property
     def layered(self) -> int:
-        """How many rules of the index changed since it was built."""
+        """How many rules of the index have changed since it was built."""
         return self._native.layered()
 
     def rebuild(self) -> None:
-        """Build one index of all, on any thread, while the engine decides on."""
+        """Build one index of all rules, on any thread, while the engine keeps deciding."""
         self._native.rebuild()
 
 
 def left_out(engine: Engine) -> LeftOut:
-    """An empty count of the events that an engine's entity definitions apply to and do not, and on
-    which its policies may fire."""
+    """An empty count of the events that entity definitions apply to.
+
+    It also counts events on which policies may fire.
+    """
     return LeftOut(engine._compiled, engine._make_backend, engine._addresses)
 
 

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 200
-"""Characters of a value in a message."""
+"""Most characters of a value in a message."""
 
 
 class TidegateError(Exception):
-    """Base of everything raised on purpose."""
+    """Base of every error that Tidegate raises deliberately."""
 
 
 class ExpressionError(TidegateError):
@@ -43,7 +43,7 @@ class ExpressionError(TidegateError):
 
 
 class EvaluationError(TidegateError):
-    """An evaluation ended in an error; ``code`` is one of the stable codes of the language."""
+    """An evaluation failed; ``code`` is one of the language's stable codes."""
 
     def __init__(self, code: str, message: str, span: Span | None = None) -> None:
         super().__init__(f"{code}: {message}" if message else code)
@@ -53,12 +53,12 @@ class EvaluationError(TidegateError):
 
 
 class EventError(TidegateError):
-    """An event was refused.
+    """An event was rejected.
 
     Attributes:
-        pointer: names the member.
-        offset: the byte of its text.
-        is_unreadable: the text as a whole cannot be read: it isn't JSON, or passes a limit.
+        pointer: location of the member.
+        offset: its byte offset in the text.
+        is_unreadable: the text as a whole cannot be read: it isn't JSON, or exceeds a limit.
     """
 
     code = "invalid-event"
@@ -80,7 +80,7 @@ class EventError(TidegateError):
 
 
 class DefinitionsError(TidegateError):
-    """A definitions document was refused; ``diagnostics`` has every finding, with positions."""
+    """A definitions document was rejected; ``diagnostics`` has every finding, with positions."""
 
     code = "invalid-definitions"
 
@@ -90,7 +90,7 @@ class DefinitionsError(TidegateError):
 
 
 class CanonicalFormError(TidegateError):
-    """JSON is not the canonical form of an expression or rule set; ``pointer`` says where."""
+    """JSON isn't the canonical form of an expression or rule set; ``pointer`` says where."""
 
     code = "invalid-canonical-form"
 
@@ -101,13 +101,13 @@ class CanonicalFormError(TidegateError):
 
 
 class SettingsError(TidegateError):
-    """A setting cannot be used.
+    """A setting is invalid.
 
     Args:
-        reason: what is wrong with its value, and what the value may be.
-        setting: its name, as in the settings file; empty when the file itself is meant.
-        value: as it was read; None when it is a secret, or there is none.
-        source: where it was read; empty when that is not known yet.
+        reason: what is wrong with its value, and which values are allowed.
+        setting: its name, as in the settings file; empty if the file itself is meant.
+        value: as it was read; None if it is a secret, or there is none.
+        source: where it was read; empty if unknown.
     """
 
     code = "invalid-settings"
@@ -131,7 +131,7 @@ class SnapshotError(TidegateError):
 
 
 class EffectsError(TidegateError):
-    """Recorded effects could not be read; ``position`` is the place of the faulty one."""
+    """Recorded effects could not be read; ``position`` is the index of the faulty one."""
 
     code = "invalid-effects"
 
@@ -142,6 +142,6 @@ class EffectsError(TidegateError):
 
 
 class WorkerError(TidegateError):
-    """A worker process ended in the middle of its work; the next piece finds a new one."""
+    """A worker process ended in the middle of its work; the next job gets a new one."""
 
     code = "worker-ended"

@@ -1,4 +1,4 @@
-"""The members of an event, for type checkers and for refusals: docs/fields.md, "The event"."""
+"""The members of an event, for type checkers and for rejections: docs/fields.md, "The event"."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ REQUEST_MAPS = ("headers", "query_params", "cookies", "route_params")
 MEMBERS_OF_REQUEST = (*REQUEST_TEXTS, *REQUEST_MAPS)
 """The members of ``request``."""
 NO_MOMENT = "must be ISO 8601 text with an offset from UTC, such as `2026-03-02T10:00:00Z`"
-"""Said of an ``observed_at`` that cannot be read."""
+"""The message about an invalid ``observed_at``."""
 NAIVE_MOMENT = "is a datetime without a time zone; give it one, as `datetime.now(UTC)` does"
-"""Said of a naive ``datetime`` in ``observed_at``."""
+"""The message about a naive ``datetime`` in ``observed_at``."""
 MOST_AWAY = 2
-"""Letters between a misspelt name and the one that was meant, at most."""
+"""Most letters that a misspelt name may differ by."""
 _LONGEST = 64
 """Letters of a name that are compared."""
 
@@ -67,7 +67,7 @@ class RequestContext(TypedDict, total=False):
 
 
 class Event(TypedDict, total=False):
-    """One event: a request, and what the application knows of it."""
+    """One event: a request, and what the application knows about it."""
 
     request: RequestContext | None
     fields: Mapping[str, Any] | None
@@ -79,10 +79,10 @@ class Event(TypedDict, total=False):
 
 
 def no_such_member(path: Sequence[str]) -> EventError:
-    """The refusal of a member that means nothing.
+    """The error for an unknown member.
 
     Args:
-        path: to it; of a member of ``request`` it has two names.
+        path: path to it; a member of ``request`` has two names.
     """
     whole, known = ("an event", MEMBERS) if len(path) == 1 else ("`request`", MEMBERS_OF_REQUEST)
     meant = _nearest(path[-1], known)
@@ -97,7 +97,7 @@ def no_such_member(path: Sequence[str]) -> EventError:
 def unknown_member(
     event: Mapping[str, Any], declared: Collection[str] = ()
 ) -> tuple[str, ...] | None:
-    """The path of the first member of an event, or of its ``request``, that means nothing.
+    """The path of the first unknown member of an event or of its ``request``.
 
     Args:
         event: its members.
@@ -119,9 +119,9 @@ def _is_declared(name: str, declared: Collection[str]) -> bool:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str | None:
-    """The known name that a misspelt one most likely stands for.
+    """The known name closest to a misspelt one.
 
-    It is at most two letters away, whatever its case and its signs between words.
+    It is at most two letters away, ignoring case and word separators.
     """
     folded = _folded(name)
     away, nearest = min(((_distance(folded, _folded(each)), each) for each in known), key=_away)
@@ -137,7 +137,7 @@ def _folded(name: str) -> bytes:
 
 
 def _distance(one: bytes, other: bytes) -> int:
-    """The letters to insert, leave out or replace on the way from one text to another."""
+    """The number of letters to insert, delete or replace to turn one text into another."""
     row = list(range(len(other) + 1))
     for number, letter in enumerate(one):
         following = [number + 1]

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MAX_ROWS = 200
-"""More rows than this are counted and not shown."""
+"""Further rows are counted, not shown."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; None is shown as nothing.
+    """A table; None is shown as an empty cell.
 
     Args:
-        header: names of the columns; empty for a table without a header.
+        header: column names; empty for a table without a header.
         rows: cells, shown by ``str``.
     """
     all_rows = list(rows)
@@ -31,7 +31,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def text(content: str) -> str:
-    """Text whose lines and spaces count."""
+    """Text with significant lines and spaces."""
     return f"<pre>{escape(content)}</pre>"
 
 

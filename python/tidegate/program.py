@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """An expression that has been parsed, checked and compiled; made by :func:`compile`."""
+    """A parsed, checked and compiled expression; created by :func:`compile`."""
 
     def __init__(self, checked: CheckedExpression, schema: Schema, evaluator: Evaluator) -> None:
         self.checked = checked
@@ -52,22 +52,22 @@ class Program:
                 for each declared variable; a dict, JSON bytes, or the result of :meth:`prepare`.
 
         Raises:
-            EvaluationError: the expression is an error for this event.
-            EventError: the event itself is refused.
+            EvaluationError: the expression fails for this event.
+            EventError: the event itself is rejected.
         """
         return self._rules.evaluate(0, context)
 
     def prepare(
         self, context: Mapping[str, Any] | bytes, *, events: Strictness = "any"
     ) -> PreparedContext:
-        """Encode an event once, to evaluate this program on it many times.
+        """Encode an event once, to evaluate this program on it repeatedly.
 
         Args:
             context: the event, as for :meth:`evaluate`.
-            events: which events are taken: ``strict`` refuses unknown members and empty events.
+            events: which events are accepted: ``strict`` rejects unknown members and empty events.
 
         Raises:
-            EventError: the event is refused.
+            EventError: the event is rejected.
         """
         return self._rules.prepare(context, events)
 

@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Stats:
-    """Figures of the index of a rule set."""
+    """Figures about a rule set's index."""
 
     rules: int
     conditions: int
-    """Distinct tests that the rules have and a search can answer."""
+    """Distinct tests in the rules that a search can answer."""
     shared: int
-    """Conditions that more than one rule has."""
+    """Conditions shared by more than one rule."""
     searched: int
-    """Conditions that are searched for in an event."""
+    """Conditions searched for in an event."""
     indexed: int
-    """Rules that are evaluated only when a search found something that they need."""
+    """Rules evaluated only if a search found something they need."""
     always: dict[str, str]
-    """Id to reason of the rules that are evaluated on every event."""
+    """Id to reason for the rules that are evaluated on every event."""
 
     def _repr_html_(self) -> str:
         figures = attrs.asdict(self)
@@ -55,19 +55,19 @@ class Stats:
 class RuleSet:
     """Boolean expressions by id, compiled together.
 
-    A search of each event finds the few rules that can be true of it, and only those
-    are evaluated; ``match(event, errors=True)`` evaluates them all.
+    Each event is searched for the few rules that can match it, and only those are evaluated;
+    ``match(event, errors=True)`` evaluates them all.
 
     Args:
         expressions: id to text.
-        schema: the fields the texts may read; ``Schema.default()`` when left out.
+        schema: the fields the texts may read; ``Schema.default()`` if left out.
         evaluator: ``"native"`` or ``"reference"``, which evaluates every rule.
-        sample: some events, as JSON, like those to come: the index then knows which
-            tests are rare. It changes no answer.
+        sample: some events, as JSON, like future ones: they tell the index which tests are rare. It
+            changes no results.
 
     Raises:
-        ExpressionError: some text does not parse, does not check or is no
-            bool; its message names each rule, ``diagnostics`` has every finding.
+        ExpressionError: some text does not parse, does not check or isn't a bool; the message names
+            each rule, ``diagnostics`` has every finding.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ class RuleSet:
     def from_canonical(
         cls, data: bytes, evaluator: Evaluator = "native", *, sample: Sequence[bytes] = ()
     ) -> RuleSet:
-        """A set from what :meth:`to_canonical` gave: no text is parsed.
+        """A set from the result of :meth:`to_canonical`: no text is parsed.
 
         Raises:
-            CanonicalFormError: the data is not a canonical rule set.
+            CanonicalFormError: the data isn't a canonical rule set.
         """
         made = cls.__new__(cls)
         made.evaluator = evaluator
@@ -102,23 +102,23 @@ class RuleSet:
     def with_changes(
         self, expressions: Mapping[str, str], *, remove: Collection[str] = ()
     ) -> RuleSet:
-        """This set with other rules; this one stays as it is.
+        """A copy of this set with changed rules; this one stays as it is.
 
-        A rule whose id the set has takes its place, others come last, and those to remove
-        go first. The new set shares what did not change, so that one rule in ten thousand
-        is changed in a few milliseconds, and threads that match this set do not wait:
-        swap the two with one assignment when you like. A prepared event belongs to the
-        set that prepared it. The set's fields and lists stay; so does what its index
-        learnt from its sample. What was changed has an index of its own; when some hundred rules
-        have been, a thread in the background makes one index of all, which later changes build on.
+        A rule with an existing id replaces that rule, new ones come last, and removals are done
+        first. The new set shares everything unchanged, so changing one rule in ten thousand takes a
+        few milliseconds, and threads that match this set do not wait: swap the two with one
+        assignment at any time. A prepared event belongs to the set that prepared it. The fields and
+        lists stay; so does what the index learnt from its sample. Changed rules have a separate
+        index; once some hundred have changed, a background thread builds one index of all, which
+        later changes build on.
 
         Args:
-            expressions: id to text of rules to add or to change.
+            expressions: id to text of rules to add or replace.
             remove: ids of rules to remove.
 
         Raises:
-            ExpressionError: some text does not parse, does not check or is no bool.
-            KeyError: there is no rule of an id to remove.
+            ExpressionError: some text does not parse, does not check or isn't a bool.
+            KeyError: a rule to remove doesn't exist.
         """
         schema = self._schema()
         checked = _check_all(expressions, schema)
@@ -143,11 +143,11 @@ class RuleSet:
     ) -> Matches:
         """The rules that hold for ``event`` (a dict, JSON bytes, or a prepared event).
 
-        A rule that is an error does not hold; ``errors=True`` also says which
-        those are and with what code.
+        A rule that fails does not match; ``errors=True`` also returns the failed rules and their
+        codes.
 
         Raises:
-            EventError: the event is refused.
+            EventError: the event is rejected.
         """
         return self._rules.match(event, errors)
 
@@ -156,27 +156,26 @@ class RuleSet:
         events: Sequence[Mapping[str, Any] | bytes | PreparedContext],
         errors: bool = False,
     ) -> list[Matches | EventError]:
-        """As :meth:`match` for each event, in order.
+        """Like :meth:`match` for each event, in order.
 
-        Events that are all bytes are matched in one step, without the interpreter: other threads
-        run meanwhile.
+        If all events are bytes, they are matched in one step without the interpreter lock, so other
+        threads run meanwhile.
 
         Args:
-            events: as :meth:`match` takes them.
-            errors: the same.
+            events: as for :meth:`match`.
+            errors: as for :meth:`match`.
 
         Returns:
-            What :meth:`match` gives for each; an event that is refused has its error in its
-            place.
+            The result of :meth:`match` for each; a rejected event has its error in its place.
         """
         return self._rules.match_batch(events, errors)
 
     def prepare(self, event: Mapping[str, Any] | bytes) -> PreparedContext:
-        """Encode an event once, to match this set against it many times."""
+        """Encode an event once, to match it against this set repeatedly."""
         return self._rules.prepare(event)
 
     def stats(self) -> Stats:
-        """Figures of the index, and the rules it cannot help."""
+        """Figures about the index, and the rules it cannot help."""
         return Stats(**self._rules.stats())
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
 """The types of the language, their text form, the signatures of functions, and named lists.
 
-Types are frozen values compared by structure; the primitives are singletons,
-so ``is`` holds between them wherever they came from ``parse_type``.
+Types are frozen values compared by structure; the primitives are singletons, so ``is`` works for
+them, also for those from ``parse_type``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAX_LENGTH = 4096
 
 @attrs.frozen(eq=False)
 class Primitive:
-    """A type without parameters; exactly one object for each name."""
+    """A type without parameters; exactly one object per name."""
 
     name: str
 
@@ -40,7 +40,7 @@ NULL = Primitive("null_type")
 TIMESTAMP = Primitive("timestamp")
 DURATION = Primitive("duration")
 TYPE = Primitive("type")
-"""The type of any type; every ``TypeType`` may stand for it and it for them."""
+"""The type of any type; compatible with every ``TypeType`` in both directions."""
 IP = Primitive("net.IP")
 CIDR = Primitive("net.CIDR")
 DYN = Primitive("dyn")
@@ -91,7 +91,7 @@ class TypeType:
 
 @attrs.frozen
 class TypeParam:
-    """A type parameter of a signature, or a variable made while inferring."""
+    """A type parameter of a signature, or a variable created during inference."""
 
     name: str
 
@@ -143,7 +143,7 @@ def parse_type(text: str) -> Type:
     """The type that ``text`` names, such as ``map(string, list(int))``.
 
     Raises:
-        ValueError: the text is no type.
+        ValueError: the text isn't a type.
     """
     return _parse_type(text)
 
@@ -151,11 +151,11 @@ def parse_type(text: str) -> Type:
 def parse_signature(text: str) -> Signature:
     """Read ``string.contains(string) -> bool`` or ``math.greatest(list(A)) -> A``.
 
-    What stands before the last dot of the name is the receiver's type if it is
-    a type, else a namespace.  Single capital letters are type parameters.
+    The part before the last dot of the name is the receiver's type if it is a type, else a
+    namespace.  Single capital letters are type parameters.
 
     Raises:
-        ValueError: the text is no signature.
+        ValueError: the text isn't a signature.
     """
     head, arrow, result = text.rpartition("->")
     head = head.strip()
@@ -174,7 +174,7 @@ def parse_signature(text: str) -> Signature:
 
 
 def _matching_parenthesis(text: str) -> int:
-    """The place of the parenthesis that the last character closes."""
+    """The position of the parenthesis that the last character closes."""
     depth = 0
     for at in range(len(text) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(text[at], 0)

@@ -1,4 +1,4 @@
-"""The values of the language: their kinds, equality, order, and outside forms.
+"""The values of the language: their kinds, equality, order, and external forms.
 
 Inside an evaluation a value is one of
 
@@ -19,8 +19,8 @@ Inside an evaluation a value is one of
     ip         ipaddress.IPv4Address, IPv6Address
     cidr       ipaddress.IPv4Interface, IPv6Interface (host bits are kept)
 
-``from_python`` and ``to_python`` cross the border to everyday Python objects,
-``from_wire`` and ``to_wire`` to the VALUE form of docs/canonical-tree.md.
+``from_python`` and ``to_python`` convert to and from ordinary Python objects, ``from_wire`` and
+``to_wire`` to and from the VALUE form of docs/canonical-tree.md.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ TIMESTAMP_MAX = 253_402_300_800 * NANOSECONDS - 1
 """0001-01-01T00:00:00Z up to the last nanosecond of the year 9999."""
 
 MAX_PARTS = 1_000_000
-"""Most parts of one value that crosses the border.  A value may hold the same list
-many times over, so its written form can be far larger than what it occupies."""
+"""Most parts of a converted value.  A value may contain the same list many times, so its written
+form can be far larger than its memory."""
 
 MAX_DEPTH = 200
-"""Deepest value that crosses the border; far more than an expression or event can nest."""
+"""Deepest converted value; far more than an expression or event can nest."""
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Interface | ipaddress.IPv6Interface
@@ -52,7 +52,7 @@ Charge: TypeAlias = Callable[[int], None]
 
 
 class UInt(int):
-    """An unsigned 64-bit integer; a subclass of ``int`` so that the two never mix unseen."""
+    """An unsigned 64-bit integer; a subclass of ``int`` so that the two don't mix unnoticed."""
 
     __slots__ = ()
 
@@ -89,7 +89,7 @@ class Timestamp:
 
 @attrs.frozen(order=True)
 class Duration:
-    """A length of time, in nanoseconds; negative ones point back."""
+    """A length of time in nanoseconds; may be negative."""
 
     nanoseconds: int
 
@@ -143,7 +143,7 @@ MapKey: TypeAlias = tuple[str, object]
 
 
 def map_key(key: object) -> MapKey | None:
-    """The identity of a key; None for a value that cannot be a key.
+    """The identity of a map key; None for a value that cannot be one.
 
     Integers are equal whatever their kind, a double with an integral value equals that integer, and
     ``true`` is never ``1``.
@@ -160,9 +160,9 @@ def map_key(key: object) -> MapKey | None:
 class Map(Mapping[Any, Any]):
     """A map of the language: entries in order, keys compared as the language compares them.
 
-    Python takes ``True`` and ``1`` for one key, the language does not.  ``total``
-    maps answer an absent key with ``""`` in ``select`` and ``index``; that is the
-    evaluator's business, this class only carries the mark.
+    Python treats ``True`` and ``1`` as one key, the language does not.  ``total`` maps return
+    ``""`` for an absent key in ``select`` and ``index``; the evaluator implements that, and this
+    class only carries the flag.
     """
 
     __slots__ = ("_entries", "total")
@@ -171,7 +171,7 @@ class Map(Mapping[Any, Any]):
         """
         Raises:
             ValueError: a key is repeated.
-            TypeError: a key is no bool, int, uint or string.
+            TypeError: a key isn't a bool, int, uint or string.
         """
         self._entries: dict[MapKey, tuple[Any, Any]] = {}
         self.total = total
@@ -211,14 +211,14 @@ _KINDS: tuple[tuple[Any, str], ...] = (
     (bool, "bool"), (UInt, "uint"), (int, "int"), (float, "double"), (str, "string"),
     (bytes, "bytes"), (list, "list"), (Map, "map"), (Timestamp, "timestamp"),
     (Duration, "duration"), (TypeName, "type"), (OptionalValue, "optional"),
-    # An interface is also an address to Python, so it is asked first.
+    # Python's interface is also an address, so check for it first.
     ((ipaddress.IPv4Interface, ipaddress.IPv6Interface), "cidr"),
     ((ipaddress.IPv4Address, ipaddress.IPv6Address), "ip"),
 )  # fmt: skip
 
 
 def kind_of(value: object) -> str:
-    """The kind of a value, as in the table above.
+    """The kind of a value, as in the module's table.
 
     Raises:
         TypeError: ``value`` is not a value of the language.
@@ -242,7 +242,7 @@ _TYPE_NAMES = {
 
 
 def type_of(value: object) -> TypeName:
-    """The type of a value as ``type(value)`` gives it, without the types of its parts."""
+    """The type of a value as ``type(value)`` returns it, without the types of its parts."""
     kind = kind_of(value)
     return TypeName(_TYPE_NAMES.get(kind, kind))
 
@@ -253,11 +253,11 @@ def is_number(value: object) -> bool:
 
 
 def _free(_units: int) -> None:
-    """A charge that costs nothing."""
+    """A charge function that costs nothing."""
 
 
 def equal(left: Any, right: Any, charge: Charge = _free) -> bool:
-    """Whether two values are equal, by the rules of ``==``.
+    """Whether two values are equal according to ``==``.
 
     Numbers are equal when they are the same real number, whatever their kinds; NaN
     equals nothing; values of different kinds are unequal.  Networks compare with
@@ -311,15 +311,15 @@ _ORDERED = ("bool", "string", "bytes", "timestamp", "duration")
 
 
 def compare(left: Any, right: Any) -> int | None:
-    """Negative, zero or positive as ``left`` is below, at or above ``right``.
+    """Negative, zero or positive if ``left`` is below, equal to or above ``right``.
 
-    Integers compare exactly; an integer beside a double counts as the double nearest to
-    it (ties to even), as published engines do, so 2**63 - 1 is not below 2.0**63, though
-    unequal to it.  Strings compare by code points, bytes by bytes, false before true.
-    None when there is no order: one is NaN.
+    Integers compare exactly. An integer compared with a double counts as the nearest double (ties
+    to even), as in published engines, so 2**63 - 1 is not below 2.0**63, though unequal to it.
+    Strings compare by code points, bytes by bytes, false before true. None if there is no order:
+    one is NaN.
 
     Raises:
-        TypeError: values of these kinds have no order at all.
+        TypeError: values of these kinds have no order.
     """
     if is_number(left) and is_number(right):
         if isinstance(left, float) or isinstance(right, float):
@@ -337,7 +337,7 @@ def compare(left: Any, right: Any) -> int | None:
 
 
 class PartsBudget:
-    """Counts the parts of one value that crosses the border."""
+    """Counts the parts of one converted value."""
 
     def __init__(self) -> None:
         self._left = MAX_PARTS
@@ -351,16 +351,15 @@ class PartsBudget:
 
 
 def from_python(value: object) -> Any:
-    """The value of the language that a Python object stands for.
+    """Convert a Python object to a value of the language.
 
-    Takes, beside the values themselves: tuples, any Mapping, ``bytearray``, aware
-    ``datetime``, ``timedelta``, and the networks of ``ipaddress``.  IPv4-mapped IPv6
-    addresses become IPv4.
+    Besides the values themselves it accepts tuples, any Mapping, ``bytearray``, aware ``datetime``,
+    ``timedelta``, and the networks of ``ipaddress``.  IPv4-mapped IPv6 addresses become IPv4.
 
     Raises:
-        TypeError: the object, or a part of it, stands for no value.
-        ValueError: an integer is out of range, a datetime naive, a string no text
-            (lone surrogates), a timestamp or duration out of range.
+        TypeError: the object, or a part of it, has no such value.
+        ValueError: an integer is out of range, a datetime naive, a string not valid text (lone
+            surrogates), a timestamp or duration out of range.
     """
     return _from_python(value, 0, PartsBudget())
 
@@ -402,7 +401,7 @@ def _scalar_from_python(value: Any) -> Any:
 
 
 def in_range(value: Any) -> Any:
-    """The scalar itself, once it is known to lie within the bounds of its kind."""
+    """The scalar itself, if it is within the bounds of its kind."""
     bounds = {"int": (INT_MIN, INT_MAX), "uint": (0, UINT_MAX)}
     kind = kind_of(value)
     if kind in bounds and not bounds[kind][0] <= value <= bounds[kind][1]:
@@ -422,7 +421,7 @@ def _timedelta_nanoseconds(length: timedelta) -> int:
 
 
 def unmapped(address: Address) -> Address:
-    """The address, IPv4 if it is an IPv4-mapped IPv6 address.
+    """The address, as IPv4 if it is an IPv4-mapped IPv6 address.
 
     Raises:
         ValueError: the address has a zone.
@@ -439,7 +438,7 @@ def _require_no_zone(address: ipaddress.IPv6Address) -> None:
 
 
 def unmapped_network(network: Network) -> Network:
-    """The network, IPv4 if it is a mapped one of at least 96 bits.
+    """The network, as IPv4 if it is a mapped one of at least 96 bits.
 
     Raises:
         ValueError: its address has a zone.
@@ -454,14 +453,14 @@ def unmapped_network(network: Network) -> Network:
 
 
 def to_python(value: Any) -> Any:
-    """The everyday Python object for a value of the language.
+    """Convert a value of the language to an ordinary Python object.
 
-    Lists stay lists, maps become dicts (a Map whose keys a dict would merge stays a
-    Map, which is a Mapping).  UInt, Timestamp, Duration, TypeName, OptionalValue and
-    the ``ipaddress`` objects are returned as they are.
+    Lists stay lists, maps become dicts (a Map with keys that a dict would merge stays a Map, which
+    is a Mapping).  UInt, Timestamp, Duration, TypeName, OptionalValue and the ``ipaddress`` objects
+    are returned unchanged.
 
     Raises:
-        ValueError: the value, written out, has more than ``MAX_PARTS`` parts.
+        ValueError: written out, the value has more than ``MAX_PARTS`` parts.
     """
     return _to_python(value, 0, PartsBudget())
 

@@ -1,4 +1,4 @@
-"""Values as VALUE of docs/canonical-tree.md, and back."""
+"""Converts values to and from VALUE of docs/canonical-tree.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def to_wire(value: Any) -> dict[str, Any]:
     """VALUE of docs/canonical-tree.md, as a JSON-ready dict.
 
     Raises:
-        ValueError: the value, written out, has more than ``MAX_PARTS`` parts.
+        ValueError: written out, the value has more than ``MAX_PARTS`` parts.
     """
     return _to_wire(value, 0, PartsBudget())
 
@@ -75,7 +75,7 @@ def _double_to_wire(value: float) -> str:
 
 
 def _nanoseconds_to_wire(kind: str, nanoseconds: int) -> dict[str, Any]:
-    """Seconds and nanos: of one sign in a duration, nanos never negative in a timestamp."""
+    """Seconds and nanos: both of one sign in a duration, nanos never negative in a timestamp."""
     seconds, nanos = divmod(nanoseconds, NANOSECONDS)
     if kind == "duration" and seconds < 0 and nanos:
         seconds, nanos = seconds + 1, nanos - NANOSECONDS
@@ -83,10 +83,10 @@ def _nanoseconds_to_wire(kind: str, nanoseconds: int) -> dict[str, Any]:
 
 
 def from_wire(wire: object) -> Any:
-    """The value that a VALUE stands for; strict, since wires come from outside.
+    """Parse a VALUE; strict, since wire data comes from outside.
 
     Raises:
-        ValueError: ``wire`` is no well-formed VALUE.
+        ValueError: ``wire`` isn't a well-formed VALUE.
     """
     return _from_wire(wire, 0, PartsBudget())
 

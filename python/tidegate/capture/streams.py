@@ -221,7 +221,7 @@ def _answer_name(segment: Segment) -> _Name:
 
 
 def _confirms(segment: Segment, acknowledged: int, first: int) -> bool:
-    """Whether a segment completes a handshake: its sender knows the number that the server chose."""
+    """Whether a segment completes a handshake: its sender knows the number the server chose."""
     return (
         segment.flags & (SYN | ACK | RST) == ACK
         and segment.acknowledged == acknowledged

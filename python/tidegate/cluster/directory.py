@@ -1,12 +1,12 @@
-"""A member's part in the directory: its lease, whom it takes for alive, and who owns what.
+"""A member's part in the directory: its lease, the members it takes for alive, and ownership.
 
-Every member runs the same logic over the same rows.  The live member with the smallest name
-places partitions; two that both think they do are kept apart by the versions of the rows.
+Every member runs the same logic on the same rows.  The live member with the smallest name places
+partitions; if two believe they are it, the row versions keep them apart.
 
-A lease is judged by monotonic clocks alone.  Its holder counts from when it *sent* a renewal; the
-others count from when they *saw* the number of renewals grow, which is later, and add a margin.
-So a holder knows of the end of its lease before anybody replaces it.  Leases find a successor;
-that two owners never both have decisions acknowledged rests on the epochs of the log.
+Leases are judged by monotonic clocks alone.  The holder counts from when it *sent* a renewal; the
+others count from when they *saw* the number of renewals grow, which is later, and add a margin. So
+a holder notices the end of its lease before anybody replaces it.  Leases serve to find a successor;
+only the log's epochs guarantee that two owners never both have decisions acknowledged.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tidegate.cluster.rows import Change, Join, Member, Place, Placement, Renew,
 UNBALANCED = 0.25
 """The share of the mean by which two members' loads must differ before a partition moves."""
 SETTLED_SECONDS = 60.0
-"""For so long a partition that was moved stays, where another one would balance the loads too: who
-moves one by hand has another one move the other way."""
+"""How long a moved partition stays if moving another would balance the loads too: after a manual
+move, another partition moves the other way."""
 
 
 @attrs.frozen
 class Times:
-    """Times of a directory, in seconds.
+    """Timing of a directory, in seconds.
 
     Attributes:
-        lease: how long a renewal is good for.
-        renew: between two renewals.
-        margin: what observers add to a lease, because clocks do not run at one speed.
+        lease: how long a renewal is valid.
+        renew: interval between two renewals.
+        margin: added to a lease by observers, because clocks run at different speeds.
     """
 
     lease: float = 3.0
@@ -43,13 +43,13 @@ class Times:
 
 @attrs.frozen
 class Duties:
-    """What a member has to do, by the rows that it read last.
+    """A member's tasks, by the rows it read last.
 
     Attributes:
-        owns: the partitions that it owns, with their terms.
-        hands_over: those among them that it drains and releases: the next owner is level.
-        follows: the partitions that it follows.
-        lease_ends: its lease, in monotonic seconds.
+        owns: its partitions, with their terms.
+        hands_over: those of them to drain and release, since the next owner has caught up.
+        follows: the partitions it follows.
+        lease_ends: the end of its lease, in monotonic seconds.
     """
 
     owns: Mapping[int, int] = attrs.field(factory=dict)
@@ -61,13 +61,13 @@ class Duties:
 class Directory:
     """One member's view of the directory.
 
-    A driver sends each change to the store, reads the rows with each renewal and whenever it
-    hears that they changed, and hands them to :meth:`renewed` or :meth:`read`.
+    A driver sends each change to the store, reads the rows with each renewal and whenever it hears
+    of a change, and passes them to :meth:`renewed` or :meth:`read`.
 
     Args:
-        name: of the member.
-        address: where the others reach it.
-        times: of leases.
+        name: the member's name.
+        address: its address for the others.
+        times: the timing of leases.
     """
 
     def __init__(self, name: str, address: str, times: Times | None = None) -> None:
@@ -77,9 +77,9 @@ class Directory:
         self._rows = Rows()
         self._run: int | None = None
         self._seen: dict[str, tuple[int, int, float]] = {}
-        """Of each member the run and renewals that were seen last, and when they were first."""
+        """The last run and renewals seen of each member, and when they were first seen."""
         self._moved: dict[int, float] = {}
-        """When partitions were seen to change their owners."""
+        """When changes of partitions' owners were seen."""
         self._lease_ends = 0.0
         self._renew_at = 0.0
 
@@ -89,14 +89,14 @@ class Directory:
         return self._rows
 
     def tick(self, now: float, loads: Mapping[int, float] | None = None) -> Join | Renew | None:
-        """What is due now.
+        """The change that is due now.
 
         Args:
             now: monotonic seconds.
-            loads: decisions a second of each partition that the member owns.
+            loads: decisions per second of each partition that the member owns.
 
         Returns:
-            A change for the store; its result goes to :meth:`renewed`.  None when none is due.
+            A change for the store; its result goes to :meth:`renewed`.  None if none is due.
         """
         if now < self._renew_at:
             return None
@@ -106,16 +106,16 @@ class Directory:
         return Renew(self.name, self._run, loads or {})
 
     def next_at(self) -> float:
-        """When :meth:`tick` has something to do, in monotonic seconds."""
+        """When :meth:`tick` is due next, in monotonic seconds."""
         return self._renew_at
 
     def renewed(self, change: Join | Renew, sent_at: float, rows: Rows, now: float) -> list[Change]:
-        """A join or renewal was taken.
+        """Handle an accepted join or renewal.
 
         Args:
-            change: which.
+            change: the change.
             sent_at: when it was sent, in monotonic seconds; the lease counts from then.
-            rows: as the transaction of the change read them.
+            rows: as read in the change's transaction.
             now: monotonic seconds.
 
         Returns:
@@ -127,7 +127,7 @@ class Directory:
         return self.read(rows, now)
 
     def refused(self) -> None:
-        """The store refused a renewal: another process has joined under this name.
+        """Handle a rejected renewal: another process has joined under this name.
 
         The lease is over; the member joins again.
         """
@@ -135,14 +135,14 @@ class Directory:
         self._lease_ends = 0.0
 
     def read(self, rows: Rows, now: float) -> list[Change]:
-        """Take rows that were read.
+        """Update the rows.
 
         Args:
-            rows: as one transaction read them; older ones than before are dropped.
+            rows: as read in one transaction; rows older than the known ones are dropped.
             now: monotonic seconds.
 
         Returns:
-            Changes for the store, if it is this member that places.
+            Changes for the store, if this member places partitions.
         """
         if self._is_older(rows):
             return []
@@ -161,7 +161,7 @@ class Directory:
         return list(_plan(rows, {member.name: member for member in live}, settling))
 
     def duties(self) -> Duties:
-        """What the member has to do, by the rows that it read last."""
+        """The member's tasks, by the rows it read last."""
         placements = self._rows.placements.values()
         owned = [each for each in placements if each.owner == self.name]
         return Duties(
@@ -172,16 +172,16 @@ class Directory:
         )
 
     def level(self, partition: int) -> Place | None:
-        """The member's follower of a partition has caught up: the change that says so."""
+        """The change to record that the member's follower of a partition has caught up."""
         placement = self._rows.placements[partition]
         if placement.follower != self.name or placement.is_level:
             return None
         return Place(_changed(placement, is_level=True))
 
     def released(self, partition: int, term: int) -> Place | None:
-        """The member's owner of a partition has stopped: the change that makes the follower owner.
+        """The change that makes the follower owner, since this member's owner has stopped.
 
-        None when the rows do not say any more that the member hands it over; it then goes on.
+        None if the rows no longer say that the member hands it over; it then continues.
         """
         placement = self._rows.placements[partition]
         is_due = placement.is_moving and placement.is_level and placement.follower is not None
@@ -190,7 +190,7 @@ class Directory:
         return Place(_owned_by(placement, placement.follower))
 
     def _is_older(self, rows: Rows) -> bool:
-        """Whether rows were read before those that are known, and arrived later."""
+        """Whether rows are older than the known ones, but arrived later."""
         known = self._rows
         return any(
             rows.placements[partition].version < placement.version
@@ -209,7 +209,7 @@ class Directory:
 
 
 def move(rows: Rows, partition: int, member: str) -> Place | None:
-    """The change that has a partition handed over to a member; None where it owns it already.
+    """The change that moves a partition to a member; None if it already owns it.
 
     Raises:
         KeyError: there is no such partition or member.
@@ -223,7 +223,7 @@ def move(rows: Rows, partition: int, member: str) -> Place | None:
 
 
 def partition_for_next(rows: Rows) -> int:
-    """The partition that a new tenant belongs to: the one with the fewest tenants.
+    """The partition for a new tenant: the one with the fewest tenants.
 
     Raises:
         ValueError: there is no partition.
@@ -240,7 +240,7 @@ def partition_for_next(rows: Rows) -> int:
 def _plan(
     rows: Rows, live: Mapping[str, Member], settling: Mapping[int, float]
 ) -> Iterator[Change]:
-    """At most one change of each placement, the most urgent one."""
+    """At most one change per placement, the most urgent one."""
     weights = _Weights(rows, live)
     may_balance = True
     for placement in rows.placements.values():
@@ -255,7 +255,7 @@ def _plan(
 def _next(
     rows: Rows, placement: Placement, live: Mapping[str, Member], weights: _Weights
 ) -> Place | None:
-    """What a placement needs, None when nothing."""
+    """The change that a placement needs; None if it needs none."""
     owner, follower = live.get(placement.owner or ""), live.get(placement.follower or "")
     if owner is None:
         if follower is not None and not follower.is_draining:
@@ -277,7 +277,7 @@ def _next(
 
 
 class _Weights:
-    """How much each live member has to do, as placing goes on."""
+    """The load of each live member as placement proceeds."""
 
     def __init__(self, rows: Rows, live: Mapping[str, Member]) -> None:
         self._rows = rows
@@ -293,11 +293,11 @@ class _Weights:
                 self._followed[placement.follower] += 1
 
     def _weight(self, partition: int) -> float:
-        """A partition without load counts a little, so that idle ones are spread as well."""
+        """A partition without load counts a little, so that idle ones are spread too."""
         return self._loads.get(partition, 0.0) + 1.0
 
     def lightest(self, partition: int, owner: str | None) -> str | None:
-        """The member that has the least to do: to own a partition, or to follow its owner."""
+        """The member with the least load, to own a partition or to follow its owner."""
         names = [name for name in self._members if name != owner]
         if not names:
             return None
@@ -310,11 +310,11 @@ class _Weights:
         return name
 
     def balance(self, settling: Mapping[int, float]) -> Iterator[Place]:
-        """Move one partition from the member with the most to do to the one with the least.
+        """Move one partition from the member with the most load to the one with the least.
 
         Args:
-            settling: partitions that were moved, and when; they are moved after all others, the one
-                before that was moved first.
+            settling: recently moved partitions, with times; they move after all others, least
+                recently moved first.
         """
         if len(self._members) < 2:
             return
@@ -325,7 +325,7 @@ class _Weights:
         if gap <= UNBALANCED * mean:
             return
         owned = [each for each in self._rows.placements.values() if each.owner == most]
-        # A move of more than half of the gap would only turn it round.
+        # A move of more than half the gap would only reverse it.
         fitting = [each for each in owned if self._weight(each.partition) <= gap / 2]
         if fitting:
             chosen = max(
@@ -345,7 +345,7 @@ def _changed(placement: Placement, **changes: Any) -> Placement:
 
 
 def _owned_by(placement: Placement, owner: str | None) -> Placement:
-    """The placement with another owner, without a follower."""
+    """The placement with another owner and no follower."""
     return Placement(
         placement.partition, owner, term=placement.term + 1, version=placement.version + 1
     )

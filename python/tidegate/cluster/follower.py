@@ -1,4 +1,4 @@
-"""A follower: a partition's state, made again from its log, as far as the log is durable."""
+"""A follower: a partition's state, rebuilt from its log as far as the log is durable."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ READ_AGAIN = 1.0
 
 
 class Applying(Protocol):
-    """The state of a partition's tenants: a fold over its log."""
+    """The state of a partition's tenants, folded from its log."""
 
     def apply(self, entries: Sequence[Entry]) -> None:
-        """Change the state as the decisions of the entries did, in their order."""
+        """Change the state as the entries' decisions did, in their order."""
         ...
 
 
 class Remembering(Protocol):
-    """Learns of the entries that are durable."""
+    """Receives durable entries."""
 
     def add(self, entries: Sequence[Entry]) -> None:
-        """Remember entries of the log, in its order."""
+        """Remember entries of the log, in order."""
         ...
 
 
@@ -32,14 +32,14 @@ Answers = TypeVar("Answers", bound=Remembering)
 
 
 class Follower(Generic[State, Answers]):
-    """The state of a partition up to a number of its log.
+    """A partition's state up to a number in its log.
 
     Args:
-        partition: which.
-        decider: its state at ``position``; the follower changes it from then on.
+        partition: the partition.
+        decider: its state at ``position``; from then on only the follower changes it.
         recorded: the answers of its entries.
-        position: the number of the last entry in that state; 0 when it is empty.
-        read_every: seconds between two reads of the log, where it had nothing more.
+        position: the number of the last entry in that state; 0 if it is empty.
+        read_every: seconds between two reads of the log after it had nothing more.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class Follower(Generic[State, Answers]):
         self.recorded = recorded
         self.position = position
         self.is_level = False
-        """The last read went to the log's end."""
+        """The last read reached the end of the log."""
         self._read_every = read_every
         self._read_at = 0.0
 
     def tick(self, now: float) -> ReadRequest | None:
-        """Ask for what is new in the log, when that is due.
+        """Read new entries from the log, when that is due.
 
         Args:
             now: monotonic seconds.
@@ -70,14 +70,14 @@ class Follower(Generic[State, Answers]):
         return self.read(now)
 
     def next_at(self) -> float:
-        """When :meth:`tick` has something to do, in monotonic seconds."""
+        """When :meth:`tick` is due next, in monotonic seconds."""
         return self._read_at
 
     def receive(self, result: ReadResult, now: float) -> ReadRequest | None:
-        """Apply what a read found; the next read when there is more.
+        """Apply the result of a read; return the next read if there is more.
 
         Args:
-            result: dropped when the state has gone on since it was asked for.
+            result: dropped if the state has advanced since the request.
             now: monotonic seconds.
 
         Raises:
@@ -107,12 +107,12 @@ class Follower(Generic[State, Answers]):
         self.appended(block)
 
     def appended(self, block: Block) -> None:
-        """A block that this state's own decider made is durable now: only its answers are new."""
+        """Add a now durable block made by this state's own decider: only its answers are new."""
         self.recorded.add(block.entries)
         self.position = block.end
 
     def read(self, now: float) -> ReadRequest:
-        """Ask for what is new in the log, now.
+        """Read new entries from the log now.
 
         Args:
             now: monotonic seconds.

@@ -1,8 +1,8 @@
-"""A gateway: takes any call and has the owner of its tenant's partition decide it.
+"""A gateway: accepts any call and has the owner of its tenant's partition decide it.
 
-A driver hands calls in, calls :meth:`Gateway.turn` once in each turn of its loop, sends what that
-gives, and calls :meth:`Gateway.tick` when :meth:`Gateway.next_at` has come.  Each call gets exactly
-one outcome, within ``Bounds.time``.
+A driver passes calls in, calls :meth:`Gateway.turn` once in each turn of its loop, sends the
+result, and calls :meth:`Gateway.tick` at :meth:`Gateway.next_at`.  Each call gets exactly one
+outcome, within ``Bounds.time``.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from tidegate.cluster.rows import Rows
 
 @attrs.frozen
 class Bounds:
-    """Bounds of a gateway; times are in seconds.
+    """Limits of a gateway; times are in seconds.
 
     Attributes:
-        time: after which a call is refused, whatever became of it.
+        time: when a call is rejected, whatever its state.
         hold: how long a call waits while there is no owner to ask.
         ask_again: how long an owner may leave a batch without an outcome.
-        backoff: between two attempts at an owner that does not take calls.
-        calls: held at once; further ones are refused.
-        size: bytes of bodies held at once.
-        batch: calls of one batch.
+        backoff: wait between two attempts at an owner that rejects calls.
+        calls: most calls held at once; further ones are rejected.
+        size: most bytes of bodies held at once.
+        batch: most calls in one batch.
     """
 
     time: float = 5.0
@@ -51,41 +51,41 @@ class Bounds:
 
 
 RETRY_AFTER = 1.0
-"""Seconds that a caller is asked to wait after a 503."""
+"""Seconds that a caller should wait after a 503."""
 
 
 @attrs.define(eq=False)
 class _Held:
-    """A call that has no outcome yet."""
+    """A call without an outcome so far."""
 
     call: Call
     ends: float
-    """When it is refused at the latest."""
+    """When it is rejected at the latest."""
     homeless_since: float | None = None
-    """When no owner could be asked for the first time."""
+    """When there was first no owner to ask."""
     not_before: float = 0.0
     """When it may be sent again."""
     flight: int = 0
-    """The batch it is in; 0 while it waits here."""
+    """Its batch; 0 while it waits here."""
 
 
 @attrs.define(eq=False)
 class _Flight:
-    """A batch that was sent."""
+    """A batch in flight."""
 
     member: str
     sent_at: float
     ids: dict[str, None]
-    """Its calls without an outcome, in their order."""
+    """Its calls without an outcome, in order."""
 
 
 class Gateway:
-    """The calls of one process that have no outcome yet, and whom they were handed to.
+    """A process's calls without an outcome, and the members they were sent to.
 
     Args:
-        name: of the process, unique among those that run; it is in each batch.
-        new_id: gives a decision id that nobody has given before.
-        bounds: of times and sizes.
+        name: name of the process, unique among running ones; it is in each batch.
+        new_id: returns a new, unique decision id.
+        bounds: limits of times and sizes.
     """
 
     def __init__(self, name: str, new_id: Callable[[], str], bounds: Bounds | None = None) -> None:
@@ -93,28 +93,28 @@ class Gateway:
         self._new_id = new_id
         self._bounds = bounds or Bounds()
         self._rows = Rows()
-        self._held: dict[str, _Held] = {}  # in the order of their ends
+        self._held: dict[str, _Held] = {}  # in order of their ends
         self._ready: list[_Held] = []
         self._waiting: dict[str, _Held] = {}
-        self._flights: dict[int, _Flight] = {}  # in the order of their sending
+        self._flights: dict[int, _Flight] = {}  # in order of sending
         self._size = 0
         self._number = 0
 
     def __len__(self) -> int:
-        """Calls without an outcome."""
+        """Number of calls without an outcome."""
         return len(self._held)
 
     def call(self, tenant: str, key: str | None, body: bytes, now: float) -> Call | Refusal:
-        """Take a call.
+        """Accept a call.
 
         Args:
-            tenant: whose call it is.
+            tenant: the call's tenant.
             key: the caller's idempotency key.
-            body: what is decided on.
+            body: the input of the decision.
             now: monotonic seconds.
 
         Returns:
-            The call with its decision id, under which its outcome will come; or the refusal when
+            The call with its decision id, under which its outcome will arrive; or the rejection if
             the gateway is full.
         """
         call = Call(self._new_id(), tenant, key, body)
@@ -128,9 +128,9 @@ class Gateway:
         return call
 
     def place(self, rows: Rows) -> None:
-        """Take the rows of the directory as they were read last.
+        """Update the directory rows.
 
-        What waits for an owner is sent with the next turn when any placement has changed.
+        If a placement has changed, the next turn sends the calls waiting for an owner.
         """
         if rows.placements != self._rows.placements or rows.tenants != self._rows.tenants:
             for held in self._waiting.values():
@@ -140,13 +140,13 @@ class Gateway:
         self._rows = rows
 
     def turn(self, now: float) -> list[Send]:
-        """What is to be sent now: the calls that came since the last turn, in batches.
+        """The batches to send now, with the calls since the last turn.
 
         Args:
             now: monotonic seconds.
 
         Returns:
-            One batch for each partition, more only where a batch would be too large.
+            One batch per partition, or more if one would be too large.
         """
         ready, self._ready = self._ready, []
         if not ready:
@@ -169,15 +169,15 @@ class Gateway:
         ]
 
     def receive(self, answers: Answers, now: float) -> list[Outcome]:
-        """Take outcomes of a batch.
+        """Accept outcomes of a batch.
 
         Args:
-            answers: from the member that the batch was sent to.
+            answers: from the member that got the batch.
             now: monotonic seconds.
 
         Returns:
-            Those that end a call, for its caller.  An answer counts wherever it comes from, since
-            it is durable; a refusal counts only from the last owner that was asked.
+            Those that end a call, for its caller.  An answer counts from any member, since it is
+            durable; a rejection counts only from the last owner asked.
         """
         ended: list[Outcome] = []
         flight = self._flights.get(answers.number)
@@ -201,19 +201,19 @@ class Gateway:
         return ended
 
     def answered(self, decision_id: str) -> None:
-        """End a call whose caller has the answer already."""
+        """End a call if the caller already has the answer."""
         held = self._held.get(decision_id)
         if held is not None:
             self._end(held)
 
     def lost(self, member: str, now: float) -> None:
-        """The connection to a member ended: whatever it was asked is asked again."""
+        """Handle a lost connection to a member: everything it was asked is asked again."""
         for number in [n for n, flight in self._flights.items() if flight.member == member]:
             for held in self._returned(number):
                 self._wait(held, now)
 
     def tick(self, now: float) -> list[Refusal]:
-        """Refuse what is past its time, and have what waited long enough sent again.
+        """Reject calls past their time, and resend those that waited long enough.
 
         Args:
             now: monotonic seconds.
@@ -230,13 +230,13 @@ class Gateway:
         return refused
 
     def next_at(self) -> float | None:
-        """When :meth:`tick` has something to do, in monotonic seconds; None when never."""
+        """When :meth:`tick` is due next, in monotonic seconds; None if never."""
         if not self._held:
             return None
         due = next(iter(self._held.values())).ends
         for flight in islice(self._flights.values(), 1):
             due = min(due, flight.sent_at + self._bounds.ask_again)
-        # The first that waits is due soonest; all that are due by then go with it.
+        # The first in line is due soonest; all that are due by then go with it.
         for held in islice(self._waiting.values(), 1):
             due = min(due, held.not_before, self._homeless_end(held))
         return due
@@ -249,7 +249,7 @@ class Gateway:
     # --- one call -------------------------------------------------------------------------
 
     def _wait(self, held: _Held, now: float) -> None:
-        """Keep a call until an owner can be asked."""
+        """Hold a call until there is an owner to ask."""
         held.flight = 0
         held.not_before = now + self._bounds.backoff
         if held.homeless_since is None:
@@ -287,7 +287,7 @@ class Gateway:
         return Send(member, Batch(self.name, self._number, partition, calls))
 
     def _returned(self, number: int) -> list[_Held]:
-        """The calls of a batch that is given up, without the ones that went another way."""
+        """The calls of a batch that is given up, except those already sent elsewhere."""
         found = [self._held.get(identity) for identity in self._flights.pop(number).ids]
         returned = [held for held in found if held is not None and held.flight == number]
         for held in returned:
@@ -303,7 +303,7 @@ class Gateway:
         return past
 
     def _unanswered(self, now: float) -> list[int]:
-        """Batches whose owner has had its time."""
+        """Batches that their owner has not answered in time."""
         numbers = []
         for number, flight in self._flights.items():
             if flight.sent_at + self._bounds.ask_again > now:

@@ -1,7 +1,7 @@
-"""What gateways, owners, followers and the log say to each other.
+"""Messages between gateways, owners, followers and the log.
 
-Times are seconds of the receiver's monotonic clock where nothing else is said; no message carries
-one, because monotonic clocks of two machines have nothing in common.
+Times are seconds of the receiver's monotonic clock unless stated otherwise; no message carries one,
+because the monotonic clocks of two machines are unrelated.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Reason: TypeAlias = Literal[
     "no-owner",
     "unanswered",
 ]
-"""Why a call was refused.
+"""Why a call was rejected.
 
 ``not-owner`` and ``given-up`` are between an owner and a gateway: the gateway asks the next owner
 under the same id.  All others end the call: ``full``, ``no-owner`` and ``unanswered`` are a 503,
 ``limit`` a 429, ``event`` a 400 and ``key-reused`` a 422.
 """
 ASK_AGAIN: frozenset[Reason] = frozenset({"not-owner", "given-up"})
-"""Reasons after which a gateway asks again."""
+"""Reasons after which a gateway retries."""
 
 
 # --- between gateway and owner ----------------------------------------------------------------
@@ -38,10 +38,10 @@ class Call:
     """A call for a decision.
 
     Attributes:
-        decision_id: given by the gateway that accepted it, and the same however often it asks.
-        tenant: whose call it is.
-        key: the caller's idempotency key, unique for the tenant; None without one.
-        body: what is decided on, opaque here.
+        decision_id: assigned by the gateway that accepted it; the same in every retry.
+        tenant: the call's tenant.
+        key: the caller's idempotency key, unique for the tenant; None if there is none.
+        body: the input of the decision, opaque here.
     """
 
     decision_id: str
@@ -52,13 +52,13 @@ class Call:
 
 @attrs.frozen
 class Batch:
-    """Calls for one partition, handed to its owner together.
+    """Calls for one partition, passed to its owner together.
 
     Attributes:
-        gateway: where the answers go.
-        number: of the batch at its gateway, from 1; answers repeat it.
-        partition: of all the calls.
-        calls: in the order of their arrival.
+        gateway: the destination of the answers.
+        number: the batch's number at its gateway, from 1; answers repeat it.
+        partition: the partition of all the calls.
+        calls: the calls, in order of arrival.
     """
 
     gateway: str
@@ -77,11 +77,11 @@ class Send:
 
 @attrs.frozen
 class Answer:
-    """The recorded answer of a call: it is durable.
+    """The recorded, durable answer to a call.
 
     Attributes:
-        decision_id: of the call that is answered.  Where its idempotency key was known, ``body``
-            is the first call's and names that call's id.
+        decision_id: id of the answered call.  If its idempotency key was known, ``body`` is the
+            first call's and contains that call's id.
         body: the answer, opaque here.
     """
 
@@ -91,13 +91,13 @@ class Answer:
 
 @attrs.frozen
 class Refusal:
-    """A call that is not answered.
+    """A rejected call.
 
     Attributes:
-        decision_id: of the call.
-        reason: why.
-        retry_after: seconds after which another attempt makes sense; 0 where none does.
-        detail: what the decider says about it, opaque here.
+        decision_id: id of the call.
+        reason: the reason.
+        retry_after: seconds after which another attempt makes sense; 0 if none does.
+        detail: the decider's explanation, opaque here.
     """
 
     decision_id: str
@@ -111,13 +111,13 @@ Outcome: TypeAlias = Answer | Refusal
 
 @attrs.frozen
 class Answers:
-    """Outcomes of calls of one batch; a batch may be answered in several messages.
+    """Outcomes for the calls of one batch; a batch may be answered in several messages.
 
     Attributes:
-        gateway: who handed the batch over.
-        number: of the batch.
-        partition: of the batch.
-        outcomes: of some of its calls.
+        gateway: the gateway that sent the batch.
+        number: the batch's number.
+        partition: the batch's partition.
+        outcomes: for some of its calls.
     """
 
     gateway: str
@@ -134,15 +134,16 @@ class Entry:
     """One decision in the log.
 
     Attributes:
-        decision_id: of the call it answered.
-        tenant: of the call.
-        key: of the call.
-        body: of the call.
-        received_at: what the call was decided at, in nanoseconds since 1970 by the owner's wall
-            clock.  It orders nothing; windows are judged by it, and a fold repeats it.
-        answer: to the caller.
-        record: of the decision, with the values of its windows (docs/decision.md).
-        effects: what the decision changed in the state.
+        decision_id: id of the call it answered.
+        tenant: from the call.
+        key: from the call.
+        body: from the call.
+        received_at: the time the call was decided at, in nanoseconds since 1970 by the owner's wall
+            clock.  It doesn't define an order; windows are evaluated at it, and a replay uses it
+            again.
+        answer: the answer to the caller.
+        record: record of the decision, with the values of its windows (docs/decision.md).
+        effects: the decision's changes to the state.
     """
 
     decision_id: str
@@ -157,12 +158,12 @@ class Entry:
 
 @attrs.frozen
 class Block:
-    """Entries that are durable together.
+    """Entries that become durable together.
 
     Attributes:
-        epoch: of the claim they were appended under.
-        after: the number of the entry before the first; numbers of a partition begin at 1.
-        entries: with the numbers ``after + 1`` and so on.
+        epoch: the epoch of the claim they were appended under.
+        after: the number of the entry before the first; a partition's numbers begin at 1.
+        entries: entries with the numbers ``after + 1`` and so on.
     """
 
     epoch: int
@@ -180,8 +181,8 @@ class ReadRequest:
     """Read the durable blocks of a partition.
 
     Attributes:
-        partition: which.
-        after: the number of the last entry that is known already.
+        partition: the partition.
+        after: the number of the last known entry.
     """
 
     partition: int
@@ -190,14 +191,14 @@ class ReadRequest:
 
 @attrs.frozen
 class ReadResult:
-    """Durable blocks, in order and without a gap.
+    """Durable blocks, in order and without gaps.
 
-    Durable blocks never change, so a result is good for whoever has come to its ``after``.
+    Durable blocks never change, so a result is valid for any state that has reached its ``after``.
 
     Attributes:
-        partition: which.
-        after: of the :class:`ReadRequest`.
-        blocks: as many as one read gives; none only where the log has no more.
+        partition: the partition.
+        after: from the :class:`ReadRequest`.
+        blocks: as many as one read returns; empty only at the end of the log.
         end: the number of the log's last entry when it was read.
     """
 

@@ -1,7 +1,7 @@
 """The rows of the directory, and the changes that members make to them.
 
-A store keeps the rows; each change is one transaction there.  :func:`apply` is what every store
-has to do.
+A store keeps the rows; each change is one transaction there.  Every store must implement
+:func:`apply`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ class Member:
     """A process that can own partitions.
 
     Attributes:
-        name: unique, the same after a restart.
-        address: where batches are sent to.
-        run: grows with each start of the process; what an earlier run does is not taken.
+        name: unique, and the same after a restart.
+        address: the address for batches.
+        run: grows with each start of the process; changes by an earlier run are rejected.
         renewals: grows with each renewal of its lease.
-        is_draining: it shall own nothing.
-        is_connected: its session with the store lives.  False only where the process is known to
-            be dead: what it owned is then placed at once.
-        loads: decisions a second of each partition that it owns.
+        is_draining: it should own nothing.
+        is_connected: its session with the store is alive.  False only if the process is known to be
+            dead: its partitions are then placed at once.
+        loads: decisions per second of each partition that it owns.
     """
 
     name: str
@@ -38,15 +38,15 @@ class Member:
 
 @attrs.frozen
 class Placement:
-    """Where a partition is.
+    """The location of a partition.
 
     Attributes:
-        partition: which.
-        owner: the member that claims and decides; None before the first.
-        follower: the member that applies its log, to take it over.
-        is_moving: the follower is to be the next owner, as soon as it is level.
+        partition: the partition.
+        owner: the member that claims it and decides; None before the first.
+        follower: the member that applies its log, in order to take over.
+        is_moving: the follower becomes the next owner as soon as it has caught up.
         is_level: the follower has caught up.
-        term: grows whenever the owner changes; an owner of another term claims anew.
+        term: grows whenever the owner changes; an owner under another term claims again.
         version: grows with each change of this row.
     """
 
@@ -61,7 +61,7 @@ class Placement:
 
 @attrs.frozen
 class Rows:
-    """All rows as one transaction read them.
+    """All rows, as read in one transaction.
 
     Attributes:
         members: by name.
@@ -84,12 +84,12 @@ class Join:
 
 @attrs.frozen
 class Renew:
-    """Renew a lease; the same transaction gives the rows back, read after it.
+    """Renew a lease; the same transaction returns the rows, read after it.
 
     Attributes:
-        member: whose lease.
-        run: what :class:`Join` made of it; another run's renewal is refused.
-        loads: decisions a second of each partition that it owns.
+        member: the member.
+        run: from its :class:`Join`; another run's renewal is rejected.
+        loads: decisions per second of each partition that it owns.
     """
 
     member: str
@@ -99,12 +99,12 @@ class Renew:
 
 @attrs.frozen
 class Place:
-    """Put a placement in place of the one of the version before.
+    """Replace a placement of the previous version.
 
     Attributes:
         placement: the new row.
-        silent: the owner that is replaced because its lease ran out, with the renewals and the run
-            it was seen with: when it has renewed since, nothing is changed.
+        silent: the owner that is replaced because its lease expired, with its last seen renewals
+            and run: if it has renewed since, nothing is changed.
     """
 
     placement: Placement
@@ -113,7 +113,7 @@ class Place:
 
 @attrs.frozen
 class Drain:
-    """Whether a member shall own nothing."""
+    """Set whether a member should own nothing."""
 
     member: str
     is_draining: bool
@@ -123,11 +123,11 @@ Change: TypeAlias = Join | Renew | Place | Drain
 
 
 def apply(rows: Rows, change: Change) -> Rows | None:
-    """The rows after a change; None when the change is refused, which changes nothing.
+    """The rows after a change; None if the change is rejected, which changes nothing.
 
     Args:
-        rows: as they are, locked against other changes of the same rows.
-        change: by any member.
+        rows: locked against other changes.
+        change: a change by any member.
     """
     match change:
         case Place(placement, silent):

@@ -1,1 +1,1 @@
-"""The built console lies here, in ``assets``; its sources are in ``console/`` of the repository."""
+"""Contains the built console, in ``assets``; its sources are in the repository's ``console/``."""

@@ -127,7 +127,7 @@ class Definitions:
             self.parts.write(f"{kind}.json", orjson.dumps(content, option=orjson.OPT_INDENT_2))
 
     def assembled(self, newest: DefinitionSet) -> DefinitionSet:
-        """The kinds under ``data/`` as one set; settings, lists and missing kinds are the newest."""
+        """The kinds under ``data/`` as one set; settings, lists, missing kinds are the newest."""
         document = dict(newest.document)
         for kind in KINDS:
             found = self.parts.read(f"{kind}.json")

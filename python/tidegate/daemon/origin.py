@@ -48,7 +48,7 @@ class OriginError(TidegateError):
 
 
 class UntrustedError(OriginError):
-    """A response is truncated, out of order, for another tenant, or has a wrong hash or signature."""
+    """A response is truncated, out of order, another tenant's, or has a bad hash or signature."""
 
     code = "untrusted-answer"
 

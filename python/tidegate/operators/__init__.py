@@ -1,1 +1,1 @@
-"""Access of operators: tokens, passwords, roles, and the keys behind them."""
+"""Operators' access: tokens, passwords, roles, and the keys behind them."""

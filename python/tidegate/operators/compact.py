@@ -1,7 +1,7 @@
-"""JSON Web Tokens in their compact form (RFC 7515), read strictly.
+"""JSON Web Tokens in compact form (RFC 7515), parsed strictly.
 
-The shape is checked before anything is decoded by a library: there is one way to write a token, and
-every other way is refused.
+The shape is checked before a library decodes anything: there is one way to write a token, and every
+other is rejected.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _SECONDS = re.compile(r"[1-9][0-9]{0,11}")
 
 
 class InvalidTokenError(TidegateError):
-    """A token was refused. The message is for logs; callers learn only the refusal."""
+    """A token was rejected. The message is for logs; callers only learn of the rejection."""
 
     code = "invalid-token"
 
 
 def compact_parts(text: str) -> tuple[dict[str, Node], dict[str, Node], bytes]:
-    """The members of the header, the members of the payload, and the signature of a token.
+    """Split a token into header members, payload members and signature.
 
     Raises:
         InvalidTokenError: it has another form.
@@ -38,7 +38,7 @@ def compact_parts(text: str) -> tuple[dict[str, Node], dict[str, Node], bytes]:
 
 
 def _decoded(part: str) -> bytes:
-    """The bytes of one part; there is one text for each."""
+    """The bytes of one part; only one encoding of them is valid."""
     try:
         data = base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
     except binascii.Error:
@@ -60,10 +60,10 @@ def _members(data: bytes) -> dict[str, Node]:
 
 
 def text_of(members: dict[str, Node], name: str) -> str:
-    """A text.
+    """A text member.
 
     Raises:
-        InvalidTokenError: it is none, or not there.
+        InvalidTokenError: it isn't a text, or is missing.
     """
     node = members.get(name)
     if node is None or node.kind != "string":
@@ -76,7 +76,7 @@ def texts_of(members: dict[str, Node], name: str) -> list[str]:
     """One text, or a list of them (RFC 7519, section 4.1.3).
 
     Raises:
-        InvalidTokenError: it is neither, or not there.
+        InvalidTokenError: it is neither, or is missing.
     """
     node = members.get(name)
     if node is None or node.kind != "array":
@@ -91,7 +91,7 @@ def seconds_of(members: dict[str, Node], name: str) -> int:
     """Whole seconds since 1970.
 
     Raises:
-        InvalidTokenError: it is no such number, or not there.
+        InvalidTokenError: it isn't such a number, or is missing.
     """
     node = members.get(name)
     if node is None or node.kind != "number" or not _SECONDS.fullmatch(node.content):

@@ -1,7 +1,7 @@
-"""ID tokens of OpenID Connect (OpenID Connect Core 1.0, section 2): who logged in at an issuer.
+"""ID tokens (OpenID Connect Core 1.0, section 2): they say who logged in at an issuer.
 
-The algorithm and the key come from the settings and the issuer's key set; what the token itself
-says about them is only compared.
+The algorithm and the key come from the settings and the issuer's key set; the token's own
+statements about them are only compared.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ LEEWAY_SECONDS = 30
 MAX_SUBJECT = 255
 MIN_RSA_BITS = 2_048
 _HEADER = frozenset({"alg", "kid", "typ", "x5t", "x5t#S256"})
-"""Every other header parameter, ``crit``, ``jku``, ``jwk`` and ``x5u`` among them, is refused; the
-thumbprints of certificates are passed over."""
+"""All other header parameters are rejected, including ``crit``, ``jku``, ``jwk`` and ``x5u``;
+certificate thumbprints are ignored."""
 _KEYS: Mapping[str, tuple[type[IdKey], Mapping[str, str]]] = {
     "RS256": (RSAKey, {"kty": "RSA"}),
     "PS256": (RSAKey, {"kty": "RSA"}),
@@ -52,10 +52,10 @@ _PUBLIC = ("kty", "crv", "n", "e", "x", "y")
 
 @attrs.frozen(kw_only=True)
 class Expected:
-    """Claims that the token of one login must have.
+    """Claims that a login's token must have.
 
     Attributes:
-        nonce: that the login was begun with.
+        nonce: from the start of the login.
         now: seconds since 1970.
     """
 
@@ -68,7 +68,7 @@ class Expected:
 
 @attrs.frozen(kw_only=True)
 class IdClaims:
-    """Claims of a valid ID token.  ``email`` is one that the issuer has verified."""
+    """Claims of a valid ID token.  ``email`` has been verified by the issuer."""
 
     subject: str
     email: str | None
@@ -76,7 +76,7 @@ class IdClaims:
 
 
 class _OneAlgorithm(jws.JWSRegistry):
-    """Knows one algorithm; see ``tokens.py`` for the name ``EdDSA``."""
+    """Supports one algorithm; see ``tokens.py`` for the name ``EdDSA``."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -89,9 +89,9 @@ class _OneAlgorithm(jws.JWSRegistry):
 
 
 def id_keys(key_set: Any, algorithm: str) -> dict[str, IdKey]:
-    """The keys of a key set (RFC 7517) that may sign with an algorithm, by ``kid``.
+    """The keys in a key set (RFC 7517) that may sign with an algorithm, by ``kid``.
 
-    Keys of other kinds and uses are passed over, and so are short RSA keys.
+    Keys of other kinds and uses are skipped, and so are short RSA keys.
     """
     entries = key_set.get("keys") if isinstance(key_set, dict) else None
     found: dict[str, IdKey] = {}
@@ -119,26 +119,26 @@ def _id_key(entry: dict[str, Any], algorithm: str) -> IdKey | None:
 
 
 def key_id_of(text: str) -> str | None:
-    """The ``kid`` of a token; None without one.  It is a name to look up and nothing else.
+    """The ``kid`` of a token; None if it has none.  Use it only for a lookup.
 
     Raises:
-        InvalidTokenError: the text is no token.
+        InvalidTokenError: the text isn't a token.
     """
     header, _, _ = compact_parts(text)
     return text_of(header, "kid") if "kid" in header else None
 
 
 def read_id_token(text: str, key: IdKey, expected: Expected, access_token: str) -> IdClaims:
-    """The claims of an ID token that is good for this login.
+    """The claims of an ID token that is valid for this login.
 
     Args:
         text: the token.
-        key: of the issuer, under the ``kid`` of the token.
-        expected: what it must say.
-        access_token: that came with it; its hash is compared where the token has one.
+        key: the issuer's key with the token's ``kid``.
+        expected: the claims it must have.
+        access_token: the access token received with it; its hash is compared if the token has one.
 
     Raises:
-        InvalidTokenError: it is not the issuer's, or not for this login.
+        InvalidTokenError: it isn't the issuer's, or not for this login.
     """
     header, claims, _ = compact_parts(text)
     _check_header(header, expected.algorithm)
@@ -188,8 +188,8 @@ def _check_times(claims: dict[str, Node], now: int) -> None:
 
 
 def _half_hash(access_token: str, algorithm: str) -> str:
-    """The left half of the hash of an access token (section 3.1.3.6), with the hash that the
-    signature has too."""
+    """The left half of an access token's hash (section 3.1.3.6), with the signature's hash
+    function."""
     hashed = hashlib.sha512 if algorithm == "EdDSA" else hashlib.sha256
     digest = hashed(access_token.encode()).digest()
     return base64.urlsafe_b64encode(digest[: len(digest) // 2]).decode().rstrip("=")

@@ -1,8 +1,8 @@
-"""API keys: their text, the hash that is kept, and the ring in which the hot path finds them.
+"""API keys: their text, the stored hash, and the ring in which the hot path finds them.
 
-A key reads ``tg_PREFIX_SECRET``.  The prefix is public and finds the record; of the secret
-only a keyed BLAKE2b hash (RFC 7693) is kept.  The secret has 256 random bits, so a slow
-password hash would protect nothing.
+A key reads ``tg_PREFIX_SECRET``.  The prefix is public and finds the record; of the secret only a
+keyed BLAKE2b hash (RFC 7693) is stored.  The secret has 256 random bits, so a slow password hash
+would protect nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ PREFIX_BYTES = 10
 SECRET_BYTES = 32
 _PREFIX = slice(3, 19)
 MAX_TEXT_BYTES = 128
-"""Longer header values are not keys of ours and are not hashed."""
+"""Longer header values aren't our keys and are not hashed."""
 
 
 @attrs.frozen(repr=False)
 class NewKey:
-    """A key that was just made: the text to show once, and what is kept of it."""
+    """A new key: the text to show once, and its stored part."""
 
     text: str
     prefix: str
@@ -43,12 +43,12 @@ class ApiKey:
     prefix: str
     rate_limit_per_minute: int
     secret_hashes: tuple[tuple[bytes, int | None], ...] = attrs.field(repr=False)
-    """The hash of each secret that counts, and when it ends to; two while a key is rotated."""
+    """The hash of each valid secret, and when it expires; two during a rotation."""
     expires_at: int | None = None
     can_sync: bool = False
-    """Whether it reads definitions and forwards decisions, as daemons do."""
+    """Whether it reads definitions and forwards decisions, like a daemon's."""
     id_text: str = attrs.field(init=False)
-    """The id as it stands in records: writing it out costs more than the look-up of the key."""
+    """The id as written in records: formatting it costs more than the key lookup."""
     tenant_text: str = attrs.field(init=False)
     """The tenant's id as text too: comparing it is faster than comparing the id itself."""
 
@@ -65,8 +65,8 @@ def make_key(random: bytes, pepper: bytes) -> NewKey:
     """A key from random bytes.
 
     Args:
-        random: ``PREFIX_BYTES + SECRET_BYTES`` bytes from the system's generator.
-        pepper: the key of the hash, which the database does not hold.
+        random: ``PREFIX_BYTES + SECRET_BYTES`` bytes from the system's random generator.
+        pepper: the key of the hash, which is not in the database.
     """
     if len(random) != PREFIX_BYTES + SECRET_BYTES:
         raise ValueError("a key is made from 42 random bytes")
@@ -77,33 +77,33 @@ def make_key(random: bytes, pepper: bytes) -> NewKey:
 
 
 def hash_key(text: bytes, pepper: bytes) -> bytes:
-    """The hash a key is kept as: 32 bytes."""
+    """The stored hash of a key: 32 bytes."""
     hashing = keyed_hash(pepper)
     hashing.update(text)
     return hashing.digest()
 
 
 def keyed_hash(pepper: bytes) -> hashlib.blake2b:
-    """A hash that has taken no text yet."""
+    """A keyed hash with no input yet."""
     return hashlib.blake2b(digest_size=32, key=pepper)
 
 
 def prefix_of(text: bytes) -> bytes:
-    """Where the public prefix stands in the text of a key."""
+    """The position of the public prefix in a key's text."""
     return text[_PREFIX]
 
 
 class KeyRing:
-    """Every key that is not revoked, by its prefix; swapped whole when one changes."""
+    """Every key that is not revoked, by prefix; replaced as a whole when one changes."""
 
     def __init__(self, pepper: bytes) -> None:
-        # A copy for each hash spares hashing the block with the pepper.
+        # Copying it per hash avoids hashing the block with the pepper.
         self._hash = keyed_hash(pepper)
         self._keys: dict[bytes, ApiKey] = {}
         self._proven: dict[bytes, tuple[ApiKey, int | None]] = {}
-        """Texts whose hash was compared since the last swap, and until when they count: nearly
-        every call brings one of them.  How long a look into this takes tells nothing of a secret:
-        a text is compared only with one of the same 64-bit hash, which is keyed by the process."""
+        """Texts verified since the last replacement, and until when they are valid: nearly every
+        call uses one of them.  The time of this lookup reveals nothing about a secret: a text is
+        compared only with one of the same 64-bit hash, which is keyed per process."""
 
     def replace(self, keys: Iterable[ApiKey]) -> None:
         """Replace all keys by these."""
@@ -111,7 +111,7 @@ class KeyRing:
         self._proven = {}
 
     def find(self, text: bytes, now: int) -> ApiKey | None:
-        """The key of a header value, or None when there is none that counts now.
+        """The key for a header value; None if no key is valid now.
 
         Args:
             text: the header's value as received.
@@ -128,10 +128,10 @@ class KeyRing:
         return key
 
     def _prove(self, text: bytes) -> tuple[ApiKey, int | None] | None:
-        """The key of a text, and until when the text counts; None when no key has this text."""
+        """The key with a text, and until when the text is valid; None if no key has this text."""
         if len(text) > MAX_TEXT_BYTES:
             return None
-        # Where a prefix stands in our keys; the hash is of the whole text.
+        # Where our keys have the prefix; the hash covers the whole text.
         key = self._keys.get(text[_PREFIX])
         if key is None:
             return None
@@ -141,7 +141,8 @@ class KeyRing:
         for known, until in key.secret_hashes:
             if hmac.compare_digest(known, digest):
                 ends = [end for end in (key.expires_at, until) if end is not None]
-                # Each secret of a key is here once at most: as many as there are keys.
+                # Each secret of a key is here at most once, so this has as many entries as there
+                # are keys.
                 proven = self._proven[text] = (key, min(ends, default=None))
                 return proven
         return None

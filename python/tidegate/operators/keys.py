@@ -1,7 +1,7 @@
-"""Key material: made at first start, one file a purpose, for the owner's eyes alone.
+"""Key material: created at the first start, one private file per purpose.
 
-There is no default key.  A file that others can read, that belongs to somebody else, or that
-holds anything but a key of its purpose stops the start.
+There is no default key.  The start fails on a file that others can read, that belongs to another
+user, or that contains anything but a key for its purpose.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAX_FILE_BYTES = 1_024
 
 
 class KeyFileError(TidegateError):
-    """A key file cannot be trusted; the message says which and how to mend it."""
+    """A key file cannot be trusted; the message says which one and how to fix it."""
 
     code = "untrusted-key-file"
 
@@ -42,33 +42,34 @@ def _purpose(name: str) -> bytes:
 
 @attrs.frozen(kw_only=True)
 class Keys:
-    """One key of 32 bytes for each purpose; none is ever used for another."""
+    """One 32-byte key for each purpose; none is ever used for another."""
 
     signing: bytes = _purpose("token-signing")
     """Seed of the Ed25519 key that signs operator tokens."""
     pepper: bytes = _purpose("api-key-pepper")
-    """API keys and other secrets are stored as hashes under it; keys that seal kept answers, and
-    the key by which nodes know each other, are derived from it."""
+    """The key for hashes of API keys and other secrets; keys that seal stored responses, and the
+    key by which nodes recognise each other, are derived from it."""
     cursors: bytes = _purpose("cursor")
     """The key that seals the cursors of lists."""
     redaction: bytes = _purpose("redaction")
-    """Redacted values are hashed under keys that are derived from it, for each tenant its own."""
+    """Redacted values are hashed under keys derived from it, one per tenant."""
     proofs: bytes = _purpose("challenge-proof")
-    """The source of each tenant's keys of challenge proofs."""
+    """The source of each tenant's challenge proof keys."""
     sealing: bytes = _purpose("challenge-sealing")
-    """The source of the keys that seal the return URL of a challenge."""
+    """The source of the keys that seal a challenge's return URL."""
     sync: bytes = _purpose("sync-signing")
-    """Seed of the Ed25519 key that signs answers to daemons."""
+    """Seed of the Ed25519 key that signs responses to daemons."""
 
     def redaction_of(self, tenant_id: UUID) -> bytes:
         """The key of a tenant's redaction hashes, 32 bytes.
 
-        Daemons of the tenant know this and the two below: they say nothing of other tenants' keys.
+        The tenant's daemons know this key and the two below, which reveal nothing about other
+        tenants' keys.
         """
         return _of_tenant(self.redaction, tenant_id)
 
     def proofs_of(self, tenant_id: UUID) -> bytes:
-        """The source of a tenant's keys of challenge proofs, 32 bytes."""
+        """The source of a tenant's challenge proof keys, 32 bytes."""
         return _of_tenant(self.proofs, tenant_id)
 
     def sealing_of(self, tenant_id: UUID) -> bytes:
@@ -81,14 +82,13 @@ def _of_tenant(key: bytes, tenant_id: UUID) -> bytes:
 
 
 LATER = ("proofs", "sealing", "sync")
-"""Purposes that directories of earlier versions do not have: :func:`add_keys` adds them."""
+"""Purposes missing from directories of earlier versions: :func:`add_keys` adds them."""
 
 
 def load_keys(directory: Path) -> Keys:
-    """The keys in a directory; all of them are made when the directory does not exist yet.
+    """The keys in a directory; creates all of them if the directory doesn't exist yet.
 
-    After :func:`mark_keys` has marked the directory, each key must be the one that was there
-    then.
+    After :func:`mark_keys` has marked the directory, each key must be the marked one.
 
     Raises:
         KeyFileError: the directory or a file in it cannot be trusted, or a file is missing.
@@ -108,7 +108,7 @@ def load_keys(directory: Path) -> Keys:
 
 
 def add_keys(directory: Path) -> None:
-    """Make the keys that earlier versions did not have, where the directory is of such a version.
+    """Create the keys that earlier versions did not have, if the directory is from one.
 
     Safe to interrupt and run again.
 
@@ -120,12 +120,12 @@ def add_keys(directory: Path) -> None:
 
 
 def fingerprint(keys: Keys) -> bytes:
-    """A fingerprint of these keys, 16 bytes, which says nothing else about them."""
+    """A fingerprint of these keys, 16 bytes, which reveals nothing else about them."""
     return _fingerprint(_marks(keys))
 
 
 def earlier_fingerprint(keys: Keys) -> bytes:
-    """The fingerprint that an earlier version made, before it had all of them."""
+    """The fingerprint from an earlier version, which lacked some of the keys."""
     return _fingerprint(_earlier(_marks(keys)))
 
 
@@ -134,7 +134,7 @@ def _fingerprint(marks: list[str]) -> bytes:
 
 
 def mark_keys(directory: Path, identity: UUID, keys: Keys) -> None:
-    """Write down beside the keys which data directory they belong to, and the fingerprint of each.
+    """Record next to the keys their data directory, and each key's fingerprint.
 
     Raises:
         OSError: it cannot be written.
@@ -143,13 +143,13 @@ def mark_keys(directory: Path, identity: UUID, keys: Keys) -> None:
 
 
 def is_marked(directory: Path) -> bool:
-    """Whether each key in a directory is written down beside them."""
+    """Whether each key in a directory has a recorded fingerprint."""
     known = _known_marks(directory)
     return all(f"{each.metadata['file']}:" in known for each in _fields())
 
 
 def _marks(keys: Keys) -> list[str]:
-    """A line for each key."""
+    """One line per key."""
     lines = []
     for each in _fields():
         purpose, key = each.metadata["file"], getattr(keys, each.name)
@@ -165,7 +165,7 @@ def _earlier(marks: list[str]) -> list[str]:
 
 
 def _lacking(directory: Path) -> list[str]:
-    """The purposes that an earlier version did not have, and of which there is no key yet."""
+    """The purposes missing from an earlier version that have no key yet."""
     known = _known_marks(directory)
     later = [each.metadata["file"] for each in _fields() if each.name in LATER]
     return [
@@ -176,7 +176,7 @@ def _lacking(directory: Path) -> list[str]:
 
 
 def _known_marks(directory: Path) -> str:
-    """The marks written beside the keys; empty before they were written."""
+    """The recorded lines; empty before they were written."""
     path = directory / _MARK
     if not path.exists():
         return ""
@@ -214,12 +214,12 @@ def _file(directory: Path, purpose: str) -> Path:
 
 
 def _text(purpose: str, key: bytes) -> str:
-    """A key file names its purpose, so that no other file can stand in its place."""
+    """A key file names its purpose, so that no other file can replace it."""
     return f"tidegate-{purpose}-v1:{key.hex()}\n"
 
 
 def _make(directory: Path) -> None:
-    """All keys together: the directory appears whole or not at all."""
+    """Create all keys together: the directory appears complete or not at all."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=directory.parent, prefix=".keys-"))
     try:
@@ -231,7 +231,7 @@ def _make(directory: Path) -> None:
         _sync(directory.parent)
     except OSError:
         shutil.rmtree(made, ignore_errors=True)
-        # Another process may have been first; its keys will do.
+        # If another process was first, use its keys.
         if not directory.is_dir():
             raise
 
@@ -264,7 +264,7 @@ def _sync(directory: Path) -> None:
 def _read(directory: Path, purpose: str) -> bytes:
     path = _file(directory, purpose)
     try:
-        # Without O_NONBLOCK, opening a pipe would wait for somebody to write to it.
+        # Without O_NONBLOCK, opening a pipe would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         raise KeyFileError(

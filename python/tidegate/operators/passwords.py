@@ -1,4 +1,4 @@
-"""Passwords of the ``local`` provider, kept as Argon2id hashes."""
+"""Passwords of the ``local`` provider, stored as Argon2id hashes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tidegate.errors import TidegateError
 
 MIN_CHARACTERS = 12
 MAX_BYTES = 1_024
-"""More than anyone types. A bound is needed: it is hashed before the caller is known."""
+"""More than anyone types. A limit is needed, since it is hashed before the caller is known."""
 
 _HASHER = PasswordHasher()
 _NOBODYS = (
     f"$argon2id$v=19$m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}"
     f"${'A' * 22}${'A' * 43}"
 )
-"""A hash of no password, as costly as any: an unknown operator takes as long as a known one."""
+"""A hash without a password, as costly as any: an unknown operator takes as long as a known one."""
 
 
 class WeakPasswordError(TidegateError):
@@ -26,7 +26,7 @@ class WeakPasswordError(TidegateError):
 
 
 def hash_password(password: str) -> str:
-    """The hash a new password is kept as.
+    """Hash a new password for storage.
 
     Raises:
         WeakPasswordError: it is too short or too long.
@@ -39,10 +39,10 @@ def hash_password(password: str) -> str:
 
 
 def is_password(password: str, kept: str | None) -> bool:
-    """Whether a password is the one whose hash is kept; None is the hash of nobody.
+    """Whether a password matches a stored hash; None is the hash of an unknown operator.
 
-    Takes as long for nobody as for somebody: 64 MiB and a processor for a while.  Anyone can ask
-    for it, so the caller bounds how many run at once.
+    Takes equally long for unknown operators: 64 MiB, and a processor for a while.  Anyone can
+    request it, so the caller limits how many run at once.
     """
     if len(password.encode(errors="replace")) > MAX_BYTES:
         return False

@@ -1,4 +1,4 @@
-"""THE role table: which role may do what.  Nothing else decides it."""
+"""The role table: the only place that decides which role may do what."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def may(role: Role, permission: Permission) -> bool:
 
 
 def may_change_membership(role: Role, before: Role | None, after: Role | None) -> bool:
-    """Whether a role may take a membership from one role to another; None is no membership.
+    """Whether a role may change a membership from one role to another; None is no membership.
 
-    Whatever makes or unmakes an Owner is for Owners alone.
+    Only Owners may grant or remove the Owner role.
     """
     needed = Permission.MANAGE_TENANT if Role.OWNER in (before, after) else Permission.MANAGE_ACCESS
     return may(role, needed)

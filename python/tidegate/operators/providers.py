@@ -1,4 +1,4 @@
-"""Identity providers, as the settings name them."""
+"""Identity providers from the settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidegate.operators.id_tokens import ALGORITHMS
 
 Kind: TypeAlias = Literal["openid", "github"]
 LOCAL = "local"
-"""The name of the provider that is the service itself."""
+"""The provider name for the service itself."""
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _MAX_SECRET_BYTES = 4_096
@@ -41,15 +41,15 @@ class Provider:
 
     Attributes:
         name: as in ``/auth/{name}/login``.
-        kind: ``openid``: any issuer of OpenID Connect; ``github``: GitHub, which is none.
-        issuer: its identifier, exactly; of GitHub the address of its pages.
-        api_url: of GitHub, the address of its interface.
-        client_secret: None for a client without one, which PKCE alone protects.
-        display_name: what people call it.
-        hosts: that may be called beside the host of the issuer, with a port where it is not 443.
-        email_domains: whose addresses it may vouch for; empty for all.
-        algorithm: that it signs ID tokens with.
-        client_authentication: how the client shows its secret.
+        kind: ``openid`` for any issuer of OpenID Connect; ``github`` for GitHub, which isn't one.
+        issuer: its exact identifier; for GitHub the address of its pages.
+        api_url: for GitHub, the address of its API.
+        client_secret: None for a client without one, protected by PKCE alone.
+        display_name: the name shown to people.
+        hosts: hosts that may be called besides the issuer's, with a port if it is not 443.
+        email_domains: domains of addresses it may vouch for; empty for all.
+        algorithm: its algorithm for signing ID tokens.
+        client_authentication: how the client sends its secret.
     """
 
     name: str
@@ -69,18 +69,18 @@ class Provider:
 
     @property
     def origins(self) -> frozenset[str]:
-        """Everything that may be called, and where browsers may be sent."""
+        """All origins that may be called or redirected to."""
         own = [origin_of(each) for each in (self.issuer, self.api_url) if each]
         return frozenset([*own, *(f"https://{host}" for host in self.hosts)])
 
     def may_vouch_for(self, email: str) -> bool:
-        """Whether an address may be one that this provider verified."""
+        """Whether this provider may have verified an address."""
         domain = email.rpartition("@")[2].lower()
         return not self.email_domains or domain in self.email_domains
 
 
 def origin_of(url: str) -> str:
-    """The origin of an address, with a port where it is not the usual one.
+    """The origin of an address, with a port if it isn't the default.
 
     Raises:
         ValueError: the address is neither https nor, on this machine, http; or it has a user.
@@ -98,13 +98,13 @@ def origin_of(url: str) -> str:
 
 
 def read_providers(text: str) -> tuple[Provider, ...]:
-    """The providers of a setting.
+    """The providers in a setting.
 
     Args:
         text: a JSON object of objects, by the name of the provider; may be empty.
 
     Raises:
-        ValueError: one of them cannot be used; the message says which, and shows no secret.
+        ValueError: one of them is invalid; the message says which, and reveals no secret.
     """
     if not text:
         return ()
@@ -144,7 +144,7 @@ _MEMBERS = frozenset(each.name for each in attrs.fields(Provider)) - {"name", "c
 
 
 def _texts(name: str, member: str, value: Any) -> tuple[str, ...]:
-    """A list of texts; one text has them with spaces between."""
+    """A list of texts; a single text has them separated by spaces."""
     texts = value.split() if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
         raise ValueError(f"`{name}.{member}` must be a list of texts")
@@ -152,7 +152,7 @@ def _texts(name: str, member: str, value: Any) -> tuple[str, ...]:
 
 
 def _secret(name: str, values: dict[str, Any]) -> str | None:
-    """Take the secret out of the members; the file that holds it is read."""
+    """Take the secret from the members, or read the file that contains it."""
     secret, file = values.pop("client_secret", None), values.pop("client_secret_file", None)
     if secret is not None and file is not None:
         raise ValueError(f"`{name}` has `client_secret` and `client_secret_file`: leave out one")

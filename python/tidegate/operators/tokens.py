@@ -1,4 +1,4 @@
-"""Operator tokens: JSON Web Tokens of one algorithm, one header form, one issuer."""
+"""Operator tokens: JSON Web Tokens with one algorithm, one header form, one issuer."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tidegate.policy.document.forms import identifier_problem
 ALGORITHM = "EdDSA"
 AUDIENCE = "tidegate-api"
 TYPE = "operator"
-"""The claim ``typ``: a token of another kind is refused, whoever signed it."""
+"""The claim ``typ``: a token of another kind is rejected, whoever signed it."""
 LIFETIME_SECONDS = 8 * 3_600
 LEEWAY_SECONDS = 30
-"""How far ``iat`` and ``nbf`` may lie ahead of our clock.  ``exp`` has no leeway."""
+"""How far ``iat`` and ``nbf`` may be ahead of our clock.  ``exp`` has no leeway."""
 _SIGNATURE_BYTES = 64
 _HEADER = frozenset({"alg", "kid", "typ"})
-"""Every other header parameter, ``crit``, ``jku``, ``jwk`` and ``zip`` among them, is refused."""
+"""All other header parameters are rejected, including ``crit``, ``jku``, ``jwk`` and ``zip``."""
 
 
 @attrs.frozen
@@ -45,10 +45,10 @@ class Claims:
 
 
 class _EdDSAOnly(jws.JWSRegistry):
-    """Knows one algorithm.
+    """Supports one algorithm.
 
-    The library warns of the name ``EdDSA`` (RFC 9864 asks for ``Ed25519``) because it may stand
-    for several curves; here the type of the key leaves one.
+    The library warns of the name ``EdDSA`` (RFC 9864 prefers ``Ed25519``) because it may mean
+    several curves; here the key type leaves one.
     """
 
     def get_alg(self, name: str) -> Any:
@@ -58,7 +58,7 @@ class _EdDSAOnly(jws.JWSRegistry):
 
 
 class Tokens:
-    """Makes and reads tokens under one signing key.
+    """Issues and reads tokens under one signing key.
 
     Args:
         seed: the 32 bytes of an Ed25519 private key.
@@ -93,12 +93,12 @@ class Tokens:
         return jws.serialize_compact(header, payload, self._key, registry=self._registry)
 
     def read(self, text: str, now: int) -> Claims:
-        """The claims of a token that counts at ``now`` (seconds since 1970).
+        """The claims of a token that is valid at ``now`` (seconds since 1970).
 
-        Whether it was revoked, and whether the operator still exists, is for the store to say.
+        The store knows whether it was revoked, and whether the operator still exists.
 
         Raises:
-            InvalidTokenError: it is none of ours, or not for now.
+            InvalidTokenError: it isn't ours, or isn't valid now.
         """
         header, claims, signature = compact_parts(text)
         if len(signature) != _SIGNATURE_BYTES:

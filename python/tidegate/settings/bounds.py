@@ -1,4 +1,4 @@
-"""Bounds of settings."""
+"""Validators for settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import orjson
 
 @attrs.frozen
 class Between:
-    """Holds a number between bounds, which may be reached."""
+    """Requires a number between inclusive bounds."""
 
     least: int
     most: float = math.inf
@@ -34,7 +34,7 @@ class Between:
 
 @attrs.frozen
 class JsonObject:
-    """Holds a text to be a JSON object, or empty; a settings file has the object itself."""
+    """Requires a JSON object as text, or an empty text; a settings file has the object itself."""
 
     def __call__(self, _instance: object, _attribute: object, value: str) -> None:
         """Check a value.
@@ -52,13 +52,13 @@ class JsonObject:
 
 @attrs.frozen
 class NodeName:
-    """Holds a name that fits into a row, a log line and a command; empty is none."""
+    """Requires a name that fits into a row, a log line and a command; empty means none."""
 
     def __call__(self, _instance: object, _attribute: object, value: str) -> None:
         """Check a value.
 
         Raises:
-            ValueError: it is no name.
+            ValueError: it isn't a valid name.
         """
         if not re.fullmatch(r"([a-z0-9][a-z0-9.-]{0,39})?", value):
             raise ValueError("it must have 1 to 40 of a-z, 0-9, `.` and `-`")
@@ -66,23 +66,23 @@ class NodeName:
 
 @attrs.frozen
 class HostAndPort:
-    """Holds an address as ``host:port``; an IPv6 address stands in brackets."""
+    """Requires an address as ``host:port``; an IPv6 address is in brackets."""
 
     def __call__(self, _instance: object, _attribute: object, value: str) -> None:
         """Check a value.
 
         Raises:
-            ValueError: it is no address.
+            ValueError: it isn't an address.
         """
         split_address(value)
 
 
 @attrs.frozen
 class Networks:
-    """Holds a list of addresses and networks, with commas or spaces between; it may be empty.
+    """Requires a list of addresses and networks, separated by commas or spaces; may be empty.
 
     Attributes:
-        unix: whether it may hold `unix`, the callers on a Unix socket.
+        unix: whether to allow `unix`, the peers on a Unix socket.
     """
 
     unix: bool = False
@@ -106,7 +106,7 @@ class Networks:
 
 
 def split_list(text: str) -> list[str]:
-    """The entries of a setting that is a list."""
+    """The entries of a setting with a list."""
     return text.replace(",", " ").split()
 
 
@@ -114,7 +114,7 @@ def split_address(text: str) -> tuple[str, int]:
     """Host and port of an address.
 
     Raises:
-        ValueError: it has none.
+        ValueError: it isn't an address.
     """
     host, separator, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")

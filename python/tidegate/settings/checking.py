@@ -1,4 +1,4 @@
-"""Checks settings where they are read, so that a message can say where that was."""
+"""Checks settings as they are read, so that a message can name the source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fields_of(settings: type[Any], group: str = "") -> Iterator[tuple[str, attrs
 
 
 def check_value(setting: str, field: attrs.Attribute[Any], value: object, source: str) -> None:
-    """Check a value as it was read.
+    """Check a value that was read.
 
     Args:
         setting: the name, as in the settings file.
@@ -30,14 +30,14 @@ def check_value(setting: str, field: attrs.Attribute[Any], value: object, source
         source: where it was read, for the message.
 
     Raises:
-        SettingsError: it is of the wrong type, none of the choices, or out of bounds.
+        SettingsError: it has the wrong type, isn't one of the choices, or is out of bounds.
     """
     try:
         converted = _converted(field, value)
         if field.validator is not None:
             field.validator(None, field, converted)
     except ValueError as error:
-        # What is secret has a representation of its own.
+        # Secrets have their own representation.
         shown = None if callable(field.repr) else value
         raise SettingsError(str(error), setting, shown, source) from None
 

@@ -1,4 +1,4 @@
-"""The environment as a source of settings, and the folder that it names."""
+"""The environment as a source of settings, and the folder it names."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DEFAULT_DIRECTORY = "~/.tidegate"
 
 
 class Environment(ts.EnvLoader):
-    """Settings in the environment, checked where they are read."""
+    """Settings from the environment, checked as they are read."""
 
     def __call__(self, settings_cls: SettingsClass, options: OptionList) -> LoadedSettings:
         """The settings of the environment.
 
         Raises:
-            SettingsError: one of them cannot be used.
+            SettingsError: one of them is invalid.
         """
         for name, field in fields_of(settings_cls):
             variable = variable_of(name)
@@ -33,10 +33,10 @@ class Environment(ts.EnvLoader):
 
 
 def variable_of(setting: str) -> str:
-    """The environment variable of a setting."""
+    """The environment variable for a setting."""
     return PREFIX + setting.replace(".", "_").upper()
 
 
 def home() -> Path:
-    """The folder of this user, absolute: what ``TIDEGATE_HOME`` names, else ``~/.tidegate``."""
+    """The absolute path of this user's folder: ``TIDEGATE_HOME`` if set, else ``~/.tidegate``."""
     return Path(os.environ.get(HOME_VARIABLE) or DEFAULT_DIRECTORY).expanduser().absolute()

@@ -1,4 +1,4 @@
-"""The settings of a machine that decides by itself; ``whole.py`` puts them beside the others."""
+"""The settings of a machine that makes its own decisions; ``whole.py`` adds them to the others."""
 
 from __future__ import annotations
 

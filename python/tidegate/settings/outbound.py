@@ -1,4 +1,4 @@
-"""Who is called: destinations of decisions, providers of challenges and, by commands, a service."""
+"""Outbound connections: decision delivery, challenge providers and, for commands, a service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of the service, beside its data and its operators."""
+"""The settings of the service, apart from its data and operators."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ServerSettings:
 
 @ts.settings
 class WorkersSettings:
-    """The processes for long work, beside the decisions."""
+    """The processes for long work, which run alongside the decisions."""
 
     processes: int = ts.option(
         default=2,
@@ -127,7 +127,7 @@ class WorkersSettings:
 
 @ts.settings
 class CatalogSettings:
-    """Bounds of the field catalog."""
+    """Limits of the field catalog."""
 
     names: int = ts.option(
         default=1_000,

@@ -39,7 +39,7 @@ class _File:
         """The settings of the file.
 
         Raises:
-            SettingsError: it cannot be read, or holds what is no setting or cannot be one.
+            SettingsError: it cannot be read, or has an unknown or invalid setting.
         """
         del options
         content = self._read()
@@ -51,7 +51,7 @@ class _File:
         return LoadedSettings(content, LoaderMeta(str(self.path), self.path.parent))
 
     def has(self, setting: str) -> bool:
-        """Whether the file gives a setting."""
+        """Whether the file sets a setting."""
         return setting in dict(_flat(self._read()))
 
     def _read(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class _File:
 
 
 def _with_texts(content: dict[Any, Any]) -> dict[Any, Any]:
-    """The content of a file, with a JSON text for each setting that is an object there."""
+    """A file's content, with a JSON text for each setting that is an object there."""
     for name, field in fields_of(Settings):
         group, member = name.split(".")
         members = content.get(group)
@@ -87,7 +87,7 @@ def _with_texts(content: dict[Any, Any]) -> dict[Any, Any]:
 
 @attrs.frozen
 class _Section:
-    """One section of a settings file, for commands that need no other."""
+    """One section of a settings file, for commands that need no others."""
 
     file: _File
     name: str
@@ -96,7 +96,7 @@ class _Section:
         """The settings of the section.
 
         Raises:
-            SettingsError: as of the whole file.
+            SettingsError: as for the whole file.
         """
         whole = self.file(Settings, options)
         content = whole.settings.get(self.name) or {}
@@ -123,10 +123,10 @@ def _unknown(name: str, known: list[str]) -> str:
 
 
 def _file() -> _File | None:
-    """The settings file: the one ``TIDEGATE_CONFIG`` names, else the default one if it is there.
+    """The settings file: the one in ``TIDEGATE_CONFIG``, else the default one if it exists.
 
     Raises:
-        SettingsError: the one that is named is not there.
+        SettingsError: the named file doesn't exist.
     """
     named = os.environ.get(FILE_VARIABLE)
     if named:
@@ -140,10 +140,10 @@ def _file() -> _File | None:
 def loaders() -> list[Loader]:
     """The sources of settings, in order: a file, then the environment.
 
-    The file is the one ``TIDEGATE_CONFIG`` names, else ``~/.tidegate/config.yaml`` if there.
+    The file is the one in ``TIDEGATE_CONFIG``, else ``~/.tidegate/config.yaml`` if it exists.
 
     Raises:
-        SettingsError: the file that is named is not there.
+        SettingsError: the named file doesn't exist.
     """
     file = _file()
     environment = Environment(prefix=PREFIX)
@@ -153,10 +153,10 @@ def loaders() -> list[Loader]:
 def remote_loaders() -> list[Loader]:
     """The sources of settings for commands that talk to a service.
 
-    That is the section ``remote`` of the settings file, then the environment.
+    These are the section ``remote`` of the settings file, then the environment.
 
     Raises:
-        SettingsError: the file that is named is not there.
+        SettingsError: the named file doesn't exist.
     """
     file = _file()
     environment = Environment(prefix=PREFIX)
@@ -164,7 +164,7 @@ def remote_loaders() -> list[Loader]:
 
 
 def where_read(setting: str) -> str:
-    """The source of a setting's value, when no flag gives it."""
+    """The source of a setting's value if no flag sets it."""
     if variable_of(setting) in os.environ:
         return f"from {variable_of(setting)}"
     file = _file()
@@ -174,9 +174,9 @@ def where_read(setting: str) -> str:
 
 
 def load_settings() -> Settings:
-    """The settings of file and environment, without flags.
+    """The settings from the file and the environment, without flags.
 
     Raises:
-        SettingsError: one of them cannot be used.
+        SettingsError: one of them is invalid.
     """
     return ts.load_settings(Settings, loaders())

@@ -1,4 +1,4 @@
-"""Where the data is, and who decides over it."""
+"""Where the data is, and who decides with it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Both evaluators on the same programs: same value, same error, same place, same cost.
+"""Compares both evaluators on the same programs: value, error, place and cost must agree.
 
     python -m tidegate.testing.agreement --programs 200000 --seed 1
 
-The reference evaluator defines the language and the native one runs it in service, so any
-difference is a fault in one of them (docs/canonical-tree.md says in which). Each one ever found is
-kept in ``tests/corpus/regressions.toml``.
+The reference evaluator defines the language, and the native one runs in production, so any
+difference is a bug in one of them (docs/canonical-tree.md says in which). Every difference found so
+far is in ``tests/corpus/regressions.toml``.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 EVALUATORS: tuple[Evaluator, Evaluator] = ("reference", "native")
 UNPRICED = attrs.evolve(DEFAULT, cost=10**15)
-"""Bounds of the check: expressions that may cost too much are compared too, up to the point where
+"""Limits for the check: expressions that may cost too much are compared too, up to the point where
 they stop."""
 BATCH = 32
-"""Programs that share a schema and a compiled set, which halves the time a program takes."""
+"""Programs that share a schema and a compiled set, which halves the time per program."""
 
 
 @attrs.frozen
 class Observed:
-    """The result of a program from one evaluator, in a form that compares.
+    """The result of a program from one evaluator, in a comparable form.
 
-    ``value`` is a VALUE of docs/canonical-tree.md; for an event that was refused,
-    ``code`` is ``invalid-event``.
+    ``value`` is a VALUE of docs/canonical-tree.md; for a rejected event, ``code`` is
+    ``invalid-event``.
     """
 
     value: Any = None
@@ -56,7 +56,7 @@ class Observed:
 
 @attrs.frozen
 class Comparison:
-    """One program on one event through both evaluators."""
+    """One program on one event, through both evaluators."""
 
     text: str
     context: Mapping[str, Any] | bytes
@@ -144,7 +144,7 @@ class Run:
         self.programs += BATCH
 
     def _limits(self) -> Limits:
-        """The usual limits or, now and then, so small a cost or length that programs reach it."""
+        """The usual limits or, occasionally, a cost or length so small that programs reach it."""
         match self._choices.below(4):
             case 3:
                 return attrs.evolve(DEFAULT, cost=1 + self._choices.below(40))
@@ -154,7 +154,7 @@ class Run:
                 return DEFAULT
 
     def _context(self, event: dict[str, Any]) -> Mapping[str, Any] | bytes:
-        """The event as a dict or, now and then, as JSON."""
+        """The event as a dict or, occasionally, as JSON."""
         data = events.to_json(event) if happens(self._choices, 25) else None
         return event if data is None else data
 

@@ -1,8 +1,8 @@
 """The source of choices for generated programs and events.
 
-The generators are written against one small interface and so run from two sources:
-Hypothesis, which shrinks what it finds, and a seeded ``random.Random``, which is some
-fifty times faster and drives the long agreement runs.
+The generators use one small interface, so they run from two sources: Hypothesis, which shrinks what
+it finds, and a seeded ``random.Random``, which is some fifty times faster and drives the long
+agreement runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Choices(Protocol):
     """A source of choices."""
 
     def below(self, bound: int) -> int:
-        """A number from 0 up to, not including, ``bound``; smaller is simpler."""
+        """A number from 0 up to but not including ``bound``; smaller is simpler."""
         ...
 
 

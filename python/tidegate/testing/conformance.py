@@ -2,8 +2,8 @@
 
     python -m tidegate.testing.conformance DIRECTORY [--evaluator native|reference|both]
 
-The directory holds one JSON file for each section, in the form that the README
-beside the cases describes (``cel-conformance-json/1``).
+The directory has one JSON file per section, in the format that the README next to the cases
+describes (``cel-conformance-json/1``).
 """
 
 from __future__ import annotations
@@ -50,18 +50,17 @@ Case: TypeAlias = "Mapping[str, Any]"
 Result: TypeAlias = dict[str, Any]
 
 EXCLUDED_SECTIONS = {"block_ext": "`cel.block` is made for an optimiser and is not offered"}
-"""Sections that are not run, each with its reason."""
+"""Skipped sections, each with its reason."""
 
 
 def run_case(case: Case, evaluator: Evaluator = "native") -> Result:
     """Parse, check and evaluate one case.
 
     Returns:
-        One of ``{"kind": "value", "value": VALUE, "deduced_type": TYPE}``,
-        ``{"kind": "checked", "deduced_type": TYPE}`` for a case that is not to be
-        evaluated, and ``{"kind": "error", "phase": "parse" | "check" | "eval",
-        "message": str}``; VALUE and TYPE as the cases write them.  Never raises: a
-        malformed case is an error, too.
+        One of ``{"kind": "value", "value": VALUE, "deduced_type": TYPE}``, ``{"kind": "checked",
+        "deduced_type": TYPE}`` for a case that must not be evaluated, and ``{"kind": "error",
+        "phase": "parse" | "check" | "eval", "message": str}``; VALUE and TYPE as in the cases.
+        Never raises: a malformed case is an error, too.
     """
     phase = "parse"
     try:
@@ -113,10 +112,10 @@ def _signatures(entry: Mapping[str, Any]) -> Iterator[Signature]:
 
 
 def type_from_json(written: Any) -> Type:
-    """The type that a TYPE of the cases stands for.
+    """The type for a TYPE of the cases.
 
     Raises:
-        ValueError: it is no TYPE.
+        ValueError: it isn't a TYPE.
     """
     match written:
         case str() if written in PRIMITIVES:
@@ -158,7 +157,7 @@ def type_to_json(kind: Type) -> Any:
 
 
 def agrees(expect: Mapping[str, Any], result: Result) -> bool:
-    """Whether a result is what a case expects (its ``expect`` member)."""
+    """Whether a result is the one that a case expects (its ``expect`` member)."""
     if expect["kind"] == "error":
         return bool(result["kind"] == "error")
     if result["kind"] == "error":
@@ -169,8 +168,7 @@ def agrees(expect: Mapping[str, Any], result: Result) -> bool:
 
 
 def is_same_value(left: Any, right: Any) -> bool:
-    """Whether two VALUEs are the same: types are equal, NaN is NaN, 0.0 is -0.0, and the
-    order of a map has no meaning."""
+    """Whether two VALUEs are the same: equal types, NaN is NaN, 0.0 is -0.0, any order in maps."""
     if not isinstance(left, dict) or not isinstance(right, dict):
         return bool(left == right)
     if left.get("type") != right.get("type"):
@@ -194,7 +192,7 @@ def is_same_value(left: Any, right: Any) -> bool:
 
 
 def read_sections(directory: Path) -> Iterator[tuple[str, list[Case]]]:
-    """Every section of the published form in a directory, with its cases."""
+    """Every section of the published format in a directory, with its cases."""
     for path in sorted(directory.glob("*.json")):
         document = orjson.loads(path.read_bytes())
         if "section" in document:

@@ -1,7 +1,7 @@
 """Generated schemas and events: fields of an expression, and values for them.
 
-Parts are left out at random, and values are often ones that the expression mentions, so
-that both the missing cases and the hits are met.
+Members are left out at random, and values are often ones that the expression mentions, so that both
+missing cases and hits occur.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _ADDRESSES = (*vocabulary.ADDRESSES, "::ffff:192.0.2.7", "localhost", "10.0.0.01
 
 
 def schema(choices: Choices) -> Schema:
-    """The field model with a few variables more, and with named lists."""
+    """The field model with a few extra variables, and with named lists."""
     variables = {name: _variable_type(choices) for name in _NAMES if happens(choices, 60)}
     return Schema.default().with_variables(variables).with_lists(vocabulary.LISTS)
 
@@ -76,7 +76,7 @@ def _variable_type(choices: Choices) -> Type:
 
 
 class EventGenerator:
-    """Makes events for a schema; ``literals`` are the values worth hitting."""
+    """Generates events for a schema; ``literals`` are the values worth hitting."""
 
     def __init__(self, choices: Choices, declared: Schema, literals: Literals) -> None:
         self._choices = choices
@@ -163,7 +163,7 @@ class EventGenerator:
 
 
 def to_json(event: Mapping[str, Any]) -> bytes | None:
-    """The event as JSON bytes, or None when some value has no JSON form."""
+    """The event as JSON bytes, or None if some value has no JSON form."""
     try:
         return orjson.dumps(_plain(event))
     except (TypeError, ValueError):

@@ -1,9 +1,9 @@
 """Generated expressions: from a wanted type to text that mostly checks.
 
-A production is chosen for the type that is wanted, so most expressions mean something.
-Functions come from ``tidegate.functions.FUNCTIONS`` by their signatures, so a new one is
-generated from the day it is declared.  Now and then ``dyn`` hides an operand of another
-type: then the evaluators must agree on the error.
+A production is chosen for the wanted type, so most expressions make sense. Functions come from
+``tidegate.functions.FUNCTIONS`` by their signatures, so a new one is generated as soon as it is
+declared.  Occasionally ``dyn`` hides an operand of another type: then the evaluators must agree on
+the error.
 """
 
 from __future__ import annotations
@@ -48,8 +48,10 @@ Bindings = dict[str, Type]
 
 @lru_cache(maxsize=4096)
 def producers(wanted: Type) -> tuple[tuple[Signature, tuple[tuple[str, Type], ...]], ...]:
-    """Every overload whose result may be ``wanted``, with the type parameters that follow from it;
-    one entry a function where a function has very many."""
+    """Every overload with a result that may be ``wanted``, and the type parameters this implies.
+
+    A function with very many overloads has one entry.
+    """
     found = []
     for function in FUNCTIONS.values():
         for overload in function.overloads:
@@ -104,7 +106,7 @@ def _params(pattern: Type) -> set[str]:
             return set()
 
 
-# What an argument must be for a call to be meaningful, where its type does not say so.
+# Requirements on an argument for a call to make sense, if its type does not express them.
 _CONSTANTS: Mapping[tuple[str, int], Sequence[str]] = {
     ("matches", 1): vocabulary.PATTERNS,
     ("regex.extract", 1): vocabulary.PATTERNS,
@@ -134,14 +136,14 @@ _VERBS = (("%s", None), ("%d", INT), ("%.3f", None), ("%x", STRING), ("%e", None
 
 @attrs.define
 class _Scope:
-    """Variables of the macros around, by name."""
+    """Variables of the enclosing macros, by name."""
 
     variables: dict[str, Type]
     macros: int
 
 
 class ExpressionGenerator:
-    """Makes expressions over a schema; ``literals`` collects the values they mention."""
+    """Generates expressions over a schema; ``literals`` collects the values they mention."""
 
     def __init__(self, choices: Choices, schema: Schema) -> None:
         self._choices = choices
@@ -184,7 +186,7 @@ class ExpressionGenerator:
         )
 
     def _shape(self, wanted: Type, depth: int, scope: _Scope) -> str:
-        """A production that only this kind of type has."""
+        """A production for this kind of type only."""
         match wanted:
             case ListType(element=element):
                 return pick(self._choices, (self._list, self._map_macro))(element, depth, scope)
@@ -311,7 +313,7 @@ class ExpressionGenerator:
         return f"{optional}.orValue({self._make(wanted, depth - 1, scope)})"
 
     def _entry(self, wanted: Type, _depth: int, scope: _Scope) -> str:
-        """An entry of a map that the event has, such as a header."""
+        """An entry of a map in the event, such as a header."""
         texts = self._fields.get(MapType(STRING, STRING))
         if wanted is not STRING or not texts:
             return self._leaf(wanted, scope)
@@ -327,7 +329,7 @@ class ExpressionGenerator:
         return f"({operator.join(parts)})"
 
     def _test(self, depth: int, scope: _Scope) -> str:
-        """all, exists or exists_one, over a list or map, of one or two variables."""
+        """all, exists or exists_one, over a list or map, with one or two variables."""
         macro = pick(self._choices, ("all", "exists", "exists_one", "existsOne"))
         opened = self._open(depth, scope, two=happens(self._choices, 30) or macro == "existsOne")
         if opened is None:
@@ -385,7 +387,7 @@ class ExpressionGenerator:
         return f"{operand}.{'optFlatMap' if flat else 'optMap'}({name}, {body})"
 
     def _map_macro(self, element: Type, depth: int, scope: _Scope) -> str:
-        """map, filter or transformList; the list that comes out has ``element``."""
+        """map, filter or transformList; the resulting list has ``element``."""
         macro = pick(self._choices, ("map", "map", "filter", "transformList"))
         if macro == "filter":
             return self._filter(element, depth, scope)
@@ -456,4 +458,4 @@ def _receiver(text: str) -> str:
 
 
 RESULT_TYPES = (BOOL, BOOL, BOOL, BOOL, STRING, INT, *vocabulary.SCALAR_TYPES)
-"""Types that a generated program is asked for, the useful ones oftener."""
+"""Types requested for generated programs, useful ones more often."""

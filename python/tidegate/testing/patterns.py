@@ -18,7 +18,7 @@ _REPEATS = ("*", "+", "?", "*?", "+?", "??", "{2}", "{0,2}", "{1,3}?", "{2,}")
 
 
 def pattern(choices: Choices, depth: int = 3) -> str:
-    """A pattern; now and then it begins with flags or has a capturing group."""
+    """A pattern; occasionally it begins with flags or has a capturing group."""
     flags = pick(choices, ("", "", "(?i)", "(?U)", "(?sm)"))
     text = _make(choices, depth)
     return f"{flags}({text}){_make(choices, 1)}" if happens(choices, 40) else flags + text

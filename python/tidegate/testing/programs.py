@@ -1,6 +1,6 @@
 """Generated programs: a schema first, then a typed expression over it, then an event.
 
-Not every text checks: a constant may not parse, a call may be ill-typed on purpose.
+Not every text checks: a constant may not parse, and a call may be ill-typed on purpose.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GeneratedProgram:
 def generate_program(
     choices: Choices, wanted: Type | None = None, declared: Schema | None = None
 ) -> GeneratedProgram:
-    """A program from any source of choices; the strategies and the long runs share it."""
+    """A program from any source of choices; shared by the strategies and the long runs."""
     if declared is None:
         declared = events.schema(choices)
     if wanted is None:

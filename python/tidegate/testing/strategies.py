@@ -7,9 +7,9 @@
     def test_my_host(program):
         tidegate.compile(program.text, schema=program.schema).evaluate(program.event)
 
-Schema first, then an expression of a wanted type over it, then an event that has some of
-what the expression reads.  Not every text checks: a constant may not parse, a call may be
-ill-typed on purpose; ``programs(checked=True)`` gives only those that do.
+The schema comes first, then an expression of a wanted type over it, then an event with some of the
+members that the expression reads.  Not every text checks: a constant may not parse, and a call may
+be ill-typed on purpose; ``programs(checked=True)`` returns only those that do.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def programs(
 
     Args:
         wanted: the type of the result.
-        schema: what the expression may read.
+        schema: the names that the expression may read.
         checked: only programs that the checker accepts.
     """
     found = _programs(wanted, schema)
@@ -69,7 +69,7 @@ def _schemas(draw: DrawFn) -> Schema:
 
 
 def schemas() -> SearchStrategy[Schema]:
-    """The field model with some variables more, and named lists."""
+    """The field model with some extra variables, and named lists."""
     return _schemas()
 
 
@@ -79,12 +79,12 @@ def _events(draw: DrawFn, declared: Schema) -> dict[str, Any]:
 
 
 def events(schema: Schema | None = None) -> SearchStrategy[dict[str, Any]]:
-    """Events in the shape of a runtime request, hostile strings among them, as dicts."""
+    """Events in the shape of a runtime request, including hostile strings, as dicts."""
     return _events(schema if schema is not None else Schema.default())
 
 
 def event_bytes(schema: Schema | None = None) -> SearchStrategy[bytes]:
-    """The same as JSON."""
+    """Events as for :func:`events`, as JSON."""
     written = events(schema).map(event_generator.to_json)
     return written.filter(lambda data: data is not None).map(lambda data: data or b"")
 
@@ -96,5 +96,5 @@ def _values(draw: DrawFn, kind: Type | None) -> Any:
 
 
 def values(kind: Type | None = None) -> SearchStrategy[Any]:
-    """Values of the language, of a type or of any."""
+    """Values of the language, of one type or any."""
     return _values(kind)

@@ -1,8 +1,8 @@
-"""The words that generated programs and events share, so that events match the literals.
+"""The words shared by generated programs and events, so that events match the literals.
 
-Each type of the language has a small pool of values, ordinary ones first, then the edges:
-limits of ranges, look-alike letters, control characters, text that only looks like
-something else.
+Each type of the language has a small pool of values: ordinary ones first, then edge cases such as
+limits of ranges, look-alike letters, control characters, and text that only looks like something
+else.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ PATTERNS = (
     "x*", "[^/]+$", r"\.php$", "(?s)a.b", "a{2,3}", "é|ß", r"\bok\b", "([a-z]+)=", r"(\d)+",
     "(|a)+", "(?U)a+", "[[:alpha:]]", r"\pL", "^(?:GET|POST)$", "a??b?",
 )  # fmt: skip
-"""No pattern has more than one group, since ``regex.extract`` refuses those."""
+"""No pattern has more than one group, since ``regex.extract`` rejects those."""
 GLOBS = ("*", "a*", "*.php", "/api/*/users", "", r"\*", "*a*b*", "GET", "é*")
 ZONES = ("UTC", "Europe/Amsterdam", "America/New_York", "+05:30", "-02:00", "Asia/Kathmandu")
 ADDRESSES = (
@@ -115,7 +115,7 @@ KEY_TYPES = (STRING, INT, BOOL, UINT)
 
 
 def scalar(choices: Choices, kind: Type) -> Any:
-    """A value of a type without parameters: mostly of the pool, else any at all."""
+    """A value of a type without parameters: mostly from the pool, else any at all."""
     make = _MAKERS.get(kind)
     return make(choices) if make and happens(choices, 15) else pick(choices, _SCALARS[kind])
 
@@ -130,7 +130,7 @@ def _any_int(choices: Choices) -> int:
 
 
 def _any_double(choices: Choices) -> float:
-    """Any bits, or a few digits at some scale, which is where formatting is hard."""
+    """Any bits, or a few digits at some scale, which are hard to format."""
     if happens(choices, 50):
         bits = b"".join(choices.below(256).to_bytes() for _ in range(8))
         return float(struct.unpack("<d", bits)[0])
@@ -181,7 +181,7 @@ def _map(choices: Choices, key: Type, content: Type, depth: int) -> Map:
 
 
 def any_type(choices: Choices, depth: int = 2) -> Type:
-    """A type of values; with depth, one with parameters now and then."""
+    """A type of values; with depth, occasionally one with parameters."""
     if depth <= 0 or not happens(choices, 30):
         return pick(choices, SCALAR_TYPES)
     inner = any_type(choices, depth - 1)
@@ -198,7 +198,7 @@ def literal(content: Any) -> str:
     """The text of a scalar value in the language.
 
     Raises:
-        TypeError: the value is no scalar.
+        TypeError: the value isn't a scalar.
     """
     match content:
         case None:
@@ -234,7 +234,7 @@ def _address_literal(content: Any) -> str:
 
 
 def string_literal(text: str) -> str:
-    """A double-quoted literal; what does not print is escaped."""
+    """A double-quoted literal, with unprintable characters escaped."""
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
@@ -255,5 +255,5 @@ def timestamp_text(moment: Timestamp) -> str:
 
 
 def duration_text(length: Duration) -> str:
-    """Whole nanoseconds, the one unit that spells every duration."""
+    """Whole nanoseconds, the one unit that can express every duration."""
     return f"{length.nanoseconds}ns"

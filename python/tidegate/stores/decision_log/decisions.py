@@ -317,7 +317,7 @@ class _Within:
 
 @attrs.frozen
 class _Part:
-    """The decisions found in a span, the number read, and the place to continue if there is more."""
+    """The decisions found in a span, the number read, and where to continue if there is more."""
 
     entries: list[Entry]
     examined: int
@@ -456,7 +456,7 @@ def history(
 
 
 def oldest_id(at_ns: int) -> UUID:
-    """The smallest UUID of version 7 for a time: decisions received from then on aren't below it."""
+    """The smallest UUID of version 7 for a time: later decisions' ids aren't below it."""
     milliseconds = min(max(0, at_ns // 1_000_000), (1 << 48) - 1)
     return UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)
 
