@@ -1,4 +1,4 @@
-"""The interface between an engine and its evaluator, the reference or the native one."""
+"""The interface between an engine and its evaluator, reference or native."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ if TYPE_CHECKING:
 
 
 class Frozen(Protocol):
-    """The state of an engine at one moment."""
+    """An engine's state at one moment."""
 
     def snapshot(self) -> bytes:
-        """The state as JSON, as ``Engine.snapshot`` gives it."""
+        """The state as JSON, as returned by ``Engine.snapshot``."""
 
     def write(self, take: Callable[[bytes], object], /) -> None:
-        """Hand over what :meth:`snapshot` gives in pieces: a large one is never held whole.
+        """Produce the output of :meth:`snapshot` in pieces: a large one is never in memory as a
+        whole.
 
         Args:
-            take: given each piece, in order; what it raises ends the writing.
+            take: called with each piece, in order; an exception from it stops the writing.
         """
 
 
 class Backend(Protocol):
-    """The evaluator's interface for an engine; answers are JSON."""
+    """An evaluator's interface for an engine; answers are JSON."""
 
     def decide_record(
         self,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.model import OnBudgetExceeded
 
 _PROVIDER, _DIFFICULTY = "pow", 4
-"""The difficulty of the challenge past the budget, which is a mitigation's default."""
+"""The difficulty of the challenge past the budget, equal to a mitigation's default."""
 
 
 class Ends:
@@ -21,10 +21,10 @@ class Ends:
 
     Args:
         compiled: the definitions.
-        ended_at: the places, as a record has them.
+        ended_at: the places, as in a record.
 
     Raises:
-        ValueError: one is no place of the definitions.
+        ValueError: one isn't a place in the definitions.
     """
 
     def __init__(self, compiled: CompiledDefinitions, ended_at: Sequence[str]) -> None:
@@ -36,15 +36,15 @@ class Ends:
         self._walk = min((order[at] for at in ended_at if not _is_of_entity(at)), default=None)
 
     def are_before(self, place: str) -> bool:
-        """Whether the budget ended at a place, or before it."""
+        """Whether the budget ended at or before a place."""
         end = self._entities if _is_of_entity(place) else self._walk
         return end is not None and self._order[place] >= end
 
     def reached(self, last: str | None) -> tuple[str, ...]:
-        """The places at which it ended up to the last clause that was tried.
+        """The places at which it ended, up to the last clause tried.
 
         Args:
-            last: the place of a final clause that fired, None where none did.
+            last: the place of a final clause that fired; None if none did.
         """
         ends = [self._walk, self._entities]
         if last is not None and not self.are_before(f"{last}.window.field"):
@@ -54,11 +54,11 @@ class Ends:
 
 
 def past_budget(setting: OnBudgetExceeded, return_url: str | None) -> Action:
-    """The answer when the budget ended and no clause gives one.
+    """The answer if the budget ended and no clause gives one.
 
     Args:
-        setting: of the tenant.
-        return_url: of the event.
+        setting: the tenant's setting.
+        return_url: the event's return URL.
     """
     if setting == "challenge":
         return Challenge(provider=_PROVIDER, difficulty=_DIFFICULTY, return_url=return_url or None)
@@ -72,7 +72,7 @@ def _is_of_entity(place: str) -> bool:
 
 
 def _places(compiled: CompiledDefinitions) -> Iterator[str]:
-    """Every place at which a decision may evaluate something, in decision order."""
+    """Every place at which a decision may evaluate an expression, in decision order."""
     yield from (f"actions.{each.slug}.expression" for each in compiled.actions)
     for entity in compiled.entities:
         yield f"entities.{entity.slug}.match_expression"

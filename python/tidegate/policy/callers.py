@@ -1,7 +1,7 @@
-"""Callers that cannot answer a challenge: programs that no page is shown to.
+"""Callers that cannot answer a challenge: programs that don't show a page.
 
-A challenge sent to one of them is a block that nobody notices: webhooks are lost, certificates
-expire, health checks take servers out of service.
+Challenging one of them is a block that nobody notices: webhooks are lost, certificates expire,
+health checks take servers out of service.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import attrs
 from tidegate.functions.addresses import contains, parse_range, sent_address
 
 MACHINES = "no-challenge"
-"""Slug of the list whose networks hold callers that cannot answer."""
+"""Slug of the list with networks of callers that cannot answer."""
 _WEBHOOK = re.compile(r"(^|[/_-])web-?hooks?($|[/_-])|/hooks/", re.IGNORECASE)
 _WEBHOOK_AGENT = re.compile(r"hookshot|webhook|stripe/|svix|twilio|shopify-captain", re.IGNORECASE)
 _FEED = re.compile(
@@ -34,13 +34,13 @@ _JSON = re.compile(r"^\s*[\w.+/-]*json\b", re.IGNORECASE)
 
 @attrs.frozen
 class Request:
-    """A request, as far as it says who sent it.
+    """A request's data about its sender.
 
     Attributes:
         method: in capitals.
         path: without the query.
         headers: by name in lower case.
-        client_ip: empty when it is not known.
+        client_ip: empty if unknown.
     """
 
     method: str
@@ -64,7 +64,7 @@ class Request:
 
     @property
     def agent(self) -> str:
-        """The user agent; empty without one."""
+        """The user agent; empty if there is none."""
         return self.headers.get("user-agent", "")
 
 
@@ -87,11 +87,11 @@ KINDS: tuple[str, ...] = (f"networks of the list `{MACHINES}`", *_KINDS)
 
 
 def kind_of(request: Request, machines: Sequence[str] = ()) -> str | None:
-    """The kind of caller that cannot answer a challenge; None for one that may be a browser.
+    """The kind of caller that cannot answer a challenge; None if it may be a browser.
 
     Args:
-        request: what was sent.
-        machines: addresses and networks of callers that cannot.
+        request: the request.
+        machines: addresses and networks of such callers.
     """
     if machines and _is_in(request.client_ip, machines):
         return KINDS[0]

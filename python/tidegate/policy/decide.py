@@ -1,8 +1,8 @@
-"""The decision on one event: the definition of its meaning (docs/decision.md).
+"""The decision on one event: the definition of its semantics (docs/decision.md).
 
-Short and plain on purpose; the native engine does the same and is held to it.  A decision
-is a function of the compiled definitions, the state, the event, the time it was received, and what
-was found of the proofs of challenges that it shows.
+Short and plain on purpose; the native engine must match it.  A decision is a function of the
+compiled definitions, the state, the event, the time it was received, and the findings about its
+challenge proofs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CLIENT_PROBLEM = "derived.client_ip_problem"
 
 Record: TypeAlias = Mapping[str, Any]
 Evaluate: TypeAlias = Callable[[str, "CheckedExpression", Record], Outcome]
-"""Evaluates the expression at a place; an explanation puts an observing one in."""
+"""Evaluates the expression at a place; an explanation substitutes an observing one."""
 
 
 @attrs.frozen
@@ -62,7 +62,7 @@ class AppliedEntity:
 
 @attrs.frozen
 class TriedClause:
-    """One clause as it was tried.  None stands for what was not looked at.
+    """One clause and the result of trying it.  None means not evaluated.
 
     ``past_budget``: the budget ended before it, so that it cannot fire by itself.
     """
@@ -83,7 +83,7 @@ class TriedClause:
 
 @attrs.frozen
 class Decided:
-    """A decision, what it changes, and how it came about."""
+    """A decision, its changes, and how it came about."""
 
     decision: EngineDecision
     changes: tuple[Changed, ...]
@@ -91,7 +91,7 @@ class Decided:
     entities: tuple[AppliedEntity, ...]
     tried: tuple[TriedClause, ...]
     path: str | None
-    """``request.path`` as received, but for secrets."""
+    """``request.path`` as received, without secrets."""
     return_url: str | None
     """The event's URL as received; the decision has it without secrets."""
 
@@ -117,24 +117,24 @@ def decide(
     proof_keys: ProofKeys | None = None,
     proofs: Sequence[ShownProof] | None = None,
 ) -> Decided:
-    """Decide on one event; the state is looked at, not changed.
+    """Decide on one event; the state is read, not changed.
 
     Args:
         compiled: the definitions.
-        state: what is known from earlier events; ``state.apply(decided.changes)``
-            makes of it what is known after this one.
+        state: the state from earlier events; ``state.apply(decided.changes)`` turns it into the
+            state after this one.
         event: a dict, or JSON bytes.
         received_at: when the event arrived, in nanoseconds since 1970.
-        addresses: the address databases, for ``derived.country`` and its like.
-        evaluate_at: in place of the reference evaluator, to observe it.
-        ended_at: where the budget of the decision ended; nothing is counted here.
-        redactor: keeps secrets out of keys and records; without one they are in clear.
-        proof_keys: read the proofs of challenges; without them none is read.
-        proofs: what was found of them before, in place of reading them.
+        addresses: the address databases, for ``derived.country`` and similar fields.
+        evaluate_at: replaces the reference evaluator, to observe it.
+        ended_at: where the decision's budget ended; nothing is counted here.
+        redactor: removes secrets from keys and records; without one they are in clear.
+        proof_keys: keys for reading challenge proofs; without them none is read.
+        proofs: earlier findings about the proofs, used instead of reading them.
 
     Raises:
-        EventError: the event is refused.
-        ValueError: the budget ended at no place of the definitions.
+        EventError: the event is rejected.
+        ValueError: the definitions have no such place for the budget's end.
     """
     ends = Ends(compiled, ended_at)
     names = {name for name in compiled.names_read if not name.startswith(("actions.", "entity."))}
@@ -154,7 +154,7 @@ def decide(
 
 
 def event_time(observed_at: Timestamp | None, received_at: int) -> int:
-    """The time an event counts at, between 0 and the last nanosecond of 64 bits."""
+    """The time at which an event counts, between 0 and the last nanosecond of 64 bits."""
     received_at = min(max(received_at, 0), LATEST)
     if observed_at is None:
         return received_at
@@ -246,7 +246,7 @@ class _Walk:
         )
 
     def _part(self, place: str, field: CheckedExpression, read: Reading) -> Part | None:
-        """A part of a key: "" when it is missing, None for an error, which is recorded."""
+        """A part of a key: "" if it is missing, None for an error, which is recorded."""
         outcome = self._evaluate(place, field, self._record)
         if outcome.failure is not None and outcome.failure.code in MISSING:
             return ""
@@ -265,7 +265,7 @@ class _Walk:
     # --- policies -------------------------------------------------------------------------
 
     def _policy(self, policy: CompiledPolicy) -> bool:
-        """Try the clauses of a policy; whether a final one fired."""
+        """Try a policy's clauses; return whether a final one fired."""
         place = f"policies.{policy.slug}"
         in_scope = self._test(f"{place}.expression", policy.expression)
         for number, clause in enumerate(policy.clauses):
@@ -324,7 +324,7 @@ class _Walk:
     def _count(
         self, place: str, policy: CompiledPolicy, clause: CompiledClause, entity: AppliedEntity
     ) -> int | None:
-        """How many the window holds with this event, None when it is not counted."""
+        """The window's count with this event; None if it is not counted."""
         rule = clause.window
         if rule is None:
             return None
@@ -364,9 +364,10 @@ class _Walk:
     def _test(
         self, place: str, expression: CheckedExpression | None, record: Record | None = None
     ) -> bool:
-        """Whether an expression holds; none always does, an error is recorded and does not.
+        """Whether an expression holds; a missing one always does, and a failed one is recorded and
+        doesn't.
 
-        Past the budget nothing does.
+        Past the budget none does.
         """
         if self._ends.are_before(place):
             return False
@@ -422,7 +423,7 @@ class _Walk:
         )
 
     def _kept_link(self, name: str) -> str | None:
-        """A path or URL of the event as it is kept; None when it is absent or empty."""
+        """An event's path or URL as stored; None if it is absent or empty."""
         text: str = self._record.get(name) or ""
         kept = text if self._redactor is None else self._redactor.link(text)
         return kept or None
@@ -451,8 +452,11 @@ def _reason(answer: TriedClause | None, ended_at: tuple[str, ...]) -> decider.Re
 
 
 def _answer(fired: Sequence[TriedClause], proof: ShownProof | None) -> TriedClause | None:
-    """The clause that answers: the first that does not monitor. After a revoked pass a Block comes
-    before Challenges, since one more solution would lead to it again."""
+    """The clause that answers: the first that does not monitor.
+
+    After a revoked pass a Block comes before Challenges, since another solution would lead to it
+    again.
+    """
     modes = ("Block",) if proof is not None and proof.status == "revoked" else ()
     for wanted in (modes, ("Challenge", "Block")):
         for each in fired:

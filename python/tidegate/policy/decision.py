@@ -26,7 +26,7 @@ class Entity:
 
 @attrs.frozen
 class WindowValue:
-    """The count of a window, with this event."""
+    """The count of a window, including this event."""
 
     value: int
     threshold: int
@@ -34,7 +34,7 @@ class WindowValue:
 
 @attrs.frozen
 class FiredClause:
-    """A clause that fired; ``active`` when only its mitigation of an earlier event did."""
+    """A clause that fired; ``active`` if only its earlier mitigation did."""
 
     policy: str
     clause: str
@@ -50,21 +50,21 @@ class EngineDecision(Decision):
     """One decision and its record; parts of the record are read on first use.
 
     Attributes:
-        action: what to do with the request.
+        action: the action for the request.
         reason: ``policy``, ``active-mitigation``, ``no-match``, ``budget-exceeded`` or
             ``challenge-proof``.
-        policy: slug of the policy that decided, None when none did.
+        policy: slug of the policy that decided; None if none did.
         clause: name of its clause.
         mitigation: slug of the mitigation applied.
-        entities: the actors the event belongs to; the first is the primary one.
-        matched_actions: slugs of the actions recognised.
-        fired: every clause that fired, in order; Monitor clauses too.
-        errors: place of an expression to the code of its error.
-        budget_ended_at: where the budget of the decision ended, empty when it did not: the place
-            of an expression among actions and policies, one among entities, or both.
-        client_ip_problem: why the client that the event names has no address; None when it has one,
-            or when the event names none.
-        proof: the proof of a challenge that the event shows, as it was found; None without one.
+        entities: the event's actors; the first is the primary one.
+        matched_actions: slugs of the recognised actions.
+        fired: every clause that fired, in order, including Monitor clauses.
+        errors: place of an expression to its error code.
+        budget_ended_at: where the decision's budget ended, empty if it did not: the place of an
+            expression among actions and policies, one among entities, or both.
+        client_ip_problem: why the event's client has no address; None if it has one, or if the
+            event names no client.
+        proof: the finding about the challenge proof in the event; None if it has none.
     """
 
     policy: str | None
@@ -83,16 +83,16 @@ class EngineDecision(Decision):
 
     @classmethod
     def from_record(cls, record: bytes | str | Mapping[str, Any]) -> EngineDecision:
-        """The decision of a record, as :meth:`to_record` gives it or as JSON text."""
+        """The decision in a record, from :meth:`to_record` or as JSON text."""
         decision = cls.__new__(cls)
         object.__setattr__(decision, "_record", record)
         return decision
 
-    if not TYPE_CHECKING:  # a misspelt name is to be an error
+    if not TYPE_CHECKING:  # make a misspelt name an error
 
         def __getattr__(self, name: str) -> Any:
-            """Read a member of the record when it is first asked for."""
-            # Most callers look at the action alone; to build all takes ten times as long.
+            """Parse a member of the record on first access."""
+            # Most callers read only the action; building everything takes ten times as long.
             read = _READ.get(name)
             if read is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -131,7 +131,7 @@ class EngineDecision(Decision):
 
     @property
     def proofs(self) -> tuple[ShownProof, ...]:
-        """Facts about proofs that are needed to repeat the decision."""
+        """The facts about proofs needed to repeat the decision."""
         return () if self.proof is None else (self.proof,)
 
     def to_record(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class EngineDecision(Decision):
 
 
 def action_to_dict(action: Action) -> dict[str, Any]:
-    """An action of an engine as JSON data; a member named by the type says how."""
+    """An engine's action as JSON data; a member named after the type has its details."""
     match action:
         case Challenge():
             how: dict[str, Any] = {
@@ -219,4 +219,4 @@ _READ: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "client_ip_problem": lambda record: record.get("client_ip_problem"),
     "proof": lambda record: ShownProof.of(record["proof"]) if "proof" in record else None,
 }
-"""Member of a decision to how it is read of a record."""
+"""Member of a decision to the function that parses it from a record."""

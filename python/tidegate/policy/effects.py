@@ -1,5 +1,7 @@
-"""The changes that a decision makes to the state, as JSON that repeats them without the event
-(docs/decision.md, "Effects"); the same from both evaluators."""
+"""A decision's changes to the state, as JSON that repeats them without the event.
+
+See docs/decision.md, "Effects"; the same from both evaluators.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def save(changes: Iterable[Changed]) -> bytes:
-    """The changes of one decision, or by an operator, as JSON."""
+    """The changes by one decision, or by an operator, as JSON."""
     return orjson.dumps([_entry(change) for change in changes])
 
 
@@ -57,16 +59,16 @@ def read(
     position: int = 0,
     redactor: Redacts | None = None,
 ) -> tuple[Changed, ...]:
-    """The changes again, as far as these definitions still have a place for them.
+    """The changes again, as far as they fit these definitions.
 
-    A clause that an entry names twice counts once, the first; of its mitigations the one that ends
-    last holds.
+    If an entry names a clause twice, the first counts; of its mitigations the one that ends last
+    wins.
 
     Args:
         compiled: the definitions.
         effects: the result of :func:`save`.
-        position: its number among several, for the error.
-        redactor: makes hashes of secrets that were written in clear.
+        position: its index among several, for the error.
+        redactor: hashes secrets that were written in clear.
 
     Raises:
         EffectsError: they are malformed.
@@ -77,15 +79,15 @@ def read(
 def read_late(
     compiled: CompiledDefinitions, effects: bytes, redactor: Redacts | None = None
 ) -> tuple[Change, ...]:
-    """The changes of a decision that was made elsewhere: one event, for each of its entities.
+    """The changes by a decision made elsewhere: one event, for each of its entities.
 
     Args:
         compiled: the definitions here.
-        effects: of the decision.
+        effects: the decision's effects.
         redactor: as for :func:`read`.
 
     Raises:
-        EffectsError: they are malformed, or an entity comes twice: an event counts once.
+        EffectsError: they are malformed, or contain an entity twice: an event counts once.
     """
     changes = _read(compiled, effects, 0, redactor)
     events = [each for each in changes if isinstance(each, Change) and not each.is_late]
@@ -108,13 +110,13 @@ def _read(
 
 
 def read_passes(effects: bytes) -> tuple[Revoke | Move, ...]:
-    """Changes of passes alone, which mean the same by any definitions.
+    """Changes of passes only, which don't depend on definitions.
 
     Args:
-        effects: entries of a decision.
+        effects: entries of a decision's effects.
 
     Raises:
-        EffectsError: one is malformed, or of an entity.
+        EffectsError: one is malformed, or belongs to an entity.
     """
     try:
         return tuple(_change_of_pass(*_list(entry)) for entry in _list(orjson.loads(effects)))
@@ -187,16 +189,16 @@ def _of_entity(
 def judged(
     compiled: CompiledDefinitions, state: State, effects: tuple[Change, ...], now: int
 ) -> tuple[Change, ...]:
-    """Effects of a decision that was made elsewhere, as the changes that it makes here.
+    """The changes that a decision made elsewhere causes here.
 
-    A window counts the event at its time, unless the window holds nothing that old any more; a
-    window that is reached with it mitigates from that time on.
+    A window counts the event at its time, unless the window no longer reaches back that far; if the
+    event brings it to its threshold, it mitigates from that time on.
 
     Args:
         compiled: the definitions here.
-        state: as it is; all changes are judged before one is applied, since one event has one
-            change for an entity.
-        effects: of the decision, as :func:`read_late` gives them.
+        state: the current state; all changes are computed before one is applied, since one event
+            has one change per entity.
+        effects: the decision's effects, from :func:`read_late`.
         now: nanoseconds since 1970.
     """
     return tuple(_judged(compiled, state, each, now) for each in effects)
@@ -249,7 +251,7 @@ def _count(
 def _counts(
     compiled: CompiledDefinitions, redactor: Redacts | None, slug: str, entries: object
 ) -> tuple[Count, ...]:
-    """What windows count; a clause that comes twice counts once, the first."""
+    """The windows' counts; if a clause appears twice, the first counts."""
     counted: dict[ClauseKey, Count] = {}
     for entry in _list(entries):
         count = _count(compiled, redactor, slug, *_list(entry))
@@ -259,7 +261,7 @@ def _counts(
 
 
 def _mitigations(compiled: CompiledDefinitions, slug: str, entries: object) -> tuple[Mitigate, ...]:
-    """The mitigations of an entry; of a clause that comes twice the one that ends last."""
+    """The mitigations of an entry; if a clause appears twice, the one that ends last."""
     mitigated: dict[ClauseKey, Mitigate] = {}
     for entry in _list(entries):
         each = _mitigate(compiled, slug, *_list(entry))

@@ -1,6 +1,6 @@
-"""The stored form and the names of a tenant's entity keys.
+"""The stored form and names of a tenant's entity keys.
 
-This part of definitions is small and holds no expressions, so it can be sent to where records are
+This part of definitions is small and has no expressions, so it can be sent to where records are
 shown and entities are looked up.
 """
 
@@ -29,9 +29,9 @@ class KeyForm:
     """The key of an entity definition.
 
     Attributes:
-        id: of the definition.
+        id: id of the definition.
         readings: how each part is read.
-        is_network: whether each part is the network of a client.
+        is_network: whether each part is a client's network.
     """
 
     id: str
@@ -44,7 +44,7 @@ class KeyForms:
     """The keys of a tenant's entity definitions.
 
     Attributes:
-        redaction: what a redactor of the tenant is made of.
+        redaction: the data of the tenant's redactor.
         by_slug: the key of each definition.
     """
 
@@ -54,7 +54,7 @@ class KeyForms:
 
     @classmethod
     def of(cls, compiled: CompiledDefinitions) -> KeyForms:
-        """The keys of compiled definitions."""
+        """The keys in compiled definitions."""
         return cls(
             compiled.tenant,
             Redaction.of(compiled),
@@ -62,12 +62,12 @@ class KeyForms:
         )
 
     def has_secret(self, slug: str) -> bool:
-        """Whether a key part of an entity definition is kept as a hash."""
+        """Whether a key part of an entity definition is stored as a hash."""
         form = self.by_slug.get(slug)
         return form is not None and any(each.is_secret for each in form.readings)
 
     def kept(self, slug: str, key: Sequence[Part], redactor: Redacts | None) -> tuple[Part, ...]:
-        """The parts of a key as they are kept: secrets as their hashes."""
+        """The parts of a key as stored: secrets as hashes."""
         form = self.by_slug.get(slug)
         if form is None or len(form.readings) != len(key):
             return tuple(key)
@@ -76,12 +76,12 @@ class KeyForms:
     def named(
         self, slug: str, key: Sequence[Part], redactor: Redacts | None
     ) -> tuple[str, tuple[Part, ...]] | None:
-        """Id and key, as it is kept, of an entity; None when it is none of these definitions.
+        """Id and stored key of an entity; None if it isn't one of these definitions'.
 
         Args:
-            slug: of the entity's definition.
-            key: the parts of its key, secrets in clear or as their hashes; an address stands for
-                the network of its client.
+            slug: slug of the entity's definition.
+            key: the parts of its key, secrets in clear or as hashes; an address means its client's
+                network.
             redactor: makes the hashes.
         """
         form = self.by_slug.get(slug)
@@ -93,8 +93,11 @@ class KeyForms:
         return str(entity_id(self.tenant, form.id, kept)), kept.parts
 
     def decision(self, decision: EngineDecision, redactor: Redacts | None) -> EngineDecision:
-        """A decision as it is kept: one of an earlier version of Tidegate may have secrets in
-        clear in its keys and its return URL."""
+        """A decision as stored.
+
+        One from an earlier version of Tidegate may have secrets in clear in its keys and return
+        URL.
+        """
         if redactor is None:
             return decision
         ids: dict[str, str] = {}

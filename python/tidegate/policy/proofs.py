@@ -1,7 +1,7 @@
-"""Proofs of challenges: the tokens of solved challenges, and the sealed contexts of open ones.
+"""Challenge proofs: tokens of solved challenges, and sealed contexts of open ones.
 
-The definition; ``rust/proof`` does the same natively and is held to it.  The form of the token,
-and why it is so, is in docs/decision.md, "Proofs of challenges", and docs/decisions.
+This is the definition; ``rust/proof`` does the same natively and must match it.  The token's format
+and its reasons are in docs/decision.md, "Proofs of challenges", and docs/decisions.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 VERSION = b"\x01"
 """First byte of each token and of each sealed context."""
 MAX_TOKEN_LENGTH = 256
-"""Characters; a longer text is no token, and nothing of it is looked at."""
+"""Characters; a longer text isn't a token and is not examined."""
 AGENT_BYTES = 16
-"""Bytes of the hash that stands for a user agent."""
+"""Bytes of a user agent's hash."""
 READ_AGENT_BYTES = 1_024
-"""Bytes of a user agent that are read: the rest does not count."""
+"""Bytes of a user agent that count."""
 
 _TAG_BYTES = 32
 _KEY_LABELS = {
@@ -46,8 +46,8 @@ _NONCE = bytes(12)
 """Each key seals one message, so no nonce is used twice."""
 
 Status: TypeAlias = Literal["valid", "expired", "invalid", "foreign"]
-"""The status of a token: ``invalid`` is no token of this version, or was changed; ``foreign`` names
-another tenant."""
+"""The status of a token: ``invalid`` isn't a token of this version, or was tampered with;
+``foreign`` names another tenant."""
 
 
 @attrs.frozen
@@ -55,7 +55,7 @@ class Client:
     """The client that solved a challenge, as far as the proof is bound to it.
 
     Args:
-        network: the /24 or /48 of the address, as text; None without one.
+        network: the address's /24 or /48, as text; None if there is none.
         agent: 16 bytes, the keyed hash of the user agent.
     """
 
@@ -65,7 +65,8 @@ class Client:
 
 @attrs.frozen
 class Finding:
-    """The result of reading a token; all but the status is None unless it is valid or expired.
+    """The result of reading a token; everything but the status is None unless it is valid or
+    expired.
 
     Times are nanoseconds since 1970.
     """
@@ -83,8 +84,8 @@ class ChallengeContext:
     """The parts of the request that a challenge needs, and that nobody else may read.
 
     Args:
-        return_url: the exact text, secrets included; None without one.
-        client: who is challenged.
+        return_url: the exact text, including secrets; None if there is none.
+        client: the challenged client.
     """
 
     return_url: str | None = attrs.field(repr=False)
@@ -97,12 +98,14 @@ FOREIGN = Finding("foreign")
 
 @attrs.frozen
 class ProofKeys:
-    """Keys that make and read the proofs of one tenant.
+    """Keys for one tenant's proofs.
 
     Args:
-        tenant: whose.
-        proof_key: the service's key of the purpose ``proofs``; the tenant's are derived from it.
-        sealing_key: the service's key of the purpose ``sealing``; the same.
+        tenant: the tenant.
+        proof_key: the service's key for the purpose ``proofs``, from which the tenant's are
+            derived.
+        sealing_key: the service's key for the purpose ``sealing``, from which the tenant's are
+            derived.
     """
 
     tenant: UUID
@@ -116,11 +119,11 @@ class ProofKeys:
         return NativeProofKeys(self.tenant.bytes, self.proof_key, self.sealing_key)
 
     def client(self, client_ip: str | None, user_agent: str | None) -> Client:
-        """The client that sends a request.
+        """The client sending a request.
 
         Args:
-            client_ip: the address as text; None, or what is no address, for none.
-            user_agent: as sent; none is the same as an empty one.
+            client_ip: the address as text; None, or an invalid one, for none.
+            user_agent: as sent; a missing one is the same as an empty one.
         """
         text = (user_agent or "").encode()[:READ_AGENT_BYTES]
         return Client(network_of(client_ip), _mac(self._key("agent"), text)[:AGENT_BYTES])
@@ -128,14 +131,14 @@ class ProofKeys:
     def mint(
         self, pass_id: UUID, challenge_id: UUID, issued_at: int, expires_at: int, client: Client
     ) -> str:
-        """The token of a pass.
+        """The token for a pass.
 
         Args:
-            pass_id: by which it is listed and revoked.
-            challenge_id: of the challenge that was solved.
+            pass_id: the id for listing and revoking it.
+            challenge_id: of the solved challenge.
             issued_at: nanoseconds since 1970.
-            expires_at: the same; the token is good before it.
-            client: who may show it.
+            expires_at: nanoseconds since 1970; the token is valid before it.
+            client: the client that may present it.
         """
         body = VERSION + _fields(
             self.tenant.bytes,
@@ -149,7 +152,7 @@ class ProofKeys:
         return urlsafe_b64encode(body + _mac(self._key("proof"), body)).rstrip(b"=").decode()
 
     def read(self, token: str, at: int) -> Finding:
-        """The status of a token at a time, for the client that shows it.
+        """The status of a token at a time, for the client that presents it.
 
         Args:
             token: any text.
@@ -173,7 +176,7 @@ class ProofKeys:
         )
 
     def seal(self, decision_id: UUID, context: ChallengeContext) -> bytes:
-        """A context that only :meth:`open` reads, and only for the same decision."""
+        """Seal a context that only :meth:`open` reads, and only for the same decision."""
         url = context.return_url
         plain = _fields(
             b"" if url is None else VERSION + url.encode(),
@@ -183,7 +186,7 @@ class ProofKeys:
         return VERSION + self._cipher(decision_id).encrypt(_NONCE, plain, VERSION)
 
     def open(self, decision_id: UUID, sealed: bytes) -> ChallengeContext | None:
-        """The context that was sealed; None when it was not sealed so for this decision."""
+        """The sealed context; None if it was not sealed for this decision."""
         from cryptography.exceptions import InvalidTag
 
         if sealed[:1] != VERSION:
@@ -197,16 +200,16 @@ class ProofKeys:
             return None
 
     def seal_ticket(self, decision_id: UUID, content: bytes) -> str:
-        """A content that only :meth:`open_ticket` reads, and only for the same decision.
+        """Seal a content that only :meth:`open_ticket` reads, and only for the same decision.
 
-        The ticket names the tenant in clear, so that it is known whose keys open it.
+        The ticket names the tenant in clear, so that its keys can be found.
         """
         head = VERSION + self.tenant.bytes
         sealed = head + self._cipher(decision_id, "ticket").encrypt(_NONCE, content, head)
         return urlsafe_b64encode(sealed).rstrip(b"=").decode()
 
     def open_ticket(self, decision_id: UUID, ticket: str) -> bytes | None:
-        """The content of a ticket; None when it was not sealed so for this decision."""
+        """The content of a ticket; None if it was not sealed for this decision."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -220,25 +223,25 @@ class ProofKeys:
             return None
 
     def _cipher(self, decision_id: UUID, purpose: str = "seal") -> ChaCha20Poly1305:
-        # Of the extra `server`: decisions by themselves do without.
+        # From the extra `server`, which decisions alone don't need.
         from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
         return ChaCha20Poly1305(_mac(self._key(purpose), decision_id.bytes))
 
     def _key(self, purpose: str) -> bytes:
-        """The tenant's key of a purpose."""
+        """The tenant's key for a purpose."""
         key = self.sealing_key if purpose in ("seal", "ticket") else self.proof_key
         return _mac(key, _KEY_LABELS[purpose] + self.tenant.bytes)
 
 
 def claimed_tenant(token: str) -> UUID | None:
-    """The tenant that a token names: whose keys may read it; nothing of it is verified."""
+    """The tenant that a token names, to find the keys; nothing is verified."""
     claims = _Claims.of(token)
     return None if claims is None else claims.tenant
 
 
 def tenant_of_ticket(ticket: str) -> UUID | None:
-    """The tenant that a ticket names; nothing of it is verified."""
+    """The tenant that a ticket names; nothing is verified."""
     try:
         head = urlsafe_b64decode(ticket[:24])
     except ValueError:
@@ -247,7 +250,7 @@ def tenant_of_ticket(ticket: str) -> UUID | None:
 
 
 def network_of(client_ip: str | None) -> str | None:
-    """The network that stands for an address: its /24 or /48; None without an address."""
+    """The network of an address: its /24 or /48; None without an address."""
     try:
         address = ip_address(client_ip or "")
     except ValueError:
@@ -275,7 +278,7 @@ class _Claims:
 
     @classmethod
     def of(cls, token: str) -> _Claims | None:
-        """The claims of a token; None when the text has not the one form that a token has."""
+        """The claims of a token; None if the text doesn't have a token's only valid form."""
         if len(token) > MAX_TOKEN_LENGTH:
             return None
         try:
@@ -314,7 +317,7 @@ def _mac(key: bytes, message: bytes) -> bytes:
 
 
 def _fields(*fields: bytes) -> bytes:
-    """Fields one after another, each after its length."""
+    """Consecutive fields, each after its length."""
     return b"".join(_LENGTH.pack(len(field)) + field for field in fields)
 
 

@@ -43,10 +43,10 @@ class ReferenceEngine:
     Args:
         compiled: the definitions.
         addresses: the address databases, if there are any.
-        make_turn: makes a lock, when threads share the engine.
-        redactor: keeps secrets out of keys and records, if there is one.
+        make_turn: creates a lock, if threads share the engine.
+        redactor: removes secrets from keys and records, if there is one.
         events: which events it decides on.
-        proof_keys: read the proofs of challenges that events show, if there are any.
+        proof_keys: keys for reading challenge proofs in events, if there are any.
     """
 
     def __init__(
@@ -75,17 +75,17 @@ class ReferenceEngine:
         ended_at: Sequence[str] | None = None,
         proofs: bytes | None = None,
     ) -> bytes:
-        """Decide, remember, and give the full record; nothing is counted here."""
+        """Decide, remember, and return the full record; the budget isn't counted here."""
         return orjson.dumps(self._decide(event, received_at, ended_at, proofs).decision.to_record())
 
     def decide_json(self, body: bytes, received_at: int) -> bytes:
-        """Decide, remember, and give the answer to the caller."""
+        """Decide, remember, and return the answer to the caller."""
         return orjson.dumps(self._decide(body, received_at).to_wire())
 
     def serve(
         self, body: bytes, received_at: int, decision_id: str, proofs: bytes | None = None
     ) -> ServedDecision:
-        """Decide, remember, and give all that a service needs."""
+        """Decide, remember, and return everything that a service needs."""
         return ServedDecision.of(self._decide(body, received_at, None, proofs), decision_id)
 
     def apply_effects(self, entries: Iterable[bytes]) -> None:
@@ -96,7 +96,7 @@ class ReferenceEngine:
                 self._hand_on(entry)
 
     def count_late(self, entry: bytes, now: int) -> bytes:
-        """Count a decision that was made elsewhere, by its effects there; the effects here."""
+        """Count a decision made elsewhere, by its effects there; return the effects here."""
         with self._turn:
             read = effects.read_late(self._compiled, entry, self._redactor)
             counted = effects.judged(self._compiled, self._state, read, now)
@@ -106,7 +106,7 @@ class ReferenceEngine:
             return written
 
     def decide_batch(self, bodies: list[bytes], received_at: int) -> list[bytes | EventError]:
-        """As :meth:`decide_json` for each; a refused event has its error in its place."""
+        """Like :meth:`decide_json` for each; a rejected event has its error in its place."""
         answers: list[bytes | EventError] = []
         for body in bodies:
             try:
@@ -122,7 +122,7 @@ class ReferenceEngine:
         ended_at: Sequence[str] | None = None,
         proofs: bytes | None = None,
     ) -> bytes:
-        """The record that :meth:`decide_record` would give; nothing is remembered."""
+        """The record that :meth:`decide_record` would return; nothing is remembered."""
         return orjson.dumps(self._look(event, received_at, ended_at, proofs).decision.to_record())
 
     def entity_states(
@@ -132,7 +132,7 @@ class ReferenceEngine:
         ended_at: Sequence[str] | None = None,
         proofs: bytes | None = None,
     ) -> bytes:
-        """A snapshot with only the keys of the event's entities, and the pass it shows."""
+        """A snapshot with only the keys of the event's entities, and the pass it presents."""
         decided = self._look(event, received_at, ended_at, proofs)
         known = [
             (entity.key, entity.block) for entity in decided.entities if entity.block is not None
@@ -147,11 +147,11 @@ class ReferenceEngine:
             return save(self._compiled, self._state)
 
     def restore(self, snapshot: bytes) -> None:
-        """Take over a state; a refused one changes nothing."""
+        """Load a state; a rejected one changes nothing."""
         self._state = restore(self._compiled, snapshot, self._redactor)
 
     def freeze(self) -> FrozenState:
-        """A copy of the state as it is now."""
+        """A copy of the current state."""
         with self._turn:
             keys, passes = tuple(self._state.items()), tuple(self._state.passes.items())
             return FrozenState(self._compiled, self._state.evictions, keys, passes)
@@ -162,7 +162,7 @@ class ReferenceEngine:
         _sample: Sequence[bytes] = (),
         redactor: Redacts | None = None,
     ) -> ReferenceEngine:
-        """An engine that takes over this state, and the decisions of this engine from now on."""
+        """An engine that takes over this state, and this engine's decisions from now on."""
         with self._turn:
             if compiled.tenant != self._compiled.tenant:
                 raise SnapshotError("the definitions are of another tenant")
@@ -181,13 +181,13 @@ class ReferenceEngine:
     def active_mitigations(
         self, at: int, limit: int, after: standing.MitigationName | None
     ) -> bytes:
-        """Mitigations that have not ended, in the order of their names, after one."""
+        """Active mitigations, ordered by name, after one."""
         return standing.active(self._compiled, self._state.items(), at, limit, after)
 
     def lift(
         self, definition: str, key: bytes, policy: str, clause: str | None, at: int
     ) -> bytes | None:
-        """End mitigations of a policy, or of one of its clauses; the effects, or None."""
+        """End mitigations by a policy, or one of its clauses; return the effects, or None."""
         with self._turn:
             entity = self._key(definition, key)
             block = self._state.get(entity)
@@ -208,7 +208,7 @@ class ReferenceEngine:
             return written
 
     def revoke_pass(self, pass_id: bytes, expires_at: int, at: int) -> bytes | None:
-        """Revoke a pass that has not expired; the effects, or None if it is revoked already."""
+        """Revoke an unexpired pass; return the effects, or None if it is already revoked."""
         with self._turn:
             if expires_at <= at or self.is_revoked(pass_id):
                 return None
@@ -224,20 +224,20 @@ class ReferenceEngine:
         return known is not None and known.is_revoked
 
     def entity_state(self, definition: str, key: bytes, at: int) -> bytes | None:
-        """The state of an entity, or None when nothing is known of it."""
+        """The state of an entity, or None if nothing is known about it."""
         entity = self._key(definition, key)
         block = self._state.get(entity)
         return None if block is None else standing.state(self._compiled, entity, block, at)
 
     def find_entity(self, entity_id: str) -> bytes | None:
-        """Definition and key of the entity of an id, or None when it is not known."""
+        """Definition and key of the entity with an id, or None if it is unknown."""
         known = (key for key, _ in self._state.items())
         found = (key for key in known if standing.identity(self._compiled, key) == entity_id)
         key = next(found, None)
         return None if key is None else orjson.dumps([key.definition, orjson.Fragment(key.text)])
 
     def stats(self) -> dict[str, int]:
-        """Keys held, their bound, and evictions."""
+        """Number of keys, their limit, and evictions."""
         evictions = self._state.evictions
         return {
             "keys": len(self._state),
@@ -292,7 +292,7 @@ class ReferenceEngine:
 
 @attrs.frozen
 class FrozenState:
-    """The state as it was at one moment; blocks are replaced, never changed."""
+    """The state at one moment; blocks are replaced, never changed."""
 
     _compiled: CompiledDefinitions
     _evictions: Evictions
@@ -304,5 +304,5 @@ class FrozenState:
         return save_keys(self._compiled, self._evictions, self._keys, self._passes)
 
     def write(self, take: Callable[[bytes], object]) -> None:
-        """Hand over the JSON, here in one piece."""
+        """Pass on the JSON, here in one piece."""
         take(self.snapshot())

@@ -1,4 +1,4 @@
-"""One decision in the parts that a service needs; the same from both evaluators."""
+"""One decision in the parts a service needs; the same from both evaluators."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Served(Protocol):
 
     @property
     def policy(self) -> str | None:
-        """Slug of the policy that answered."""
+        """Slug of the answering policy."""
 
     @property
     def mode(self) -> Mode | None:
-        """Mode of the mitigation that answered."""
+        """Mode of the answering mitigation."""
 
     @property
     def entity_id(self) -> str | None:
@@ -58,15 +58,15 @@ class Served(Protocol):
 
     @property
     def observed_at(self) -> int:
-        """The time the event counts at, in nanoseconds since 1970."""
+        """The time at which the event counts, in nanoseconds since 1970."""
 
     @property
     def path(self) -> str | None:
-        """``request.path`` as received, up to a query; None when it is empty too."""
+        """``request.path`` as received, up to a query; None if it is empty."""
 
     @property
     def fired(self) -> list[tuple[str, Mode]]:
-        """The policies of which a clause fired, once each, with their strongest mode."""
+        """The policies with a clause that fired, once each, with their strongest mode."""
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""The proofs of challenges that an event shows (docs/decision.md, "Proofs of challenges")."""
+"""The challenge proofs presented in an event (docs/decision.md, "Proofs of challenges")."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from tidegate.policy.state.passes import Passes
 
 PROOF_COOKIE = "service_challenge"
-"""The cookie that carries the proof of a challenge."""
+"""The cookie that carries a challenge proof."""
 PLACES = (
     ("request.query_params", "service_challenge_proof"),
     ("request.cookies", PROOF_COOKIE),
 )
-"""The places of proofs, in the order in which they are read."""
+"""The places of proofs, in reading order."""
 MAX_OF_A_PLACE = 2
-"""Proofs of one text that are read at most, so that no visitor can have many verified."""
+"""Most proofs per text that are read, so that no visitor can cause many verifications."""
 FIELDS = frozenset({*(name for name, _ in PLACES), "request.client_ip", "request.user_agent"})
-"""The fields of an event that a proof is read from and bound to."""
+"""The event fields that a proof is read from and bound to."""
 
 ProofStatus: TypeAlias = Literal[
     "valid", "expired", "invalid", "foreign", "other-client", "revoked"
@@ -36,13 +36,13 @@ Part: TypeAlias = Literal["network", "agent"]
 
 @attrs.frozen
 class Claim:
-    """The claim of a verified proof, and the client that shows it.
+    """The claim of a verified proof, and the client that presents it.
 
     Args:
         pass_id: of the pass.
-        expires_at: when it ends, in nanoseconds since 1970.
-        network: from which it is shown.
-        differs: what of the client differs from the one that solved the challenge.
+        expires_at: when it expires, in nanoseconds since 1970.
+        network: the network it is presented from.
+        differs: how the client differs from the one that solved the challenge.
     """
 
     pass_id: UUID
@@ -53,11 +53,11 @@ class Claim:
 
 @attrs.frozen
 class ShownProof:
-    """A proof that an event shows.
+    """A proof presented in an event.
 
     Args:
-        status: what is known of it.
-        claim: there when the token is verified and good at the time.
+        status: its status.
+        claim: present if the token is verified and valid at the time.
     """
 
     status: ProofStatus
@@ -65,7 +65,7 @@ class ShownProof:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> ShownProof:
-        """The proof of a record of a decision."""
+        """The proof in a decision's record."""
         if "pass_id" not in record:
             return cls(record["status"])
         claim = Claim(
@@ -89,14 +89,14 @@ class ShownProof:
         }
 
     def as_read(self) -> ShownProof:
-        """The proof without facts of the state, which another state has to add."""
+        """The proof without facts from the state, which another state must add."""
         if self.claim is None:
             return self
         is_other = "agent" in self.claim.differs
         return attrs.evolve(self, status="other-client" if is_other else "valid")
 
     def settled(self, passes: Passes) -> ShownProof:
-        """The proof with the state of its pass; one that is no longer valid stays as it is."""
+        """The proof combined with its pass's state; one that is no longer valid stays unchanged."""
         known = None if self.claim is None else passes.get(self.claim.pass_id)
         if self.status != "valid" or self.claim is None or known is None:
             return self
@@ -109,10 +109,10 @@ class ShownProof:
         return attrs.evolve(self, status="other-client") if is_elsewhere else self
 
     def changes(self, passes: Passes, at: int, *, blocks: bool) -> tuple[Move | Revoke, ...]:
-        """The changes of the pass of a proof that counts.
+        """The changes to the pass of the proof that counts.
 
         Args:
-            passes: as they were before the event.
+            passes: the passes before the event.
             at: when it was received.
             blocks: whether a Block fired.
         """
@@ -126,11 +126,11 @@ class ShownProof:
 
 
 def shown_proofs(keys: ProofKeys, record: Mapping[str, Any], at: int) -> list[ShownProof]:
-    """The proofs that an event shows, read with the keys of its tenant.
+    """The proofs in an event, read with its tenant's keys.
 
     Args:
-        keys: of the tenant.
-        record: the :data:`FIELDS` of the event.
+        keys: the tenant's keys.
+        record: the event's :data:`FIELDS`.
         at: when it was received, in nanoseconds since 1970.
     """
     texts = [record[name].get(key, "") for name, key in PLACES if name in record]
@@ -139,8 +139,7 @@ def shown_proofs(keys: ProofKeys, record: Mapping[str, Any], at: int) -> list[Sh
 
 
 def counting(proofs: Sequence[ShownProof], passes: Passes) -> ShownProof | None:
-    """The proof that counts, with what the state knows of it: the first that is valid, else the
-    first."""
+    """The proof that counts, combined with the state: the first valid one, else the first."""
     settled = [proof.settled(passes) for proof in proofs]
     return next((proof for proof in settled if proof.status == "valid"), next(iter(settled), None))
 
@@ -161,5 +160,5 @@ def _shown(keys: ProofKeys, finding: Finding, record: Mapping[str, Any]) -> Show
 
 
 def to_records(proofs: Sequence[ShownProof] | None) -> bytes | None:
-    """Proofs as a backend takes them."""
+    """Proofs in the format of a backend."""
     return None if proofs is None else orjson.dumps([each.to_record() for each in proofs])

@@ -1,4 +1,4 @@
-"""Warnings that one event may take more work than a decision may (docs/decision.md, "Budget")."""
+"""Warnings that one event may exceed a decision's budget (docs/decision.md, "Budget")."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     _Placed: TypeAlias = tuple[str, CheckedExpression]
 
 RESERVE = 4
-"""Entities have a budget of their own: the work of a decision divided by this."""
+"""Entities have their own budget: the decision's work divided by this."""
 NAMED = 3
-"""The dearest expressions that a warning names."""
+"""Most expensive expressions named in a warning."""
 
 
 def budget_warnings(compiled: CompiledDefinitions) -> Iterator[Finding]:
-    """Warnings that one event may take more work than a decision may.
+    """Warnings that one event may exceed a decision's budget.
 
-    The estimate is of an event for which every expression is evaluated, equal ones once, over
+    The estimate assumes an event for which every expression is evaluated, equal ones once, over
     texts of the declared sizes (``language/sizes``).
     """
     limit = compiled.limits.decision_work
@@ -33,7 +33,7 @@ def budget_warnings(compiled: CompiledDefinitions) -> Iterator[Finding]:
 
 
 def _over(whose: str, placed: Iterable[_Placed], limit: int) -> Iterator[Finding]:
-    """A warning, if what some expressions may take is over a limit."""
+    """A warning, if the work of some expressions may exceed a limit."""
     work = {id(expression): (expression.cost_estimate.work, place) for place, expression in placed}
     total = sum(units for units, _ in work.values())
     if total > limit:
@@ -58,7 +58,7 @@ def _of_walk(compiled: CompiledDefinitions) -> Iterator[_Placed]:
 
 
 def _of_entities(compiled: CompiledDefinitions) -> Iterator[_Placed]:
-    """The same of entities."""
+    """Every live expression of entities with its place."""
     for entity in compiled.entities:
         if entity.match is not None:
             yield f"entities.{entity.slug}.match_expression", entity.match

@@ -1,4 +1,4 @@
-"""Compiled definitions as JSON, from which the native engine is built."""
+"""Compiled definitions as JSON, the native engine's input."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def bundle(compiled: CompiledDefinitions) -> bytes:
 
 
 def change(before: CompiledDefinitions, compiled: CompiledDefinitions) -> bytes | None:
-    """The changes since definitions that an engine has, as JSON for that engine.
+    """The changes since an engine's definitions, as JSON for that engine.
 
     Args:
-        before: those definitions.
-        compiled: the changed ones; a policy that is the same object is the same policy.
+        before: the engine's definitions.
+        compiled: the changed ones; an identical object is an unchanged policy.
 
     Returns:
-        None where more differs than policies: the engine is then made anew (:func:`bundle`).
+        None if more than policies differ: then build a new engine (:func:`bundle`).
     """
     if not _differ_in_policies(before, compiled):
         return None
@@ -80,14 +80,14 @@ def change(before: CompiledDefinitions, compiled: CompiledDefinitions) -> bytes 
 
 @attrs.define
 class _Piece:
-    """Policies in a row that are kept, and new ones after them."""
+    """Consecutive kept policies, and new ones after them."""
 
     start: int = 0
     count: int = 0
     new: list[dict[str, Any]] = attrs.field(factory=list)
 
     def takes(self, at: int) -> bool:
-        """Take a policy that is kept, if it comes next."""
+        """Add a kept policy, if it comes next."""
         if self.new or at != self.start + self.count:
             return False
         self.count += 1
@@ -95,7 +95,7 @@ class _Piece:
 
 
 def _differ_in_policies(before: CompiledDefinitions, compiled: CompiledDefinitions) -> bool:
-    """Whether definitions differ in nothing but policies."""
+    """Whether definitions differ only in policies."""
     source, other = before.source, compiled.source
     return (
         source.tenant.tenant_id == other.tenant.tenant_id

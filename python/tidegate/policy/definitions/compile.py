@@ -1,5 +1,4 @@
-"""From definitions to the input of an engine: expressions checked, references resolved, order
-fixed."""
+"""Compiles definitions for an engine: checked expressions, resolved references, fixed order."""
 
 from __future__ import annotations
 
@@ -53,15 +52,16 @@ _Made = TypeVar("_Made")
 
 @attrs.frozen
 class Compilation:
-    """The compiled definitions and every finding. With an error among the findings they must not be
-    used.
+    """The compiled definitions and every finding.
+
+    They must not be used if there is an error among the findings.
 
     Attributes:
-        compiled: what is live.
+        compiled: the live objects.
         findings: errors and warnings.
-        expressions: all of them, also of what is disabled.
-        checked: the policies, by the identity of what was read, which they hold.
-        kept: those of them that are as they were in a set before.
+        expressions: all of them, including those of disabled objects.
+        checked: the policies, by the identity of their source objects, which they reference.
+        kept: those unchanged since an earlier set.
     """
 
     compiled: CompiledDefinitions
@@ -73,13 +73,13 @@ class Compilation:
 
 @attrs.frozen(eq=False)
 class CheckedPolicy:
-    """A policy as it was compiled: it stays so as long as what it names does.
+    """A compiled policy: it stays valid while the objects it names do.
 
     Attributes:
-        policy: as it was read.
-        compiled: what was made of it.
-        findings: warnings, with pointers from the policy on.
-        expressions: those it states, as they were checked.
+        policy: the source object.
+        compiled: the compiled form.
+        findings: warnings, with pointers relative to the policy.
+        expressions: its own expressions, as checked.
     """
 
     policy: Policy
@@ -93,13 +93,13 @@ def compile_all(
 ) -> Compilation:
     """Check every expression and assemble the live definitions.
 
-    Expressions of disabled objects are checked too: they must be fit to be enabled.
-    References are taken as checked; one that leads nowhere counts as disabled.
+    Expressions of disabled objects are checked too, since they must be ready to be enabled.
+    References are assumed to be checked; one that leads nowhere counts as disabled.
 
     Args:
         definitions: the whole set.
-        limits: on each expression.
-        before: of a set that is likely to share expressions with this one.
+        limits: limits on each expression.
+        before: a set that is likely to share expressions with this one.
     """
     return _Compiler(definitions, limits, before).run()
 
@@ -284,7 +284,7 @@ class _Compiler:
         return checked
 
     def _whole_maps(self, checked: CheckedExpression, pointer: str) -> Iterator[Diagnostic]:
-        """A warning about each map of which an expression may read every member."""
+        """A warning about each map whose members an expression may all read."""
         nodes = {each.node.name: each.node for each in reads(checked.root) if each.node is not None}
         for name, node in nodes.items():
             yield Diagnostic(
@@ -297,7 +297,7 @@ class _Compiler:
             )
 
     def _place(self, pointer: str) -> str:
-        """A place in the document, by the slug of its object."""
+        """A place in the document, by its object's slug."""
         _, section, at, *members = pointer.split("/")
         slug: str = getattr(self._source, section)[int(at)].slug
         steps = (f"[{each}]" if each.isdigit() else f".{each}" for each in members)
@@ -322,7 +322,7 @@ class _Compiler:
 
 
 def _surroundings_are_alike(before: Compilation, after: Definitions, limits: Limits) -> bool:
-    """Whether everything that a policy may name, and the way to check it, is unchanged."""
+    """Whether everything that a policy may name, and how it is checked, is unchanged."""
     known = before.compiled.source
 
     def lists(of: Definitions) -> list[tuple[str, str]]:
@@ -351,11 +351,11 @@ def _mitigation(mitigation: Mitigation) -> CompiledMitigation:
 
 
 def _in_order(ranked: Iterable[tuple[int, _Made]]) -> tuple[_Made, ...]:
-    """Objects by priority; sorting is stable, so ties stay in the order of the document."""
+    """Objects by priority; sorting is stable, so ties keep the order of the document."""
     return tuple(made for _, made in sorted(ranked, key=lambda pair: pair[0]))
 
 
 @cache
 def _never() -> CheckedExpression:
-    """Replaces an expression that was refused."""
+    """Replaces a rejected expression."""
     return check("false", Schema.empty(), expect=BOOL)

@@ -1,4 +1,4 @@
-"""Compiled definitions: only live objects, in decision order, expressions checked."""
+"""Compiled definitions: only live objects, in decision order, with checked expressions."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class CompiledEntity:
     match: CheckedExpression | None
     key_fields: tuple[CheckedExpression, ...]
     key_readings: tuple[Reading, ...]
-    """The reading of each key field."""
+    """How each key field is read."""
 
 
 @attrs.frozen
 class CompiledMitigation:
-    """``challenge`` and ``block`` are there exactly for the mode that answers with them."""
+    """``challenge`` or ``block`` is present exactly in the mode that uses it."""
 
     slug: str
     mode: Mode
@@ -59,17 +59,17 @@ class CompiledMitigation:
 class CompiledWindow:
     duration_seconds: int | float
     duration: int
-    """The same in nanoseconds."""
+    """The duration in nanoseconds."""
     threshold: int
     measure: Measure
     field: CheckedExpression | None
     field_reading: Reading | None
-    """The reading of the field, if there is one."""
+    """How the field is read, if there is one."""
 
 
 @attrs.frozen
 class CompiledClause:
-    """A clause; ``enabled`` is false when it names a disabled action or entity.
+    """A clause; ``enabled`` is false if it names a disabled action or entity.
 
     Such a clause never fires, but keeps its place: positions are those of the document.
     """
@@ -93,12 +93,12 @@ class CompiledPolicy:
 
     @cached_property
     def placed(self) -> tuple[tuple[str, CheckedExpression], ...]:
-        """Every expression that a decision may evaluate with its place, in decision order."""
+        """Every expression that a decision may evaluate, with its place, in decision order."""
         return tuple(self._placed())
 
     @cached_property
     def members_read(self) -> frozenset[Source]:
-        """The members of an event that its expressions read."""
+        """The event members that its expressions read."""
         return _members_read(expression for _, expression in self.placed)
 
     def _placed(self) -> Iterator[tuple[str, CheckedExpression]]:
@@ -114,7 +114,7 @@ class CompiledPolicy:
 
 @attrs.frozen(eq=False)
 class CompiledDefinitions:
-    """The input of an engine."""
+    """An engine's input."""
 
     source: Definitions = attrs.field(repr=False)
     tenant: UUID
@@ -133,12 +133,12 @@ class CompiledDefinitions:
 
     @cached_property
     def names_read(self) -> frozenset[str]:
-        """The fields some expression reads: nothing else of an event is looked at."""
+        """The fields that some expression reads: nothing else in an event is examined."""
         return frozenset().union(*{each.references.fields for each in self.expressions()})
 
     @cached_property
     def members_read(self) -> frozenset[Source]:
-        """The members of an event that an expression reads which a decision may evaluate."""
+        """The event members read by expressions that a decision may evaluate."""
         of_entities = _members_read(
             expression
             for entity in self.entities
@@ -149,7 +149,7 @@ class CompiledDefinitions:
 
     @cached_property
     def clauses(self) -> Mapping[tuple[str, str], CompiledClause]:
-        """Clauses by policy slug and clause name, under which state is kept; in decision order."""
+        """Clauses by policy slug and clause name, the keys of the state; in decision order."""
         return {
             (policy.slug, clause.name): clause
             for policy in self.policies

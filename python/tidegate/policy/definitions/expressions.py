@@ -1,8 +1,7 @@
-"""The expressions of definitions, each checked for its use.
+"""The expressions in definitions, each checked for its use.
 
-Checking takes nearly all the time of reading definitions. A check stays valid as long as the names
-that the text could mean stay the same, so a change of one object costs the check of that object and
-not of all.
+Checking takes nearly all the time of reading definitions. A check stays valid while the names that
+the text could refer to stay the same, so a change of one object costs one object's check.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Use(Enum):
-    """The place of an expression, which determines the names and the type it may have."""
+    """The place of an expression, which determines its names and types."""
 
     ACTION = auto()
     CONDITION = auto()
@@ -44,11 +43,11 @@ _EXPECTED: Mapping[Use, tuple[Type, ...]] = {
 
 @attrs.frozen
 class Names:
-    """The names that an expression may use beside the fields of an event.
+    """The names that an expression may use besides an event's fields.
 
     Attributes:
         actions: every slug.
-        lists: every slug; the check does not look at entries.
+        lists: every slug; the check ignores entries.
     """
 
     actions: frozenset[str]
@@ -56,18 +55,18 @@ class Names:
 
 
 CheckedTexts: TypeAlias = "dict[tuple[Use, str], CheckedExpression]"
-"""Expressions by their use and text."""
+"""Expressions by use and text."""
 
 
 class Expressions:
-    """Checks expressions by the names of one set of definitions, and keeps what passed.
+    """Checks expressions with the names of one set of definitions, and keeps those that passed.
 
     Args:
-        actions: slugs, also of disabled ones: to disable an action must not make the policies
-            that name it unfit to be saved.
+        actions: slugs, including disabled actions': disabling an action must not make the policies
+            that name it invalid.
         lists: by slug.
-        limits: on each expression.
-        before: those of an earlier set, which may be used again.
+        limits: limits on each expression.
+        before: those of an earlier set, for reuse.
     """
 
     def __init__(
@@ -90,7 +89,8 @@ class Expressions:
         self._checked: CheckedTexts = {}
         self._noted: CheckedTexts = {}
         is_alike = before is not None and before.limits == limits
-        # Only the checks, not the set they belong to: sets would keep each other alive for ever.
+        # Only the checks, not the set they belong to: otherwise sets would keep each other alive
+        # forever.
         self._before = before._checked if before is not None and is_alike else {}
         self._names_before = before.names if before is not None else self.names
 
@@ -108,18 +108,18 @@ class Expressions:
 
     @contextmanager
     def noted(self) -> Iterator[CheckedTexts]:
-        """Note which expressions are checked in the block."""
+        """Record which expressions are checked in the block."""
         noted: CheckedTexts = {}
         self._noted = noted
         yield noted
         self._noted = {}
 
     def keep(self, checked: CheckedTexts) -> None:
-        """Have expressions that were checked before, and still hold."""
+        """Keep expressions that were checked before and are still valid."""
         self._checked.update(checked)
 
     def finish(self) -> None:
-        """Drop earlier checks that are not used any more."""
+        """Drop earlier checks that are no longer used."""
         self._before = {}
 
     def _known_before(self, text: str, use: Use) -> CheckedExpression | None:

@@ -1,4 +1,4 @@
-"""Findings about a definitions document: collected all at once, shown with their place."""
+"""Findings about a definitions document: collected all at once, shown with their position."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ finding the nearest name to each of a million wrong ones would take hours."""
 
 @attrs.frozen
 class SecondPlace:
-    """Another place in the document that a finding is about, such as the first of two equals.
+    """Another place that a finding is about, such as the first of two duplicates.
 
     Attributes:
-        message: what is there.
+        message: a description of that place.
         pointer: JSON pointer of the member.
-        line: one-based line, when the document was text.
+        line: one-based line, if the document was text.
         column: one-based column in code points.
-        offset: where it lies in the document, in code points; found by the pointer when unknown.
+        offset: its offset in the document, in code points; looked up by the pointer if unknown.
     """
 
     message: str
@@ -39,20 +39,20 @@ class SecondPlace:
 
 @attrs.frozen
 class Finding:
-    """One thing wrong with a definition.
+    """One problem in a definition.
 
     Attributes:
         code: stable, kebab-case.
         message: lower case, no final stop, user text in backticks.
         pointer: JSON pointer of the member in the document.
-        line: one-based line, when the document was text.
+        line: one-based line, if the document was text.
         column: one-based column in code points.
-        severity: an error refuses the document, a warning does not.
-        hint: how to mend it.
-        excerpt: the line with carets under what the finding is about.
+        severity: an error rejects the document, a warning does not.
+        hint: how to fix it.
+        excerpt: the line with carets under the finding.
         span: for a finding inside an expression, its place in the expression's text.
-        offset: where the finding lies in the document, in code points.
-        second: other places that it is about.
+        offset: the finding's offset in the document, in code points.
+        second: other related places.
     """
 
     code: str
@@ -69,7 +69,7 @@ class Finding:
 
 
 def pointer_to(parent: str, name: str | int) -> str:
-    """The JSON pointer of a member or an item (RFC 6901)."""
+    """The JSON pointer of a member or item (RFC 6901)."""
     return f"{parent}/{str(name).replace('~', '~0').replace('/', '~1')}"
 
 
@@ -80,14 +80,14 @@ def refuse(findings: Iterable[Finding]) -> DefinitionsError:
 
 
 def render(findings: Sequence[Finding]) -> str:
-    """Findings as text, one after the other."""
+    """Findings as text, one after another."""
     shown = [_render_one(each) for each in findings[:MAX_FINDINGS]]
     shown += [more] if (more := more_than_shown(len(findings))) else []
     return "\n".join(shown)
 
 
 def more_than_shown(findings: int) -> str:
-    """The line below findings when more were found than are shown, or may be there; else empty."""
+    """The line below the findings if more were found than shown, or may exist; else empty."""
     if findings > MAX_FINDINGS:
         return f"and {findings - MAX_FINDINGS} more"
     return "and perhaps more: the reading ended here" if findings == MAX_FINDINGS else ""

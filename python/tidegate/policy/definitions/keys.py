@@ -1,4 +1,4 @@
-"""Keys of entities and of counted values in their canonical text."""
+"""Keys of entities and counted values as canonical text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Part: TypeAlias = str | int | bool
 class EntityKey:
     """A definition's slug and the canonical JSON array of the key parts.
 
-    The text, not the parts, is what is compared: in Python ``True`` equals 1.
+    The text is compared, not the parts: in Python ``True`` equals 1.
     """
 
     definition: str
@@ -29,19 +29,19 @@ class EntityKey:
 
     @classmethod
     def of(cls, definition: str, parts: tuple[Part, ...]) -> EntityKey:
-        """The key of these parts."""
+        """The key with these parts."""
         return cls(definition, orjson.dumps(parts).decode())
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The parts again."""
+        """The parts of the key."""
         return tuple(orjson.loads(self.text))
 
 
 def part_of(value: Any) -> Part | None:
-    """A value as a key part, None for one of a kind that cannot be part of a key.
+    """A value as a key part; None if its kind cannot be part of a key.
 
-    Addresses and networks are their text; an unsigned integer is that integer.
+    Addresses and networks become their text, an unsigned integer the same integer.
     """
     match kind_of(value):
         case "string" | "bool":
@@ -56,10 +56,10 @@ def part_of(value: Any) -> Part | None:
 
 
 def counted_text(part: Part) -> str:
-    """The text by which a distinct window knows a value."""
+    """The text that identifies a value in a distinct window."""
     return part if isinstance(part, str) else orjson.dumps(part).decode()
 
 
 def entity_id(tenant: UUID, definition_id: str, key: EntityKey) -> UUID:
-    """The id of an entity: the same for the same tenant, definition and key, anywhere."""
+    """The id of an entity: the same for the same tenant, definition and key, everywhere."""
     return uuid5(tenant, f"{definition_id}\n{key.text}")

@@ -1,8 +1,7 @@
-"""The nouns of a definition set, as frozen classes.
+"""The objects of a definition set, as frozen classes.
 
-Members, defaults and bounds are declared here and nowhere else.  Objects refer
-to each other by slug.  An instance made by hand is checked when an engine is
-built from it, by the rules that documents are checked by.
+Only this module declares members, defaults and bounds.  Objects refer to each other by slug.  An
+instance made by hand is checked when an engine is built from it, by the same rules as documents.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ DAY_SECONDS = 86_400
 MAX_BODY_CHARACTERS = 64 * 1024
 MAX_LIST_ENTRIES = 1_000_000
 MAX_OBJECTS = 100_000
-"""Objects of one kind; far above any tenant, low enough that loading ends."""
+"""Most objects of one kind; far above any tenant's, and low enough for loading to finish."""
 
 NAMESPACE = UUID("6f6f3a5e-3a0c-5d7e-9f5d-7d0b1e2c4a90")
-"""Root of the ids that are derived from slugs, so that a document need not write any."""
+"""Root of the ids derived from slugs, so that a document need not contain any."""
 
 
 def derived_id(namespace: str | UUID, kind: str, slug: str) -> str:
@@ -78,7 +77,7 @@ class Tenant:
 DEFAULT_TENANT = Tenant(
     tenant_id=derived_id(NAMESPACE, "tenant", "default"), name="Default", slug="default"
 )
-"""The tenant of a user with only one, who needs no name for it."""
+"""The tenant for a user with only one, who needs no name for it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -92,35 +91,36 @@ class Settings:
         default=1_800, metadata=member(Integer(60, 30 * DAY_SECONDS))
     )
     challenge_wait_seconds: int = attrs.field(default=0, metadata=member(Integer(0, 300)))
-    """How long a visitor without JavaScript waits instead of solving; 0 offers no such way."""
+    """How long a visitor without JavaScript waits instead of solving; 0 disables this alternative.
+    """
     retention_days: int = attrs.field(default=30, metadata=member(Integer(1, 3_650)))
     redact: tuple[str, ...] = attrs.field(
         default=(),
         metadata=member(Many(Text(minimum=1), maximum=200, unique=True)),
     )
-    """More names of headers, cookies and fields stored as a keyed hash; ``*`` stands for any run. A
+    """More names of headers, cookies and fields stored as a keyed hash; ``*`` matches any text. A
     name after ``!`` stays in clear."""
     keep_only_read: bool = attrs.field(default=False, metadata=member(Boolean()))
-    """Whether of headers, parameters, cookies and fields only those are stored in clear that a
-    definition reads; of all others a keyed hash."""
+    """Whether to store only those headers, parameters, cookies and fields in clear that a
+    definition reads; all others as a keyed hash."""
     fail_mode: FailMode = attrs.field(
         default="last-known", metadata=member(Choice(("last-known", "open", "closed")))
     )
     trusted_proxies: tuple[str, ...] = attrs.field(
         default=(), metadata=member(Many(Network(), maximum=1_000, unique=True))
     )
-    """Networks whose entries in ``x-forwarded-for`` are passed over."""
+    """Networks whose entries in ``x-forwarded-for`` are skipped."""
     max_keys: int = attrs.field(default=1_000_000, metadata=member(Integer(1, 100_000_000)))
-    """Entity keys held at once; beyond it the least recently updated ones are forgotten."""
+    """Most entity keys; beyond that the least recently updated ones are evicted."""
     on_budget_exceeded: OnBudgetExceeded = attrs.field(
         default="block", metadata=member(Choice(("allow", "challenge", "block")))
     )
-    """The answer where a decision's budget ended and no clause gave one."""
+    """The answer if a decision's budget ended and no clause gave one."""
 
 
 @attrs.frozen(kw_only=True)
 class NamedList:
-    """Addresses and networks, or strings, kept outside the rules that read them."""
+    """Addresses and networks, or strings, kept outside the rules that use them."""
 
     list_id: str = attrs.field(metadata=_ID)
     name: str = attrs.field(metadata=_NAME)
@@ -135,7 +135,7 @@ class NamedList:
 
 @attrs.frozen(kw_only=True)
 class Action:
-    """A business behaviour recognised in traffic by an expression."""
+    """A business action recognised in traffic by an expression."""
 
     action_id: str = attrs.field(metadata=_ID)
     name: str = attrs.field(metadata=_NAME)
@@ -146,12 +146,12 @@ class Action:
     fail_mode: FailMode | None = attrs.field(
         default=None, metadata=member(Choice(("last-known", "open", "closed")))
     )
-    """The fail mode of daemons for events of this action; None is the tenant's."""
+    """The fail mode of daemons for events of this action; None uses the tenant's."""
 
 
 @attrs.frozen(kw_only=True)
 class EntityDefinition:
-    """The grouping of events into actors."""
+    """Groups events into actors."""
 
     entity_definition_id: str = attrs.field(metadata=_ID)
     name: str = attrs.field(metadata=_NAME)
@@ -170,20 +170,20 @@ class EntityDefinition:
 
 @attrs.frozen(kw_only=True)
 class Challenge:
-    """The challenge that a client is asked to complete."""
+    """The challenge for a client to complete."""
 
     provider: str = attrs.field(default="pow", metadata=member(Choice(("pow", "turnstile"))))
     difficulty: int = attrs.field(default=4, metadata=member(Integer(1, 10)))
-    """From 1 (lightest) to 10; each provider has its own meaning for it."""
+    """From 1 (lightest) to 10; each provider interprets it in its own way."""
     default_return_url_template: str | None = attrs.field(
         default=None, metadata=member(UrlTemplate())
     )
-    """Used only when a request gives no ``return_url``."""
+    """Used only if a request has no ``return_url``."""
 
 
 @attrs.frozen(kw_only=True)
 class Block:
-    """The answer to a blocked client."""
+    """The response to a blocked client."""
 
     status_code: int = attrs.field(default=403, metadata=member(Integer(400, 599)))
     body: str = attrs.field(
@@ -204,14 +204,14 @@ class Mitigation:
     enabled: bool = attrs.field(default=True, metadata=_ENABLED)
     mode: Mode = attrs.field(metadata=member(Choice(("Monitor", "Challenge", "Block"))))
     ttl_seconds: int = attrs.field(default=600, metadata=member(Integer(0, 30 * DAY_SECONDS)))
-    """How long an actor stays mitigated; 0 is this request only."""
+    """How long an actor stays mitigated; 0 means this request only."""
     challenge: Challenge | None = attrs.field(default=None, metadata=member(Part(Challenge)))
     block: Block | None = attrs.field(default=None, metadata=member(Part(Block)))
 
 
 @attrs.frozen(kw_only=True)
 class Window:
-    """How many events, or distinct values, of one actor within how long."""
+    """A number of events, or distinct values, by one actor within a duration."""
 
     duration_seconds: int | float = attrs.field(metadata=member(Number(1, DAY_SECONDS)))
     threshold: int = attrs.field(metadata=member(Integer(1, MAX_THRESHOLD)))
@@ -221,7 +221,7 @@ class Window:
 
 @attrs.frozen(kw_only=True)
 class Clause:
-    """One reason to act: a clause fires when everything it names holds."""
+    """One reason to act: a clause fires if all its conditions hold."""
 
     name: str = attrs.field(metadata=_NAME)
     expression: str | None = attrs.field(default=None, metadata=member(Expression("condition")))
@@ -236,7 +236,7 @@ class Clause:
 
 @attrs.frozen(kw_only=True)
 class Policy:
-    """A scope and the ordered clauses that are tried inside it."""
+    """A scope and the ordered clauses tried inside it."""
 
     policy_id: str = attrs.field(metadata=_ID)
     name: str = attrs.field(metadata=_NAME)
@@ -255,7 +255,7 @@ class Policy:
 
 @attrs.frozen(kw_only=True)
 class Definitions:
-    """Everything a tenant has defined; one revision of it."""
+    """All of a tenant's definitions, in one revision."""
 
     tenant: Tenant = attrs.field(default=DEFAULT_TENANT, metadata=member(Part(Tenant)))
     revision: int = attrs.field(default=0, metadata=member(Integer(0, 2**53)))
@@ -276,5 +276,5 @@ class Definitions:
         default=(), metadata=member(Many(Part(Policy), maximum=MAX_OBJECTS))
     )
     compilation: Any = attrs.field(default=None, init=False, eq=False, repr=False)
-    """Set by the document reader, so that an engine need not check everything again; a changed
-    copy (``attrs.evolve``) starts without."""
+    """Set by the document reader, so that an engine need not check everything again; a changed copy
+    (``attrs.evolve``) doesn't have it."""

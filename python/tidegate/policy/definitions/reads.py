@@ -1,8 +1,8 @@
-"""The members of an event that expressions read (docs/fields.md, "Only what definitions read").
+"""The event members that expressions read (docs/fields.md, "Only what definitions read").
 
-A member is read by name where an expression writes its name: ``request.headers["x-app"]``,
-``fields.plan``, ``has(request.body.user)``, ``"q" in request.query_params``. Anything else that is
-done with a map may read each of its members.
+A member is read by name if an expression contains its name: ``request.headers["x-app"]``,
+``fields.plan``, ``has(request.body.user)``, ``"q" in request.query_params``. Any other use of a map
+may read all its members.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from tidegate.evaluation.encoder import Source
 
 _LONGEST_PLACE = 2
-"""Names on the way to an object whose members have names of their own, such as
-``request.headers``; the member of one has more."""
+"""Path length of an object with author-chosen member names, such as ``request.headers``; its
+members' paths are longer."""
 
 
 @attrs.frozen
 class Read:
-    """A member of an event that an expression reads, with all that is inside it.
+    """An event member that an expression reads, with everything inside it.
 
     Attributes:
         path: the names on the way to the member.
-        node: the field that is read whole, where the member is an object with any names.
+        node: the field that is read whole, if the member is an object with arbitrary names.
     """
 
     path: Source
@@ -41,7 +41,7 @@ class Read:
 
 
 def reads(root: checked.Checked) -> Iterator[Read]:
-    """The members of an event that an expression reads."""
+    """The event members that an expression reads."""
     field, names = _access(root)
     if field is None:
         for child in children(root):
@@ -57,9 +57,9 @@ def reads(root: checked.Checked) -> Iterator[Read]:
 
 
 def _access(node: checked.Checked) -> tuple[checked.Field | None, list[str]]:
-    """The field that a node is a part of, and the names of members on the way into it.
+    """The field that a node is part of, and the member names on the way into it.
 
-    An index that is a number leads to an element of an array, which has no name.
+    A numeric index leads to an array element, which has no name.
     """
     names: list[str] = []
     while True:

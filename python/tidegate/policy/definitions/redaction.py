@@ -1,5 +1,4 @@
-"""The names by which a tenant's redactor tells what is kept of an event in clear: one answer for
-all that redact."""
+"""The names that tell a tenant's redactor what to store in clear: one answer for all redactors."""
 
 from __future__ import annotations
 
@@ -18,17 +17,17 @@ if TYPE_CHECKING:
     _Redactor = TypeVar("_Redactor")
 
 _READ_BY_CHALLENGES = sources("request.host")
-"""A challenge leads back to the host of the recorded event."""
+"""A challenge returns to the host of the recorded event."""
 
 
 @attrs.frozen
 class Redaction:
-    """The part of definitions that a redactor is made of.
+    """The definitions' data for a redactor.
 
     Attributes:
         patterns: names of secrets, as in ``settings.redact``.
-        read: the members that the definitions read, if nothing else is kept; None keeps all that
-            is no secret.
+        read: the members that the definitions read, if nothing else is stored; None stores
+            everything that isn't secret.
     """
 
     patterns: tuple[str, ...] = ()
@@ -36,7 +35,7 @@ class Redaction:
 
     @classmethod
     def of(cls, compiled: CompiledDefinitions) -> Redaction:
-        """The redaction by compiled definitions."""
+        """The redaction of compiled definitions."""
         settings = compiled.source.settings
         read = compiled.members_read | _READ_BY_CHALLENGES if settings.keep_only_read else None
         return cls(settings.redact, read)
@@ -44,17 +43,16 @@ class Redaction:
     def redactor(
         self, make: Callable[[list[str], bytes, list[Source] | None], _Redactor], key: bytes
     ) -> _Redactor:
-        """A redactor.
+        """A redactor with these names.
 
         Args:
             make: ``Redactor`` of either evaluator.
-            key: what the hashes are made with.
+            key: key of the hashes.
         """
         return make(list(self.patterns), key, None if self.read is None else sorted(self.read))
 
     def keeps(self, path: Source) -> bool:
-        """Whether a member is kept as far as it is no secret: because definitions read it, or
-        because all are kept."""
+        """Whether a non-secret member is stored: because definitions read it, or all are."""
         if self.read is None:
             return True
         return any(path[:length] in self.read for length in range(1, len(path) + 1))

@@ -1,4 +1,4 @@
-"""Templates of return URLs that lead to an origin which the tenant's settings do not list."""
+"""Templates of return URLs with an origin that the tenant's settings do not list."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _USUAL = {"http": 80, "https": 443}
 def foreign_templates(
     origins: Iterable[str], templates: Iterable[tuple[str, str | None]]
 ) -> Iterator[Finding]:
-    """The templates that lead elsewhere: a challenge would not lead back there.
+    """The templates with other origins: a challenge would not return there.
 
     Args:
         origins: ``return_url_origins``; an empty list allows all.
-        templates: pointer and text of each template.
+        templates: each template's pointer and text.
     """
     allowed = {_origin(each) for each in origins}
     for pointer, template in templates:
@@ -42,13 +42,13 @@ def foreign_templates(
 
 
 def may_not_return(challenge: Challenge | None, origins: Iterable[str]) -> bool:
-    """Whether visitors may pass a challenge and not be sent back.
+    """Whether visitors may pass a challenge without being sent back.
 
-    Without origins and without a template a visitor goes back only where the call that decides
-    names a ``return_url``: the address that a proxy hands on has the visitor's own host.
+    Without origins and a template a visitor is sent back only if the decision call names a
+    ``return_url``: the address passed on by a proxy has the visitor's own host.
 
     Args:
-        challenge: of a mitigation that challenges; None for the usual one.
+        challenge: a challenge mitigation's; None for the default one.
         origins: ``return_url_origins``.
     """
     return not list(origins) and (
@@ -71,7 +71,7 @@ def no_return(slugs: Iterable[str]) -> Finding:
 
 
 def _origin(url: str) -> str:
-    """Scheme, host and port, written in one way; the URL was checked before."""
+    """Scheme, host and port in normalised form; the URL was checked before."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     shown = f"[{host}]" if ":" in host else host

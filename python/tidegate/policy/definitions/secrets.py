@@ -1,7 +1,7 @@
 """Secret key parts and counted values, and their stored form (docs/decision.md, "Keys").
 
-A part is a secret when its expression reads a member with a name that secrets have, or a whole map
-that may hold such members.  Its text is kept as the redactor keeps the member in the event, so that
+A part is a secret if its expression reads a member with a secret's name, or a whole map that may
+contain such members.  Its text is stored as the redactor stores the member in the event, so that
 the recorded event has the same key.
 """
 
@@ -33,7 +33,7 @@ _MAPS = frozenset(
         "fields",
     }
 )
-"""Fields whose members have names of their own: read whole, they may hold a secret."""
+"""Fields with author-chosen member names: read whole, they may contain a secret."""
 _COOKIE_HEADERS = frozenset({"cookie", "set-cookie"})
 
 
@@ -47,8 +47,7 @@ class Redacts(Protocol):
 
 @attrs.frozen
 class Reading:
-    """The name under which a redactor sees the value of an expression, and whether it is a
-    secret."""
+    """The name under which a redactor sees an expression's value, and whether it is a secret."""
 
     name: str
     is_secret: bool
@@ -58,7 +57,7 @@ PLAIN = Reading("", is_secret=False)
 
 
 def reading(root: checked.Checked, names: Names) -> Reading:
-    """The name under which a redactor sees the value of an expression."""
+    """The name under which a redactor sees an expression's value."""
     secret = secret_read(root, names)
     if secret is not None:
         return Reading(secret, is_secret=True)
@@ -67,7 +66,7 @@ def reading(root: checked.Checked, names: Names) -> Reading:
 
 
 def secret_read(node: checked.Checked, names: Names) -> str | None:
-    """The name of the first secret that an expression reads, None when it reads none."""
+    """The name of the first secret that an expression reads; None if it reads none."""
     path = _path(node)
     if path is not None:
         return _secret_in(*path, names)
@@ -76,11 +75,11 @@ def secret_read(node: checked.Checked, names: Names) -> str | None:
 
 
 def unread(node: checked.Checked, is_kept: Callable[[tuple[str, ...]], bool]) -> str | None:
-    """The name of the first member that an expression reads and that is not kept, else None.
+    """The name of the first member that an expression reads but that isn't stored; None if all are.
 
     Args:
-        node: of the expression.
-        is_kept: whether a member is, by the names on the way to it.
+        node: the expression.
+        is_kept: whether a member is stored, by its path.
     """
     path = _path(node)
     if path is not None:
@@ -95,12 +94,12 @@ def unread(node: checked.Checked, is_kept: Callable[[tuple[str, ...]], bool]) ->
 def kept_parts(
     redactor: Redacts | None, readings: Sequence[Reading], parts: Sequence[Part]
 ) -> tuple[Part, ...]:
-    """The parts of a key as they are kept."""
+    """The parts of a key as stored."""
     return tuple(kept_part(redactor, *each) for each in zip(readings, parts, strict=True))
 
 
 def kept_part(redactor: Redacts | None, read: Reading, part: Part) -> Part:
-    """A part of a key as it is kept: a secret is its hash, whatever its kind."""
+    """A part of a key as stored: a secret becomes its hash, whatever its kind."""
     if isinstance(part, str):
         return kept_text(redactor, read, part)
     if redactor is None:
@@ -111,14 +110,14 @@ def kept_part(redactor: Redacts | None, read: Reading, part: Part) -> Part:
 
 
 def kept_text(redactor: Redacts | None, read: Reading, text: str) -> str:
-    """The text of a key part, or a counted value, as it is kept."""
+    """The text of a key part, or a counted value, as stored."""
     if redactor is None or not text:
         return text
     return redactor.secret(read.name, text) if read.is_secret else redactor.text(read.name, text)
 
 
 def _path(node: checked.Checked) -> tuple[str, list[str]] | None:
-    """The field that an expression reads, and the names of members on the way into it."""
+    """The field that an expression reads, and the member names on the way into it."""
     members: list[str] = []
     while True:
         match node:
@@ -135,7 +134,7 @@ def _path(node: checked.Checked) -> tuple[str, list[str]] | None:
 
 
 def _secret_in(field: str, members: list[str], names: Names) -> str | None:
-    """The name that makes the value of a field a secret; None when it is no secret."""
+    """The name that makes a field's value a secret; None if it isn't one."""
     last = field.rpartition(".")[2]
     if field not in _MAPS:
         is_known = field in FIELD_MODEL or field.startswith(("actions.", "entity."))

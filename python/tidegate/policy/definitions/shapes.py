@@ -1,7 +1,7 @@
-"""The values that a member of a definition may hold, declared once beside the member.
+"""The allowed values of a definition's member, declared once next to the member.
 
-A shape is data. ``reader`` checks documents by it, ``writer`` and the documentation are derived
-from it, and nothing else states a bound again.
+A shape is data. ``reader`` checks documents with it, ``writer`` and the documentation are derived
+from it, and no bound is stated anywhere else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEY = "tidegate.shape"
 
 @attrs.frozen
 class Text:
-    """One line of text (or several when ``multiline``), bounded in code points."""
+    """One line of text (or several if ``multiline``), with a maximum number of code points."""
 
     maximum: int = 200
     minimum: int = 0
@@ -34,7 +34,7 @@ class Identifier:
 
 @attrs.frozen
 class Slug:
-    """The name expressions and references use; made from the name when left out."""
+    """The name that expressions and references use; derived from the name if left out."""
 
     kind: str
 
@@ -63,7 +63,7 @@ class Choice:
 
 @attrs.frozen
 class Expression:
-    """Text of an expression; ``purpose`` says which fields it sees and which types it may have."""
+    """Text of an expression; ``purpose`` determines its fields and types."""
 
     purpose: str
 
@@ -99,7 +99,7 @@ class Headers:
 
 @attrs.frozen
 class Many:
-    """A list of one shape; ``unique`` refuses a repeated scalar."""
+    """A list of one shape; ``unique`` rejects a repeated scalar."""
 
     item: Shape
     maximum: int
@@ -109,7 +109,7 @@ class Many:
 
 @attrs.frozen
 class Part:
-    """An object with members of its own, described by an attrs class."""
+    """An object with its own members, described by an attrs class."""
 
     type: type[attrs.AttrsInstance]
 
@@ -140,7 +140,7 @@ def member(shape: Shape) -> dict[str, Shape]:
 
 @cache
 def members(model: type[attrs.AttrsInstance]) -> Mapping[str, attrs.Attribute[object]]:
-    """The members of a model class that a document may write, in order."""
+    """The members of a model class that a document may contain, in order."""
     return {each.name: each for each in attrs.fields(model) if _KEY in each.metadata}
 
 

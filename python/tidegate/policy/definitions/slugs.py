@@ -1,7 +1,7 @@
-"""Slugs: the short names that expressions and references use.
+"""Slugs: the short names in expressions and references.
 
-An action's slug is an identifier of the expression language, so that
-``actions.login_attempt`` reads well; every other slug is hyphenated.
+An action's slug is an identifier of the expression language, so that ``actions.login_attempt``
+reads well; all other slugs are hyphenated.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ RESERVED = frozenset(
     {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"}
     | {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
 )
-"""Words the expression language keeps for itself; no action can be called so."""
+"""Reserved words of the expression language, which can't be action slugs."""
 
 
 def slug_from_name(name: str, kind: str) -> str:
-    """The slug a name gives, or "" when it has no letter or digit to make one of.
+    """The slug for a name, or "" if the name has no letter or digit.
 
     Accents are dropped, so that ``Größe`` is ``grosse`` and ``Café`` is ``cafe``.
     """
@@ -33,7 +33,7 @@ def slug_from_name(name: str, kind: str) -> str:
 
 
 def is_slug(text: str, kind: str) -> bool:
-    """Whether the text may stand as a slug of that kind."""
+    """Whether the text is a valid slug of a kind."""
     if not 0 < len(text) <= MAX_LENGTH:
         return False
     if kind == "action":
@@ -42,7 +42,7 @@ def is_slug(text: str, kind: str) -> bool:
 
 
 def form_of_slug(kind: str) -> str:
-    """The form of a slug of that kind, for messages."""
+    """The form of a kind's slugs, for messages."""
     if kind == "action":
         return f"lower-case letters, digits and underscores, at most {MAX_LENGTH}, no reserved word"
     return f"lower-case letters and digits joined by single hyphens, at most {MAX_LENGTH}"

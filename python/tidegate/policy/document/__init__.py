@@ -1,6 +1,6 @@
-"""Definitions documents: YAML or JSON text, or plain data, to definitions and back.
+"""Definitions documents: YAML, JSON or plain data, converted to definitions and back.
 
-A document is refused as a whole or not at all, with every finding at once.
+A document is accepted or rejected as a whole, with every finding at once.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ __all__ = [
 
 @attrs.frozen
 class ParsedDocument:
-    """A document as a tree with positions, not yet read."""
+    """A document as a tree with positions, not yet interpreted."""
 
     root: Node
     source: Source | None
 
     def has(self, member: str) -> bool:
-        """Whether the document writes a member."""
+        """Whether the document contains a member."""
         entries = self.root.entries if isinstance(self.root, Mapping) else ()
         return any(key.value == member for key, _ in entries)
 
     @property
     def tenant_id(self) -> Scalar | None:
-        """The id of the tenant that the document names, as it is written."""
+        """The tenant id in the document, as written."""
         around = find(self.root, "/tenant")
         node = find(self.root, "/tenant/tenant_id") if isinstance(around, Mapping) else None
         return node if isinstance(node, Scalar) and node.value is not None else None
@@ -78,12 +78,12 @@ class ParsedDocument:
         """Read, check and compile it.
 
         Args:
-            tenant: whose definitions these are to be, in place of the one the document
-                names; if it names one by id, that must be this one.
+            tenant: the tenant these definitions are for, overriding the document's; if the document
+                names one by id, that must be this one.
             before: as for :func:`read_document`.
 
         Raises:
-            DefinitionsError: with every error, and its place where there is text.
+            DefinitionsError: with every error, and its position if there is text.
         """
         if tenant is None:
             return _read(self.root, self.source, before)
@@ -97,7 +97,7 @@ class ParsedDocument:
 
 
 def parse_document(document: str | bytes | AbstractMapping[str, Any]) -> ParsedDocument:
-    """The tree of a document.
+    """The tree for a document.
 
     Raises:
         DefinitionsError: the text cannot be read.
@@ -120,26 +120,26 @@ def read_document(
     """Read, check and compile a document.
 
     Args:
-        document: YAML text, JSON text (it begins with ``{``), either as UTF-8 bytes,
-            or plain data of the same shape, in which objects that were read before may stand
-            as they were read (``Ready``), and lists in part (``Excerpt``).
-        before: definitions that this document may be a change of; their expressions are
-            not checked again where that cannot matter.
+        document: YAML text, JSON text (which begins with ``{``), either as UTF-8 bytes, or plain
+            data of the same shape. Plain data may contain objects that were read before
+            (``Ready``), and parts of lists (``Excerpt``).
+        before: definitions that this document may be a change of; their expressions are not checked
+            again if the result can't differ.
 
     Returns:
         The compiled definitions (``.compiled``, the model in ``.compiled.source``) and
         the warnings among ``.findings``.
 
     Raises:
-        DefinitionsError: with every error, and its place where there is text.
+        DefinitionsError: with every error, and its position if there is text.
     """
     return parse_document(document).read(before=before)
 
 
 def compile_definitions(definitions: Definitions) -> CompiledDefinitions:
-    """The compiled form of definitions, however they were made.
+    """The compiled form of definitions, whatever their origin.
 
-    What came out of a document was checked and compiled then; what was made by hand is
+    Definitions from a document have been checked and compiled already; those made by hand are
     checked now, by the same rules.
 
     Raises:
@@ -166,7 +166,7 @@ def _for_tenant(root: Node, tenant: Tenant) -> Node:
     others = [(key, value) for key, value in root.entries if key.value != "tenant"]
     written = find(root, "/tenant")
     if isinstance(written, (Scalar, Sequence)) and not is_null(written):
-        return root  # reading it refuses what is neither an object nor left out
+        return root  # reading it rejects anything but an object or an omitted member
     members = from_python(to_members(tenant), ANY)
     return attrs.evolve(root, entries=(*others, (Scalar("tenant"), members)))
 

@@ -1,4 +1,4 @@
-"""Checks between the members of a document: names, references, sensible combinations."""
+"""Checks across the members of a document: names, references, sensible combinations."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SECTIONS = ("lists", "actions", "entities", "mitigations", "policies")
 MAX_SUGGESTED = 1_000
 """With more slugs than this, no finding suggests the nearest one: the search takes too long."""
 MAX_ENTRY_FINDINGS = 20
-"""The bad entries of one list that are shown; the first few explain the rest."""
+"""Most bad entries of one list that are shown; the first few explain the rest."""
 
 MAX_COUNTED = 1_001
-"""Further bad entries of a list that are counted, and one."""
+"""Most further bad entries of a list that are counted, plus one."""
 
 
 def check_objects(definitions: Definitions) -> Iterator[Finding]:
-    """Every finding about objects by themselves and about their names; expressions are not read.
+    """Every finding about single objects and their names; expressions are not read.
 
     Args:
         definitions: the document.
@@ -40,11 +40,11 @@ def check_objects(definitions: Definitions) -> Iterator[Finding]:
 
 
 def check_references(definitions: Definitions, kept: Container[int] = ()) -> Iterator[Finding]:
-    """Every finding about the clauses of policies and the objects that they name.
+    """Every finding about policies' clauses and the objects they name.
 
     Args:
         definitions: the document.
-        kept: identities of policies that were checked together with all that they name.
+        kept: identities of policies that were checked together with everything they name.
     """
     known = {section: {each.slug for each in getattr(definitions, section)} for section in SECTIONS}
     for at, policy in enumerate(definitions.policies):
@@ -70,7 +70,7 @@ def _unique(section: str, objects: tuple[Any, ...]) -> Iterator[Finding]:
             value = getattr(each, member)
             if not value or seen.setdefault(value, at) == at or at in reported:
                 continue
-            # A repeated name gives a repeated slug and id: that is one mistake.
+            # A repeated name produces a repeated slug and id: report it once.
             reported.add(at)
             message = f"{quote(value)} is already the {_noun(member)} of `/{section}/{seen[value]}`"
             first = _first(f"/{section}/{seen[value]}/{member}")
@@ -78,7 +78,7 @@ def _unique(section: str, objects: tuple[Any, ...]) -> Iterator[Finding]:
 
 
 def _first(pointer: str) -> tuple[SecondPlace, ...]:
-    """The earlier of two equals."""
+    """The earlier of two duplicates."""
     return (SecondPlace("first defined here", pointer),)
 
 
@@ -134,7 +134,7 @@ def _references(clause: Clause, known: dict[str, set[str]], pointer: str) -> Ite
 def _reference(
     slug: str | None, section: str, known: dict[str, set[str]], pointer: str
 ) -> Iterator[Finding]:
-    # An object without a readable slug may be the one that is meant.
+    # An object without a readable slug may be the intended one.
     if slug and slug not in known[section] and "" not in known[section]:
         meant = nearest(slug, known[section]) if len(known[section]) <= MAX_SUGGESTED else None
         hint = f"did you mean `{meant}`?" if meant else None

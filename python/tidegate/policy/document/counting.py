@@ -1,4 +1,4 @@
-"""Counts what a tree has while it is made, so that no document is read further than it is worth."""
+"""Counts the contents of a tree while it is built, to stop reading hopeless documents early."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class NodeCount:
-    """Counts the nodes of a tree while it is made, and the mistakes that show at once.
+    """Counts a tree's nodes while it is built, and the mistakes that show at once.
 
-    Each of these the reader would report too.  A list or object in the place of something else,
-    or of a member that no object has, isn't looked into: it is one mistake.
+    The reader would report each of these too.  A list or object in the wrong place, or for an
+    unknown member, isn't entered: it is one mistake.
     """
 
     def __init__(self) -> None:
@@ -29,16 +29,16 @@ class NodeCount:
     def name(
         self, name: str, around: Expected, members: int, offset: int | None
     ) -> Expected | None:
-        """Count the name of a member of an object that has some; what its value is to be.
+        """Count a member name in an object; return the expected value.
 
         Args:
-            name: of the member.
+            name: the member's name.
             around: the object.
-            members: it has before this one.
-            offset: of the name.
+            members: its earlier members.
+            offset: the name's offset.
 
         Returns:
-            None when there is no such member.
+            None if there is no such member.
 
         Raises:
             UnreadableDocumentError: too many mistakes.
@@ -69,7 +69,7 @@ class NodeCount:
                 self._mistake(*problem, offset)
 
     def collection(self, wanted: Expected, *, is_object: bool, offset: int | None) -> bool:
-        """Count a list or an object; whether it may be one.
+        """Count a list or an object; return whether it is allowed.
 
         Raises:
             UnreadableDocumentError: too many mistakes.
@@ -81,7 +81,7 @@ class NodeCount:
         return False
 
     def end(self, entries: list[tuple[Scalar, Node]], of: Expected, offset: int | None) -> None:
-        """Count what an object lacks that has these members.
+        """Count the required members that an object lacks.
 
         Raises:
             UnreadableDocumentError: too many mistakes.
@@ -103,10 +103,10 @@ class NodeCount:
             raise unreadable(code, message, offset)
 
     def item(self, items: int, around: Expected, offset: int | None) -> Expected:
-        """Count one more item of a list that has some; what it is to be.
+        """Count one more item of a list; return the expected value.
 
         Raises:
-            UnreadableDocumentError: it would have too many, or too many mistakes.
+            UnreadableDocumentError: too many items or mistakes.
         """
         if items >= tree.MAX_ITEMS:
             message = f"more than {tree.MAX_ITEMS:,} items, the most that a list may have"
@@ -119,7 +119,7 @@ class NodeCount:
         return around.item
 
     def add(self, depth: int, offset: int | None, nodes: int = 1) -> None:
-        """Count one more node, or several, at this depth.
+        """Count one or more nodes at this depth.
 
         Raises:
             UnreadableDocumentError: too many, or too deep.
@@ -132,7 +132,7 @@ class NodeCount:
 
 
 def _problem(shape: shapes.Shape, value: object) -> tuple[str, str] | None:
-    """Why a value of the right type does not fit a shape: code and message."""
+    """Why a value of the right type does not fit a shape, as code and message."""
     if isinstance(shape, (shapes.Integer, shapes.Number)):
         if isinstance(value, (int, float)) and not shape.minimum <= value <= shape.maximum:
             return "out-of-range", f"{value} is not between {shape.minimum} and {shape.maximum}"

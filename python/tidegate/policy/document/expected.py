@@ -1,7 +1,7 @@
-"""The kind of value that is expected at each place of a document, by the shapes of the model.
+"""The kind of value expected at each place of a document, from the model's shapes.
 
-The composers count by it what does not fit, so that the reading of a document that is wrong in
-very many places ends at once.  The reader says what is wrong, and checks the values themselves.
+The parsers use it to count values that don't fit, so that reading a document with very many
+mistakes stops early.  The reader says what is wrong, and checks the values themselves.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Kind: TypeAlias = Literal["object", "free", "list", "scalar", "any"]
 
 @attrs.frozen(eq=False)
 class Expected:
-    """The value at one place.
+    """The expected value at one place.
 
     Attributes:
-        kind: ``free`` is an object with names of the author's choice, and everything fits ``any``.
-        members: of an object.
-        required: names of those that have to be there.
+        kind: ``free`` is an object with names chosen by the author, and ``any`` accepts everything.
+        members: members of an object.
+        required: names of required members.
         item: each item of a list, or each value of a free object.
-        maximum: number of items, or of names of the author's choice.
-        types: of a scalar.
-        checked: the shape, where a scalar of these types may not fit it.
+        maximum: most items, or most names chosen by the author.
+        types: types of a scalar.
+        checked: the shape, if a scalar of these types may not fit it.
     """
 
     kind: Kind
@@ -50,7 +50,7 @@ class Expected:
         return self.kind == "scalar" and self.types == (str,) and self.checked is None
 
     def member(self, name: str) -> Expected | None:
-        """The value of a member; None where there is no such member."""
+        """The value of a member; None if there is no such member."""
         if self.kind == "any":
             return self
         return self.item if self.kind == "free" else self.members.get(name)
@@ -58,12 +58,12 @@ class Expected:
 
 ANY = Expected("any")
 MAX_FREE = 100
-"""Members of an object with names of the author's choice that are read without being counted."""
+"""Members with author-chosen names that are read without being counted."""
 
 
 @cache
 def expected(shape: shapes.Shape) -> Expected:
-    """The value of a shape."""
+    """The expected value for a shape."""
     match shape:
         case shapes.Part(type=model):
             return _object(model)
@@ -77,7 +77,7 @@ def expected(shape: shapes.Shape) -> Expected:
             return Expected("scalar", types=(int,), checked=shape)
         case shapes.Number():
             return Expected("scalar", types=(int, float), checked=shape)
-        case shapes.Text(minimum=0):  # the reader alone looks at each of a million entries
+        case shapes.Text(minimum=0):  # only the reader checks each of a million entries
             return Expected("scalar", types=(str,))
     return Expected("scalar", types=(str,), checked=shape)
 
@@ -87,7 +87,7 @@ def _object(model: type[attrs.AttrsInstance]) -> Expected:
     members = {
         name: _or_null(expected(shapes.shape_of(attribute))) for name, attribute in known.items()
     }
-    # Slugs and ids are made from a name where they are left out.
+    # Omitted slugs and ids are generated from a name.
     required = frozenset(
         name
         for name, attribute in known.items()
@@ -99,13 +99,13 @@ def _object(model: type[attrs.AttrsInstance]) -> Expected:
 
 
 def _or_null(inner: Expected) -> Expected:
-    """The same for a member, which may be left empty."""
+    """The expected value for a member, which may be left empty."""
     return attrs.evolve(inner, types=(*inner.types, NoneType))
 
 
 @cache
 def whole_document() -> Expected:
-    """A document."""
+    """The expected value for a document."""
     made = _object(Definitions)
     tenant = {"tenant"}
     members = {API_VERSION_MEMBER: ANY, **made.members}

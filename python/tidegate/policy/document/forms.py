@@ -1,6 +1,6 @@
-"""Texts with a form of their own: header, origin, URL, identifier.
+"""Validators for structured texts: header, origin, URL, identifier.
 
-Each function gives what is wrong with a text, or None.
+Each function returns the problem with a text, or None.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ HOP_BY_HOP = frozenset(
     {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"}
     | {"te", "trailer", "trailers", "transfer-encoding", "upgrade"}
 )
-"""Headers that belong to one connection, not to the answer (RFC 9110, section 7.6.1)."""
+"""Headers that belong to one connection, not to the response (RFC 9110, section 7.6.1)."""
 RESERVED_HEADERS = frozenset(
     {"host", "content-length", "content-encoding", "authorization", "cookie", "set-cookie"}
     | {"x-service-api-key"}
 )
-"""Headers that would change the framing of the answer, or carry or forge a credential."""
+"""Headers that would change the framing of the response, or carry or forge a credential."""
 _OBJECT_NAMES = frozenset({"constructor", "prototype"})
-"""Beside names with an underscore before them, such as `__proto__`, what an object of JavaScript
-has by itself: an edge that puts headers into one would change that."""
+"""Besides names with a leading underscore, such as `__proto__`, the properties of every JavaScript
+object: an edge that puts headers into one would change them."""
 
 
 def header_problem(name: str, value: str) -> str | None:
@@ -50,7 +50,7 @@ def header_problem(name: str, value: str) -> str | None:
 
 
 def url_problem(text: str) -> str | None:
-    """Why a text is no absolute http or https URL."""
+    """Why a text isn't an absolute http or https URL."""
     if len(text) > MAX_URL or not _VISIBLE.fullmatch(text) or " " in text or "\\" in text:
         return "not an absolute http or https URL"
     try:
@@ -65,7 +65,7 @@ def url_problem(text: str) -> str | None:
 
 
 def origin_problem(text: str) -> str | None:
-    """Why a text is no origin."""
+    """Why a text isn't an origin."""
     problem = url_problem(text)
     if problem is not None or text.count("/") != 2 or "?" in text or "#" in text:
         return "not an origin such as `https://shop.example`"
@@ -73,7 +73,7 @@ def origin_problem(text: str) -> str | None:
 
 
 def identifier_problem(text: str) -> str | None:
-    """Why a text is no UUID."""
+    """Why a text isn't a UUID."""
     try:
         is_usual = str(UUID(text)) == text.lower()
     except ValueError:

@@ -1,4 +1,4 @@
-"""JSON text to a tree with positions: strict RFC 8259."""
+"""Parses JSON text into a tree with positions: strict RFC 8259."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![0-9.eE])")
 MAX_DIGITS = 1_000
-"""Digits of a whole number: the time to read one grows with the square of its length."""
+"""Most digits of an integer: the time to parse one grows with the square of its length."""
 _TEXT = re.compile(r'[ \t\r\n]*("([^"\\\x00-\x1f]*)")[ \t\r\n]*,')
-"""An item of a list that is a text without escapes, and is not the last."""
+"""A list item that is a text without escapes, and not the last one."""
 _WORDS = {"true": True, "false": False, "null": None}
-# Not in the stubs: the string reader of the standard library, which says where it ended.
+# Not in the stubs: the standard library's string parser, which returns where it ended.
 _scan: Any = decoder.scanstring  # type: ignore[attr-defined]
 
 
@@ -38,20 +38,21 @@ def _no_number(word: str) -> None:
     raise JSONDecodeError("a number that JSON does not have", word, 0)
 
 
-# Whole numbers are read as doubles, since the time for long ones grows with the square of them.
+# Integers are parsed as doubles, since the time for long ones grows with the square of their
+# length.
 _SKIP = JSONDecoder(parse_int=float, parse_constant=_no_number)
 
 
 def compose_json(text: str, wanted: Expected | None = None) -> Node:
-    """The tree of a JSON text.
+    """The tree for a JSON text.
 
     Args:
         text: the text.
-        wanted: what it is to be, a definitions document if left out; the reading ends when too
-            many values are something else.
+        wanted: the expected value, a definitions document by default; parsing stops when too many
+            values are something else.
 
     Raises:
-        UnreadableDocumentError: it is no JSON, or is past a limit.
+        UnreadableDocumentError: it isn't JSON, or exceeds a limit.
     """
     reader = _Reader(text)
     node = reader.value(0, whole_document() if wanted is None else wanted)
@@ -77,7 +78,7 @@ class _Reader:
         return unreadable("invalid-json", f"expected {what}", self.at)
 
     def value(self, depth: int, wanted: Expected | None) -> Node:
-        """The next value; nothing inside it is kept when it isn't wanted."""
+        """The next value; nothing inside it is kept if it isn't wanted."""
         self.skip_blank()
         self._count.add(depth, self.at)
         start = self.at
@@ -103,7 +104,7 @@ class _Reader:
         return scalar
 
     def _skip(self, node: Node) -> Node:
-        """Step over a list or an object that has no place."""
+        """Skip a list or object that has no place."""
         start = self.at
         try:
             _, self.at = _SKIP.raw_decode(self.text, start)
@@ -146,7 +147,7 @@ class _Reader:
         return Sequence(tuple(items), start, self.at)
 
     def _texts(self, items: list[Node], depth: int) -> None:
-        """Read texts without escapes as long as they come: a list may have a million of them."""
+        """Read consecutive texts without escapes: a list may have a million of them."""
         while len(items) < tree.MAX_ITEMS and (found := _TEXT.match(self.text, self.at)):
             start, end = found.span(1)
             self._count.add(depth, start)
@@ -154,7 +155,7 @@ class _Reader:
             self.at = found.end()
 
     def _open(self, closing: str) -> bool:
-        """Step over the opening bracket. Returns whether the closing one follows."""
+        """Skip the opening bracket; return whether the closing one follows."""
         self.at += 1
         self.skip_blank()
         if self.text[self.at : self.at + 1] != closing:

@@ -1,4 +1,4 @@
-"""Single members compared with their shapes: faults and replacements."""
+"""Single members checked against their shapes: faults and replacements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STAND_IN_ID = "00000000-0000-0000-0000-000000000000"
 
 
 def text_problem(shape: shapes.Shape, text: str) -> tuple[str, str] | None:
-    """Why a text does not fit a shape: code and message; None when it fits."""
+    """Why a text does not fit a shape, as code and message; None if it fits."""
     message: str | None = None
     match shape:
         case shapes.Text():
@@ -54,7 +54,7 @@ def _plain_text_problem(shape: shapes.Text, text: str) -> tuple[str, str] | None
 
 
 def hint_for(shape: shapes.Shape, text: str) -> str | None:
-    """The way to fix a text that does not fit."""
+    """How to fix a text that does not fit."""
     if isinstance(shape, shapes.Choice):
         meant = nearest(text, shape.values) or nearest(text.capitalize(), shape.values)
         return f"did you mean `{meant}`?" if meant else None
@@ -62,7 +62,7 @@ def hint_for(shape: shapes.Shape, text: str) -> str | None:
 
 
 def is_null(node: Node) -> bool:
-    """Whether a member was left empty, which means the same as leaving it out."""
+    """Whether a member was left empty, which means the same as omitting it."""
     return isinstance(node, Scalar) and node.value is None
 
 
@@ -99,7 +99,7 @@ def kind_of(node: Node) -> str:
 
 
 def stand_in(shape: shapes.Shape) -> Any:
-    """A value of the right type for a member that could not be read."""
+    """A value of the right type for an unreadable member."""
     match shape:
         case shapes.Boolean():
             return False

@@ -1,4 +1,4 @@
-"""Plain data to a tree without positions."""
+"""Converts plain data to a tree without positions."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 
 def from_python(value: object, wanted: Expected | None = None) -> Node:
-    """The tree of plain Python values, without positions.
+    """The tree for plain Python values, without positions.
 
     Args:
-        value: of these.
-        wanted: what it is to be, a definitions document if left out.
+        value: the values.
+        wanted: the expected value, a definitions document by default.
 
     Raises:
-        UnreadableDocumentError: a value that no document can hold, or past a limit.
+        UnreadableDocumentError: a value that no document can contain, or past a limit.
     """
     return _from_python(value, 0, NodeCount(), wanted or whole_document())
 
 
 def _from_python(value: object, depth: int, count: NodeCount, wanted: Expected | None) -> Node:
-    """The tree of a value; of nothing inside it when it isn't wanted."""
+    """The tree for a value; nothing inside it if it isn't wanted."""
     if isinstance(value, (Ready, Excerpt)):
         count.add(depth, None, value.nodes)
         return value

@@ -1,9 +1,9 @@
-"""Places in a value, found in the text of the document.
+"""Locates places within a value in the document's text.
 
-The value of a quoted, folded or indented scalar is not a slice of the document.  The two are
-walked side by side: white space in the value stands for any white space in the
-document, an escape for the character it makes.  That is exact for plain, quoted and
-literal scalars, and for folded ones up to where words were joined.
+The value of a quoted, folded or indented scalar is not a slice of the document.  So both are walked
+in parallel: white space in the value matches any white space in the document, an escape matches the
+character it produces.  That is exact for plain, quoted and literal scalars, and for folded ones up
+to where words were joined.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _BREAK = re.compile(f"[{_BREAKS}]")
 _COMMENT = re.compile(r"[ \t]+#")
 _BLANKS = " \t" + _BREAKS
 _LONGEST = 64 * 1024
-"""In a longer scalar a finding points at its beginning; no expression is that long."""
+"""In a longer scalar a finding points at the beginning; no expression is that long."""
 
 
 def locate(findings: Iterable[Finding], root: Node, source: Source | None) -> list[Finding]:
-    """The findings with line, column and excerpt, in the order of the document."""
+    """The findings with line, column and excerpt, in document order."""
     if source is None:
         return list(findings)
     placed = [(_place(each, root, source.text), each) for each in findings]
@@ -55,7 +55,7 @@ def locate(findings: Iterable[Finding], root: Node, source: Source | None) -> li
 
 
 def _cut_hint(finding: Finding, root: Node, text: str) -> str | None:
-    """The way to write an expression that YAML has cut at a supposed comment."""
+    """How to write an expression that YAML has cut at a supposed comment."""
     node = find(root, finding.pointer) if finding.span is not None else None
     if not isinstance(node, Scalar) or node.style != "plain" or node.end is None:
         return None
@@ -65,7 +65,7 @@ def _cut_hint(finding: Finding, root: Node, text: str) -> str | None:
 
 
 def _second(finding: Finding, root: Node, source: Source) -> tuple[SecondPlace, ...]:
-    """The other places of a finding, with line and column."""
+    """A finding's other places, with line and column."""
     placed = []
     for each in finding.second:
         node = find(root, each.pointer)
@@ -77,7 +77,7 @@ def _second(finding: Finding, root: Node, source: Source) -> tuple[SecondPlace, 
 
 
 def at_offset(finding: Finding, source: Source | None) -> Finding:
-    """A finding that knows its offset only, with line, column and excerpt."""
+    """A finding that has only an offset, with line, column and excerpt."""
     if source is None or finding.offset is None:
         return finding
     return _at(finding, Span(finding.offset, finding.offset + 1), source)
@@ -109,7 +109,7 @@ def _place(finding: Finding, root: Node, text: str) -> Span:
 
 
 def document_offsets(node: Scalar, text: str) -> list[int]:
-    """For each code point of a scalar's value, and its end, an offset in the document."""
+    """The document offset of each code point in a scalar's value, and of its end."""
     if node.start is None or node.end is None or not isinstance(node.value, str):
         return [0]
     at = _first(node, text, node.start)
@@ -123,7 +123,7 @@ def document_offsets(node: Scalar, text: str) -> list[int]:
 
 
 def joins_lines(node: Scalar, text: str, span: Span) -> bool:
-    """Whether a part of a scalar's value is written on several lines of the document."""
+    """Whether a part of a scalar's value spans several lines of the document."""
     if node.start is None or node.end is None or node.style == "literal":
         return False
     if not _BREAK.search(text, node.start, node.end):
@@ -133,7 +133,7 @@ def joins_lines(node: Scalar, text: str, span: Span) -> bool:
 
 
 def _first(node: Scalar, text: str, start: int) -> int:
-    """Past the opening quote, or the header line of a block scalar."""
+    """Skip the opening quote, or the header line of a block scalar."""
     if node.style in ("single", "double"):
         return start + 1
     header = _BLOCK_HEADER.match(text, start) if node.style in ("literal", "folded") else None
@@ -141,8 +141,8 @@ def _first(node: Scalar, text: str, start: int) -> int:
 
 
 def _skip_to(character: str, node: Scalar, text: str, at: int) -> int:
-    """The place behind text that is in the document but not in the value: indentation and folds."""
-    # Behind a continued line YAML drops the indentation: a blank of the value is an escape there.
+    """Skip text that is in the document but not in the value: indentation and folds."""
+    # After a continued line YAML drops the indentation, so a blank of the value is an escape there.
     if character in _BLANKS and not _is_continuation(node, text, at):
         return at
     while at < len(text) and (text[at] in _BLANKS or _is_continuation(node, text, at)):
@@ -156,7 +156,7 @@ def _is_continuation(node: Scalar, text: str, at: int) -> bool:
 
 
 def _width(character: str, node: Scalar, text: str, at: int) -> int:
-    """How many code points of the document stand for one of the value."""
+    """How many code points of the document produce one of the value."""
     if node.style == "double" and text.startswith("\\", at):
         escape = _ESCAPE.match(text, at)
         return escape.end() - at if escape else 1

@@ -1,7 +1,7 @@
-"""From a tree to the model: every member by its shape, every finding at once.
+"""Converts a tree to the model: every member by its shape, every finding at once.
 
-A member that cannot be read is reported and replaced by a stand-in, so that the rest of the
-document is checked too; a model with stand-ins is never returned.
+An unreadable member is reported and replaced by a stand-in, so that the rest of the document is
+checked too; a model with stand-ins is never returned.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from tidegate.language.tree.ast import Span
 _LONGEST_NAME = 100
-"""Every name of a member is shorter."""
+"""Longer than the name of any member."""
 
 
 @attrs.frozen
@@ -53,10 +53,10 @@ class _Member:
 
 @attrs.frozen
 class Reading:
-    """The result of reading a tree: the model, and the findings on the way.
+    """The result of reading a tree: the model and the findings.
 
-    ``definitions`` is None where the reading ended because of too many of these, and ``stand_ins``
-    are the pointers of what could not be read.
+    ``definitions`` is None if there were too many findings to continue, and ``stand_ins`` has the
+    pointers of unreadable members.
     """
 
     definitions: Definitions | None
@@ -73,11 +73,11 @@ class Reading:
 
 
 def read_tree(root: Node, text: str = "") -> Reading:
-    """The definitions a tree holds, with every finding about single members.
+    """The definitions in a tree, with every finding about single members.
 
     Args:
         root: the tree.
-        text: the document that it was made of, if there was one.
+        text: the document it was built from, if any.
     """
     reader = _Reader(text)
     try:
@@ -88,7 +88,7 @@ def read_tree(root: Node, text: str = "") -> Reading:
 
 
 class _EnoughError(Exception):
-    """There are as many findings as are shown."""
+    """The maximum number of findings is reached."""
 
 
 class _Reader:
@@ -148,7 +148,7 @@ class _Reader:
         pointer: str,
         ready: dict[str, Any] | None = None,
     ) -> Any:
-        """An instance of a model class from its members, stand-ins where they cannot be read."""
+        """A model instance from its members, with stand-ins for unreadable ones."""
         known = shapes.members(model)
         self._refuse_unknown(members, known, pointer)
         values = dict(ready or {})
@@ -162,7 +162,7 @@ class _Reader:
             if values.get(name) is None:
                 values.pop(name, None)
                 if attribute.default is attrs.NOTHING:
-                    if name != "slug":  # without a slug, the name it is made from was reported
+                    if name != "slug":  # without a slug, the name it derives from was reported
                         self._report("missing-member", f"`{name}` is missing", pointer)
                     shape = shapes.shape_of(attribute)
                     values[name] = self._stand_in(shape, pointer_to(pointer, name))
@@ -227,7 +227,7 @@ class _Reader:
         return self._stand_in(shape, pointer)
 
     def _comments(self, node: Node, value: str, pointer: str) -> None:
-        """Refuse a comment that takes in the line below it."""
+        """Reject a comment that swallows the line below it."""
         for span in comment_spans(value):
             comment = value[span.start : span.end]
             joined = isinstance(node, Scalar) and joins_lines(node, self._text, span)
@@ -336,7 +336,7 @@ class _Reader:
 
 
 def _plain(shape: shapes.Shape, node: Node) -> str | None:
-    """A text with nothing to report: no place is made for most of a million of them."""
+    """A text with nothing to report, so that most of a million need no position."""
     if not isinstance(shape, shapes.Text) or not isinstance(node, Scalar):
         return None
     text = node.value

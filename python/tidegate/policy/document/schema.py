@@ -1,4 +1,4 @@
-"""The definitions document as JSON Schema, from the shapes of its members."""
+"""The definitions document as a JSON Schema, derived from its members' shapes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tidegate.policy.definitions.model import API_VERSION, Clause, Definitions
 def document_schema() -> dict[str, Any]:
     """The schema of a whole document.
 
-    A document that does not fit is refused; one that fits may be refused for more, such as an
-    expression that does not compile.
+    A document that does not fit is rejected; one that fits may be rejected for other reasons, such
+    as an expression that does not compile.
     """
     schema = _object(Definitions)
     schema["properties"] = {"apiVersion": {"const": API_VERSION}, **schema["properties"]}
@@ -40,12 +40,12 @@ def _object(model: type[attrs.AttrsInstance]) -> dict[str, Any]:
 
 
 def _is_derived(model: type[attrs.AttrsInstance], name: str) -> bool:
-    """Whether a member that is left out is made: a slug, an id, the name of a clause."""
+    """Whether an omitted member is generated: a slug, an id, the name of a clause."""
     return name == "slug" or name.endswith("_id") or (model is Clause and name == "name")
 
 
 def _schema(shape: shapes.Shape, *, may_be_null: bool) -> dict[str, Any]:
-    """The schema of one member; null means the same as leaving it out."""
+    """The schema of one member; null means the same as omitting it."""
     found = _shown(shape)
     if may_be_null:
         return {"anyOf": [found, {"type": "null"}]}

@@ -1,7 +1,7 @@
-"""A document as a tree of nodes that know where they were written.
+"""A document as a tree of nodes that know their position in the text.
 
-``yaml_text``, ``json_text`` and ``plain_data`` make it; ``reader`` reads it.
-Offsets are code points from the start of the text, None when there was no text.
+``yaml_text``, ``json_text`` and ``plain_data`` create it; ``reader`` interprets it. Offsets are
+code points from the start of the text, None if there was no text.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tidegate.policy.definitions.findings import Finding
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 32
 MAX_NODES = 1_100_000
-"""Bounds the memory, together with the size: a node takes about 300 bytes."""
+"""Limits memory, together with the size: a node takes about 300 bytes."""
 MAX_ITEMS = 1_000_000
-"""Items of a list after which the rest of a document is not read."""
+"""After this many list items the rest of a document is not read."""
 MAX_MISTAKES = 2_000
-"""Values that do not fit their places after which the rest of a document is not read."""
+"""After this many values that don't fit their places the rest of a document is not read."""
 
 Style: TypeAlias = Literal["plain", "single", "double", "literal", "folded", "python"]
 
@@ -48,7 +48,7 @@ class Excerpt(Sequence):
 
     items: tuple[Node, ...] = ()
     nodes: int
-    """The number of nodes of the list as it was written."""
+    """The number of nodes in the list as written."""
 
 
 @attrs.frozen
@@ -62,12 +62,12 @@ class Mapping:
 
 @attrs.frozen(kw_only=True)
 class Ready(Mapping):
-    """An object of plain data that was read before, and is not read again."""
+    """An object of plain data that was read before and isn't read again."""
 
     entries: tuple[tuple[Scalar, Node], ...] = ()
     model: Any
     nodes: int
-    """The number of nodes of the object as it was written."""
+    """The number of nodes in the object as written."""
 
 
 Node: TypeAlias = Scalar | Sequence | Mapping
@@ -89,7 +89,7 @@ def unreadable(
 
 
 def count_nodes(value: object) -> int:
-    """The nodes that the tree of plain Python values has."""
+    """The number of nodes in the tree for plain Python values."""
     if isinstance(value, AbstractMapping):
         return 1 + sum(map(count_nodes, value.values()))
     if isinstance(value, (list, tuple)):
@@ -98,7 +98,7 @@ def count_nodes(value: object) -> int:
 
 
 def find(root: Node, pointer: str) -> Node | None:
-    """The node a JSON pointer leads to, or the nearest one around it that exists."""
+    """The node at a JSON pointer, or the nearest existing one around it."""
     node = root
     for part in pointer.split("/")[1:]:
         inner = _child(node, part.replace("~1", "/").replace("~0", "~"))

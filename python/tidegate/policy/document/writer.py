@@ -1,4 +1,4 @@
-"""The model back to a document."""
+"""Converts the model to a document."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tidegate.policy.definitions.shapes import members
 def to_document(definitions: Definitions) -> dict[str, Any]:
     """The definitions as plain data, ready for JSON or YAML.
 
-    Members that have their default are left out; ids and slugs are always written, so
-    that an object keeps them when it is renamed.
+    Members with default values are omitted; ids and slugs are always written, so that an object
+    keeps them when it is renamed.
     """
     return {"apiVersion": API_VERSION, **to_members(definitions)}
 
 
 def to_members(instance: attrs.AttrsInstance) -> dict[str, Any]:
-    """One object of a document as plain data, without the members that have their default."""
+    """One object of a document as plain data, without members that have default values."""
     written = {}
     for name, attribute in members(type(instance)).items():
         value = getattr(instance, name)

@@ -1,8 +1,8 @@
-"""YAML text to a tree, and plain data to YAML text.  The only importer of the YAML library.
+"""YAML text to a tree, and plain data to YAML text.  The only module that imports the YAML library.
 
-Only what definitions need is read: one document, plain data.  Anchors, aliases and
-tags are refused, so a small text cannot stand for a large tree and no text makes an
-object.  Plain scalars are those of YAML 1.2's core schema: ``NO`` is a text.
+Only the features that definitions need are read: one document, plain data.  Anchors, aliases and
+tags are rejected, so a small text cannot expand to a large tree and no text creates an object.
+Plain scalars follow YAML 1.2's core schema: ``NO`` is a text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _UNFOLDED = 2**30
-"""A width that no line has: a fold could put the rest of an expression into a comment."""
+"""Wider than any line: a fold could turn the rest of an expression into a comment."""
 _STYLES: dict[str | None, Style] = {
     None: "plain",
     "": "plain",
@@ -47,18 +47,17 @@ _BOOLS = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _BROKEN_VALUES = ("mapping values are not allowed", "did not find expected key", "scanning a tag")
-"""Messages of the library when it read a plain value as something else."""
-# Longer numbers are left as text, which no member that wants a number accepts.
+"""The library's messages when it reads a plain value as something else."""
+# Longer numbers stay text, which no number member accepts.
 _INTEGER = re.compile(r"[-+]?[0-9]{1,30}")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,3})?")
 
 
 def compose_yaml(text: str) -> Node:
-    """The tree of a YAML text.
+    """The tree for a YAML text.
 
     Raises:
-        UnreadableDocumentError: it is not YAML, uses a feature that is not offered, or is past a
-        limit.
+        UnreadableDocumentError: it isn't YAML, uses an unsupported feature, or exceeds a limit.
     """
     try:
         return _compose(yaml.parse(text, Loader=_LOADER))
@@ -75,7 +74,7 @@ def compose_yaml(text: str) -> Node:
 
 
 def _quoting(message: str) -> str | None:
-    """The way to write a value that YAML reads as something else; None for other mistakes."""
+    """How to quote a value that YAML reads as something else; None for other mistakes."""
     if not any(each in message for each in _BROKEN_VALUES):
         return None
     return (
@@ -90,9 +89,9 @@ class _Open:
     def __init__(self, start: int, wanted: Expected | None, *, is_mapping: bool) -> None:
         self.start = start
         self.wanted = wanted
-        """None when the collection has no place; nothing inside it is kept."""
+        """None if the collection has no place; nothing inside it is kept."""
         self.inner: Expected | None = None
-        """What the value of the last name is to be."""
+        """The expected value for the last name."""
         self.is_mapping = is_mapping
         self.nodes: list[Node] = []
 
@@ -102,7 +101,7 @@ class _Open:
         return self.is_mapping and len(self.nodes) % 2 == 0
 
     def next(self, count: NodeCount, name: str, offset: int) -> Expected | None:
-        """What the next node is to be, which has been counted; a name may be any text."""
+        """The expected and already counted next node; a name may be any text."""
         if self.wanted is None:
             return None
         if not self.is_mapping:
@@ -131,7 +130,7 @@ def _compose(events: Iterator[Any]) -> Node:
         start: int = event.start_mark.index
         around = stack[-1] if stack else None
         match event:
-            case yaml.ScalarEvent():  # the first, since lists have a million of them
+            case yaml.ScalarEvent():  # checked first, since lists have a million of them
                 _refuse_extras(event)
                 count.add(len(stack), start)
                 node = _scalar(event, is_key=around is not None and around.expects_key)
@@ -148,7 +147,7 @@ def _compose(events: Iterator[Any]) -> Node:
                 if wanted is not None and not count.collection(
                     wanted, is_object=is_mapping, offset=start
                 ):
-                    if around is None:  # the reader refuses a list, whatever is in it
+                    if around is None:  # the reader rejects a list, whatever is in it
                         return Sequence((), start, start + 1)
                     wanted = None
                 stack.append(_Open(start, wanted, is_mapping=is_mapping))
@@ -210,7 +209,7 @@ def _resolve(text: str) -> str | int | float | bool | None:
 
 
 def write_yaml(document: AbstractMapping[str, Any]) -> str:
-    """Plain data as YAML text, which ``compose_yaml`` reads back as the same.
+    """Plain data as YAML text, which ``compose_yaml`` reads back unchanged.
 
     Args:
         document: objects, lists, texts, numbers, bools and nulls.
@@ -222,7 +221,7 @@ def write_yaml(document: AbstractMapping[str, Any]) -> str:
 
 
 class _Writer(_DUMPER):  # type: ignore[misc]
-    """Writes YAML as it is read here: without anchors, by the same idea of what is a text."""
+    """Writes YAML as this module reads it: without anchors, with the same idea of a text."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
@@ -235,7 +234,7 @@ _Writer.add_representer(str, _Writer.text)
 
 
 def _written_style(text: str) -> str | None:
-    """The style that keeps a text; None leaves the choice to the library."""
+    """The style that preserves a text; None leaves the choice to the library."""
     lines = text.split("\n")
     if not all(each.isprintable() for each in lines):
         return '"'

@@ -1,7 +1,7 @@
-"""Explains a decision by making it again under observation.
+"""Explains a decision by repeating it under observation.
 
-Nothing is changed.  The reference evaluator walks the definitions over the state the engine
-has for the event's entities, and every node's value is kept.
+Nothing is changed.  The reference evaluator runs the definitions on the engine's state of the
+event's entities, and every node's value is recorded.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
 
 PAST_BUDGET = "not tried: the budget of the decision ended before it"
 MAX_STEPS = 500
-"""Steps of one expression that are kept: a macro over a long list has one for each element."""
+"""Most steps kept per expression: a macro over a long list has one per element."""
 
 
 @attrs.frozen
 class Explanation:
-    """A decision with everything that led to it; ``str()`` gives it in words."""
+    """A decision and everything that led to it; ``str()`` puts it in words."""
 
     decision: EngineDecision
     time: str
@@ -97,20 +97,20 @@ def explain(
 
     Args:
         compiled: the definitions.
-        state: what is known of the event's entities.
+        state: the state of the event's entities.
         event: a dict, or JSON bytes.
         received_at: when the event arrived, in nanoseconds since 1970.
         addresses: the address databases.
-        ended_at: where the budget of the decision ended.
-        redactor: keeps secrets out of keys, and of the values that are shown; with ``names``.
-        names: which names are those of secrets.
-        proof: the proof of a challenge that the event shows, as it was found.
-        later: what is a secret by later definitions; values of these are not shown either. Keys
-            stay as they were decided on (:func:`hide_keys`).
+        ended_at: where the decision's budget ended.
+        redactor: removes secrets from keys and shown values, together with ``names``.
+        names: names of secrets.
+        proof: the finding about the challenge proof in the event.
+        later: secrets by later definitions, whose values are hidden too. Keys stay as they were in
+            the decision (:func:`hide_keys`).
 
     Raises:
-        EventError: the event is refused.
-        ValueError: the budget ended at no place of the definitions.
+        EventError: the event is rejected.
+        ValueError: the definitions have no such place for the budget's end.
     """
     observed: dict[str, ExpressionExplanation] = {}
     shown = Shown(redactor, names, later)
@@ -135,12 +135,12 @@ def explain(
 
 
 def hide_keys(explanation: Explanation, compiled: CompiledDefinitions, later: Later) -> Explanation:
-    """An explanation whose keys have the form that later definitions give them.
+    """An explanation with keys in the form of later definitions.
 
     Args:
-        explanation: of a decision.
-        compiled: the definitions that made it.
-        later: what is a secret by now.
+        explanation: the explanation.
+        compiled: the definitions it was made with.
+        later: secrets by current definitions.
     """
     forms = KeyForms.of(compiled)
     by_slug = {
@@ -162,7 +162,7 @@ def hide_keys(explanation: Explanation, compiled: CompiledDefinitions, later: La
 
 
 def _hidden_reading(field: CheckedExpression, later: Later) -> Reading:
-    """How a redactor sees a part of a key now."""
+    """How a redactor now sees a part of a key."""
     secret = later.secret(field.root)
     if secret is None:
         return reading(field.root, later.names)
@@ -180,7 +180,7 @@ class _Explainer:
         self._decided = decided
         self._observed = observed
         self._tried = {each.place: each for each in decided.tried}
-        # The first clause that was tried says it for its policy.
+        # The first clause tried decides for its policy.
         first = {each.policy.slug: each for each in reversed(decided.tried)}
         self._in_scope = {
             slug: each.in_scope
@@ -374,7 +374,7 @@ def _step(text: str, step: Step, value: str | None) -> StepExplanation:
 
 
 def _unreached(text: str, root: checked.Checked, traced: Trace) -> Iterator[StepExplanation]:
-    """The outermost nodes that were not evaluated, and all within them."""
+    """The outermost unevaluated nodes, and everything inside them."""
     reached = {each.node.span for each in traced.steps}
     ahead: list[tuple[checked.Checked, int]] = [(root, 0)]
     while ahead:

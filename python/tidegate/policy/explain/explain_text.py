@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tidegate.policy.shown_proof import ShownProof
 
 MAX_STEPS = 40
-"""Steps of one expression that are shown; the JSON form has more."""
+"""Most steps of one expression that are shown; the JSON form has more."""
 
 
 def render(
@@ -109,7 +109,7 @@ def _expression(expression: ExpressionExplanation, indent: int) -> Iterator[str]
         yield f"{blank}{why}{': ' + expression.message if expression.message else ''}"
     else:
         yield f"{blank}{clipped(expression.text)} = {expression.value}"
-    # The root is written above; a constant's value is its text.
+    # The root is printed above; a constant's value is its text.
     inner = [each for each in expression.steps[1:] if each.reached and each.text != each.value]
     for step in inner[:MAX_STEPS]:
         given = step.value if step.error is None else f"error {step.error}"

@@ -1,5 +1,6 @@
-"""To how many events each entity definition applies, why not to the others, and the policies that
-could fire on none of the events."""
+"""Counts the events that each entity definition applies to, with reasons for the others.
+
+It also finds the policies that could not have fired on any of the events."""
 
 from __future__ import annotations
 
@@ -29,15 +30,15 @@ if TYPE_CHECKING:
     )
 
 _FIRST, _THEN_EACH = 100, 100
-"""The reason is looked for at the first events that a definition doesn't apply to, and then at each
-of so many: it takes far longer than a decision."""
+"""The reason is determined for the first events that a definition doesn't apply to, and then only at
+this interval: it takes far longer than a decision."""
 _PROBLEM = "derived.client_ip_problem"
 
 
 def by_scope(compiled: CompiledDefinitions) -> CompiledDefinitions | None:
-    """Definitions whose policies fire wherever their scope holds; None where no policy has one.
+    """Definitions with policies that fire wherever their scope holds; None if no policy has one.
 
-    They have nothing that no scope reads: lists may be large.
+    They contain only what scopes read, since lists may be large.
     """
     scopes = {each.slug: each.expression for each in compiled.policies if each.expression}
     if not scopes:
@@ -78,7 +79,7 @@ class LeftOut:
 
     Args:
         compiled: the definitions.
-        make_backend: makes what decides by definitions, where policies have scopes.
+        make_backend: creates the backend for definitions, if policies have scopes.
         addresses: the address databases.
     """
 
@@ -92,11 +93,11 @@ class LeftOut:
     _matched: set[str] = attrs.field(factory=set)
     _with_scope: frozenset[str] = attrs.field(init=False)
     _out_of_scope: set[str] = attrs.field(init=False)
-    """Policies with a scope that held for no event so far."""
+    """Policies with a scope that has held for no event so far."""
     _stopped: set[str] = attrs.field(init=False)
-    """Policies that could fire on no event so far."""
+    """Policies that could not have fired on any event so far."""
     _by_action: dict[str, set[str]] = attrs.field(init=False)
-    """The first action of a clause, empty without one, to the policies of such clauses."""
+    """The first action of a clause, or empty, to the policies with such clauses."""
 
     _scoped: Backend | None = attrs.field(init=False)
     """Decides by the scopes alone."""
@@ -123,10 +124,10 @@ class LeftOut:
         """Count an event.
 
         Args:
-            event: as it was decided on.
+            event: the event that was decided on.
             applied: slugs of the entity definitions that apply.
-            matched: slugs of its actions.
-            fired: slugs of the policies of which a clause fired.
+            matched: slugs of the event's actions.
+            fired: slugs of the policies with a clause that fired.
         """
         self._events += 1
         self._applied.update(applied)
@@ -166,7 +167,7 @@ class LeftOut:
         )
 
     def _in_scope(self, event: bytes) -> frozenset[str]:
-        """The policies with a scope which holds for an event."""
+        """The policies with a scope that holds for an event."""
         if self._scoped is None:
             return frozenset()
         try:
@@ -219,9 +220,9 @@ class LeftOut:
         return "the budget of the decision ended before it"
 
     def entities(self) -> list[dict[str, Any]]:
-        """Each entity definition: events that it applied to and did not, and why not.
+        """For each entity definition, the number of events it applied to and did not, and why not.
 
-        The reasons are those of ``looked_at`` events.
+        The reasons come from ``looked_at`` events.
         """
         return [
             {
@@ -238,7 +239,7 @@ class LeftOut:
         ]
 
     def could_not_fire(self) -> list[dict[str, str]]:
-        """The policies of which no clause could fire on any of the events, and why."""
+        """The policies with no clause that could fire on any of the events, and why."""
         if not self._events:
             return []
         inactive = [
@@ -254,14 +255,14 @@ class LeftOut:
         return inactive + stopped
 
     def _because_of(self, policy: CompiledPolicy) -> str:
-        """Why a policy could fire on none of the events."""
+        """Why a policy could not fire on any of the events."""
         if policy.slug in self._out_of_scope:
             return "its scope held for no event"
         reasons = dict.fromkeys(self._obstacle(each) for each in policy.clauses)
         return "; ".join(reasons) or "it has no clauses"
 
     def _obstacle(self, clause: CompiledClause) -> str:
-        """Why a clause could fire on none of the events."""
+        """Why a clause could not fire on any of the events."""
         if not clause.enabled:
             return "it names a disabled action or entity"
         if clause.entity is not None and not self._applied[clause.entity]:
@@ -273,7 +274,7 @@ class LeftOut:
 
 
 def _may_fire(clause: CompiledClause, applied: Collection[str], matched: Collection[str]) -> bool:
-    """Whether a clause may fire on an event for which the scope of its policy holds."""
+    """Whether a clause may fire on an event in its policy's scope."""
     return (
         clause.enabled
         and (clause.entity is None or clause.entity in applied)
@@ -282,7 +283,7 @@ def _may_fire(clause: CompiledClause, applied: Collection[str], matched: Collect
 
 
 def _because(read: Collection[str], record: Mapping[str, Any]) -> str:
-    """The problem of the client's address, where that is what is empty."""
+    """The problem with the client's address, if that is the empty part."""
     about_address = {"request.client_ip", "derived.client_network", "derived.ip_subnet"}
     problem = record.get(_PROBLEM, "")
     return f" ({problem})" if problem and about_address & set(read) else ""

@@ -1,4 +1,4 @@
-"""Values of the language as short text, for people."""
+"""Values of the language as short, readable text."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _SECOND = 1_000_000_000
 
 @attrs.frozen
 class Later:
-    """What is a secret by definitions that came after those of an explanation.
+    """Secrets according to definitions newer than an explanation's.
 
     Attributes:
-        redactor: of these definitions.
-        redaction: the names it was made of.
-        names: the same.
+        redactor: their redactor.
+        redaction: the names it uses.
+        names: names of secrets.
     """
 
     redactor: Redacts
@@ -50,7 +50,7 @@ class Later:
     names: Names
 
     def secret(self, node: checked.Checked) -> str | None:
-        """The name of the first member that an expression reads and that is hidden, else None."""
+        """The name of the first hidden member that an expression reads; None if there is none."""
         return secret_read(node, self.names) or unread(node, self._is_kept)
 
     def _is_kept(self, path: tuple[str, ...]) -> bool:
@@ -58,12 +58,12 @@ class Later:
 
 
 class Shown:
-    """Shows the values of an explanation, secrets as their hashes.
+    """Shows an explanation's values, with secrets as hashes.
 
     Args:
-        redactor: makes the hashes; without one everything is shown as it is.
-        names: which names are those of secrets.
-        later: secrets by later definitions, which are not shown either.
+        redactor: creates the hashes; without one everything is shown.
+        names: names of secrets.
+        later: secrets by later definitions, hidden too.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Shown:
     def secrets(self, steps: Sequence[Step]) -> list[str | None]:
         """For each step of one expression, the name of the secret in its value, or None.
 
-        Everything inside a macro over a secret counts as one: its variables hold parts of it.
+        Everything inside a macro over a secret is secret too: its variables contain parts of it.
         """
         return list(self._secrets(steps))
 
@@ -103,7 +103,7 @@ class Shown:
         return self._known[id(node)]
 
     def message(self, text: str, secrets: Sequence[str | None]) -> str | None:
-        """The message of an error, which may quote a value: none where there is a secret."""
+        """An error message, which may quote a value; empty if there is a secret."""
         if any(secret is not None for secret in secrets):
             return None
         for redactor in self._redactors:
@@ -111,7 +111,7 @@ class Shown:
         return clipped(text)
 
     def value(self, value: Any, secret: str | None) -> str:
-        """A value as short text; for a secret only its hash, or, for a bool, the value."""
+        """A value as short text; for a secret its hash or, for a bool, the value."""
         if not self._redactors or value is None or isinstance(value, bool):
             return show(value)
         if secret is not None:
@@ -141,7 +141,7 @@ def _kept(redactor: Redacts, value: Any) -> Any:
 
 
 def show(value: Any, depth: int = 0) -> str:
-    """A value as an author would write it, cut where it gets long."""
+    """A value as an author would write it, truncated if long."""
     match value:
         case None:
             return "null"
@@ -174,27 +174,27 @@ def show(value: Any, depth: int = 0) -> str:
 
 
 def show_text(text: str) -> str:
-    """A string in double quotes; what is not printable is escaped."""
+    """A string in double quotes, with unprintable characters escaped."""
     quoted = escaped(orjson.dumps(text[:_LONGEST]).decode())
     return quoted if len(text) <= _LONGEST else f'{quoted[:-1]}…"'
 
 
 def show_time(nanoseconds: int) -> str:
-    """A moment in UTC, to the millisecond."""
+    """A time in UTC, to the millisecond."""
     moment = datetime.fromtimestamp(nanoseconds // _SECOND, UTC)
     millis = nanoseconds % _SECOND // 1_000_000
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{millis:03}Z"
 
 
 def escaped(text: str) -> str:
-    """A text that does nothing to a terminal but appear on it."""
+    """A text that is safe to print on a terminal."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
 
 
 def clipped(text: str) -> str:
-    """A text on one line, cut where it gets long."""
+    """A text on one line, truncated if long."""
     line = escaped(" ".join(text.split()))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 

@@ -1,5 +1,7 @@
-"""The passes of solved challenges: which are revoked, and which were shown from another network
-(docs/decision.md, "Proofs of challenges")."""
+"""The passes of solved challenges: revoked ones, and those presented from another network.
+
+See docs/decision.md, "Proofs of challenges".
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_PASSES = 100_000
-"""The most passes that are remembered, however many keys are."""
+"""Most passes that are remembered, whatever the number of keys."""
 
 
 @attrs.frozen
 class Pass:
-    """The state of one pass; ``moved_to`` has the one other network, once there is one."""
+    """The state of one pass; ``moved_to`` is the other network, if there is one."""
 
     expires_at: int
     is_revoked: bool = False
@@ -26,7 +28,7 @@ class Pass:
 
 @attrs.frozen
 class Revoke:
-    """A pass is good no more."""
+    """A pass is no longer valid."""
 
     pass_id: UUID
     time: int
@@ -35,7 +37,7 @@ class Revoke:
 
 @attrs.frozen
 class Move:
-    """A pass was shown from another network."""
+    """A pass was presented from another network."""
 
     pass_id: UUID
     time: int
@@ -44,10 +46,10 @@ class Move:
 
 
 class Passes:
-    """The passes of a tenant of which something is remembered.
+    """A tenant's passes with a state to remember.
 
     Args:
-        max_passes: how many at most.
+        max_passes: most passes to remember.
     """
 
     def __init__(self, max_passes: int) -> None:
@@ -59,8 +61,7 @@ class Passes:
         return self._passes.get(pass_id)
 
     def items(self) -> Iterator[tuple[UUID, Pass]]:
-        """All passes in the order of eviction: passes that are not revoked come first, each kind by
-        its end."""
+        """All passes in eviction order: unrevoked ones first, each kind by its end."""
 
         def place(entry: tuple[UUID, Pass]) -> tuple[bool, int, UUID]:
             return entry[1].is_revoked, entry[1].expires_at, entry[0]
@@ -85,17 +86,17 @@ class Passes:
         self._passes[change.pass_id] = known
 
     def put(self, pass_id: UUID, known: Pass) -> None:
-        """Put a pass of a snapshot in place.
+        """Insert a pass from a snapshot.
 
         Raises:
-            ValueError: it is there already.
+            ValueError: it exists already.
         """
         if pass_id in self._passes:
             raise ValueError("a pass is there twice")
         self._passes[pass_id] = known
 
     def limit(self) -> None:
-        """Remove passes past the bound, in order."""
+        """Remove passes above the limit, in order."""
         self._limit(self._max)
 
     def _limit(self, most: int) -> None:

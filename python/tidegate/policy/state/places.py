@@ -1,4 +1,4 @@
-"""The parts of a recorded state that the definitions still have a place for, and their reading."""
+"""The parts of a recorded state that still fit the definitions, and how to parse them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def has_place(compiled: CompiledDefinitions, slug: str, key: EntityKey) -> bool:
 def kept_key(
     compiled: CompiledDefinitions, slug: str, parts: tuple[Part, ...], redactor: Redacts | None
 ) -> EntityKey:
-    """A key as it is kept: parts that are in clear and are secrets become their hashes."""
+    """A key as stored: parts in clear that are secrets become hashes."""
     definition = _definition(compiled, slug)
     if definition is not None and len(definition.key_fields) == len(parts):
         parts = kept_parts(redactor, definition.key_readings, parts)
@@ -46,7 +46,7 @@ def _definition(compiled: CompiledDefinitions, slug: str) -> CompiledEntity | No
 def bound_clause(
     compiled: CompiledDefinitions, entity: str, policy: str, name: str
 ) -> CompiledClause | None:
-    """The clause of this name, if it is about this entity definition."""
+    """The clause with a name, if it belongs to this entity definition."""
     clause = compiled.clauses.get((policy, name))
     is_bound = clause is not None and clause.enabled and clause.entity == entity
     return clause if is_bound else None
@@ -56,7 +56,7 @@ def read_text(value: object) -> str:
     """A value that must be text.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it isn't text.
     """
     if not isinstance(value, str):
         raise TypeError("a text is missing")
@@ -67,7 +67,7 @@ def read_time(value: object) -> int:
     """A time in decimal text.
 
     Raises:
-        ValueError: it is none, or past 64 bits.
+        ValueError: it isn't one, or exceeds 64 bits.
     """
     is_decimal = isinstance(value, str) and value.isascii() and value.isdecimal()
     text = str(value)
@@ -77,11 +77,11 @@ def read_time(value: object) -> int:
 
 
 def read_pass_id(value: object) -> UUID:
-    """The id of a pass, in the one text that ids have.
+    """The id of a pass, in the canonical text of ids.
 
     Raises:
-        TypeError: it is no text.
-        ValueError: it is no id.
+        TypeError: it isn't text.
+        ValueError: it isn't an id.
     """
     text = read_text(value)
     if str(UUID(text)) != text:
@@ -90,11 +90,11 @@ def read_pass_id(value: object) -> UUID:
 
 
 def read_network(value: object) -> str | None:
-    """The network of a client, None where there is none.
+    """The network of a client; None if there is none.
 
     Raises:
-        TypeError: it is no text.
-        ValueError: it is no /24 or /48.
+        TypeError: it isn't text.
+        ValueError: it isn't a /24 or /48.
     """
     if value is None:
         return None

@@ -46,7 +46,7 @@ def save_keys(
     keys: Iterable[tuple[EntityKey, Block]],
     passes: Iterable[tuple[UUID, Pass]] = (),
 ) -> bytes:
-    """The same form with these keys and passes only."""
+    """The same format with these keys and passes only."""
     kept = [
         [str(pass_id), str(each.expires_at), each.is_revoked, each.moved_to]
         for pass_id, each in passes
@@ -96,15 +96,15 @@ def _window(window: Window) -> tuple[str, list[Any]]:
 def restore(
     compiled: CompiledDefinitions, snapshot: bytes, redactor: Redacts | None = None
 ) -> State:
-    """The state of a snapshot, as far as these definitions still have a place for it.
+    """The state in a snapshot, as far as it fits these definitions.
 
     Args:
         compiled: the definitions.
-        snapshot: what :func:`save` gave.
-        redactor: makes hashes of secrets that were written in clear.
+        snapshot: the result of :func:`save`.
+        redactor: hashes secrets that were written in clear.
 
     Raises:
-        SnapshotError: it is of another version or tenant, or malformed.
+        SnapshotError: it has another version or tenant, or is malformed.
     """
     try:
         document = orjson.loads(snapshot)
@@ -182,7 +182,7 @@ def _kept(window: Window, rule: CompiledWindow, redactor: Redacts | None) -> Win
     if isinstance(window, CountWindow) or redactor is None:
         return window
     read = rule.field_reading or PLAIN
-    # The newest time counts where two values are kept as one.
+    # If two values are stored as one, the newest time counts.
     kept: dict[str, int] = {}
     for value, time in window.values:
         text = kept_text(redactor, read, value)

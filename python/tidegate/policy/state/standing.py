@@ -1,4 +1,4 @@
-"""Inspection of entities by operators; equal from both evaluators."""
+"""Lets operators inspect entities; equal from both evaluators."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tidegate.policy.state.windows import Window
 
 MitigationName: TypeAlias = tuple[str, str, str, str]
-"""Definition, JSON array of the key parts, policy and clause: mitigations are listed in the
-order of these texts."""
+"""Definition, JSON array of the key parts, policy and clause: the sort order of listed mitigations.
+"""
 
 
 @attrs.frozen
@@ -50,16 +50,16 @@ class ActiveMitigation:
 
 @attrs.frozen
 class WindowState:
-    """The count of a window, without another event; times are nanoseconds since 1970.
+    """A window's count, without another event; times are nanoseconds since 1970.
 
     Attributes:
         policy: the slug of the policy.
         clause: the name of its clause.
         value: the count, up to the threshold.
         threshold: the count at which the clause fires.
-        duration: of the window, in nanoseconds.
-        falls_at: when the oldest of what is counted leaves the window, so that the count falls; a
-            window at its threshold falls below it then. None when nothing is counted.
+        duration: the window's length, in nanoseconds.
+        falls_at: when the oldest counted event leaves the window and the count drops; a window at
+            its threshold drops below it then. None if nothing is counted.
     """
 
     policy: str
@@ -85,12 +85,12 @@ class EntityState:
 
 
 def read_active(text: bytes) -> list[ActiveMitigation]:
-    """The active mitigations that an evaluator gave as JSON."""
+    """Parse an evaluator's active mitigations from JSON."""
     return [ActiveMitigation(**{**each, "key": tuple(each["key"])}) for each in orjson.loads(text)]
 
 
 def read_state(text: bytes) -> EntityState:
-    """The state of an entity that an evaluator gave as JSON."""
+    """Parse an evaluator's entity state from JSON."""
     data = orjson.loads(text)
     about = {"entity_id": data["entity_id"], "definition": data["definition"]}
     key = tuple(data["key"])

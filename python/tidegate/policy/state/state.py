@@ -1,4 +1,4 @@
-"""The state of a tenant's traffic: one block for each entity key, up to a bound."""
+"""The state of a tenant's traffic: one block per entity key, up to a limit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Block:
     """The end of each clause's mitigation."""
 
     def is_mitigated_at(self, time: int) -> bool:
-        """Whether any mitigation has not expired."""
+        """Whether any mitigation is still active."""
         return any(time < expires_at for expires_at in self.mitigations.values())
 
 
@@ -56,21 +56,21 @@ class Mitigate:
 
 @attrs.frozen
 class Change:
-    """The changes by one event in the state of one of its entities."""
+    """One event's changes to the state of one of its entities."""
 
     key: EntityKey
     time: int
     counts: tuple[Count, ...] = ()
     mitigations: tuple[Mitigate, ...] = ()
     is_late: bool = False
-    """Whether it was decided elsewhere: then it counts at its time, even after later events."""
+    """Whether it was decided elsewhere: then it counts at its own time, even after later events."""
     events: int = 1
-    """Events it counts as: none when only mitigations came from elsewhere."""
+    """How many events it counts as: 0 if only mitigations came from elsewhere."""
 
 
 @attrs.frozen
 class Lift:
-    """Mitigations of an entity by some clauses are ended."""
+    """Ends mitigations of an entity by some clauses."""
 
     key: EntityKey
     time: int
@@ -78,7 +78,7 @@ class Lift:
 
 
 Changed: TypeAlias = Change | Lift | Revoke | Move
-"""The change of one entry of effects."""
+"""The change in one entry of effects."""
 
 
 @attrs.frozen
@@ -104,7 +104,7 @@ class State:
         return len(self._blocks)
 
     def get(self, key: EntityKey) -> Block | None:
-        """The block of a key, if it has one."""
+        """The block for a key, if it has one."""
         return self._blocks.get(key)
 
     def items(self) -> Iterator[tuple[EntityKey, Block]]:
@@ -137,20 +137,20 @@ class State:
             self.put(lift.key, attrs.evolve(block, mitigations=kept))
 
     def put(self, key: EntityKey, block: Block) -> None:
-        """Set a key's block, as the one updated last."""
+        """Set a key's block, as the most recently updated one."""
         for queue in (self._blocks, self._plain, self._mitigated):
             queue.pop(key, None)
         self._blocks[key] = block
         (self._mitigated if block.mitigations else self._plain)[key] = None
 
     def forget_oldest(self) -> None:
-        """Drop the key whose last update is the oldest."""
+        """Drop the least recently updated key."""
         key = next(iter(self._blocks))
         for queue in (self._blocks, self._plain, self._mitigated):
             queue.pop(key, None)
 
     def _make_room(self, time: int) -> None:
-        """Evict the key whose loss hurts least, if the state is full."""
+        """If the state is full, evict the key whose loss hurts least."""
         if len(self._blocks) < self.max_keys:
             return
         oldest = next(iter(self._mitigated), None)

@@ -1,7 +1,7 @@
 """Exact rolling windows, naive on purpose: plain tuples, oldest first.
 
-"At least ``threshold`` in the last ``duration``" holds exactly when the ``threshold``-th newest is
-younger than ``duration``, so a window keeps ``threshold`` of them and no more.
+"At least ``threshold`` in the last ``duration``" holds exactly if the ``threshold``-th newest is
+younger than ``duration``, so a window keeps only ``threshold`` of them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class CountWindow:
         return CountWindow((*self.times, newest)).within(rule)
 
     def add_late(self, rule: CompiledWindow, time: int) -> CountWindow:
-        """The window with one more event, at its place among the others."""
+        """The window with one more event, inserted by time."""
         return CountWindow(tuple(sorted((*self.times, time)))).within(rule)
 
     def within(self, rule: CompiledWindow) -> CountWindow:
-        """The part of it that a rule looks at."""
+        """The part that a rule uses."""
         edge = self.times[-1] - rule.duration
         return CountWindow(tuple(each for each in self.times if each > edge)[-rule.threshold :])
 
@@ -51,14 +51,14 @@ class DistinctWindow:
         return DistinctWindow((*others, (value, newest))).within(rule)
 
     def add_late(self, rule: CompiledWindow, time: int, value: str) -> DistinctWindow:
-        """The window with a value seen, at its place among the others."""
+        """The window with a value seen, inserted by time."""
         seen = max(time, dict(self.values).get(value, 0))
         others = tuple(each for each in self.values if each[0] != value)
         place = sum(last <= seen for _, last in others)
         return DistinctWindow((*others[:place], (value, seen), *others[place:])).within(rule)
 
     def within(self, rule: CompiledWindow) -> DistinctWindow:
-        """The part of it that a rule looks at."""
+        """The part that a rule uses."""
         edge = self.values[-1][1] - rule.duration
         kept = tuple(each for each in self.values if each[1] > edge)
         return DistinctWindow(kept[-rule.threshold :])
@@ -78,14 +78,14 @@ def added(
     *,
     is_late: bool = False,
 ) -> Window:
-    """The window of a rule with one more event, or one more value.
+    """A rule's window with one more event, or one more value.
 
     Args:
-        window: as it is; None where there is none.
-        rule: of the window.
-        time: of the event, in nanoseconds since 1970.
-        value: what a distinct window counts.
-        is_late: the event counts at its time, also where others came later.
+        window: the current window; None if there is none.
+        rule: the window's rule.
+        time: the event's time, in nanoseconds since 1970.
+        value: the value that a distinct window counts.
+        is_late: the event counts at its own time, even after later ones.
     """
     if value is not None:
         distinct = window if isinstance(window, DistinctWindow) else DistinctWindow()
