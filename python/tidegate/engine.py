@@ -110,7 +110,7 @@ class _Deciding:
     def decide_batch(
         self, bodies: list[bytes], received_at: int | None = None
     ) -> list[bytes | EventError]:
-        """Like :meth:`decide_json` for each, in order; a rejected event is replaced by its error."""
+        """Like :meth:`decide_json` for each, in order; rejected events are replaced by errors."""
         return self._backend.decide_batch(bodies, self._at(received_at))
 
     def serve(

@@ -21,17 +21,17 @@ PROBLEMS: Mapping[str, str] = {
     "several-addresses": "the client is a list of addresses, and no trusted proxies are named",
     "only-proxies": "every address is a trusted proxy's",
 }
-"""The reasons why the client of an event has no address, in words."""
+"""Why an event's client has no address, in words."""
 _ENTRIES = re.compile("[,\t\n\f\r ]")
 _AROUND = " \t\n\r\v\f\"'"
 
 
 @attrs.frozen
 class Client:
-    """The client of an event; exactly one of the two is there.
+    """An event's client; exactly one of the two is present.
 
     Attributes:
-        address: of the client.
+        address: the client's address.
         problem: why it has none.
     """
 
@@ -40,9 +40,9 @@ class Client:
 
 
 def noted(problem: str) -> str | None:
-    """The problem of an event that names a client: its source or a proxy is most likely wrong.
+    """The problem of an event that names a client: its source or a proxy is probably wrong.
 
-    A record of a decision has it.
+    A decision's record contains it.
     """
     return None if problem in ("", "absent") else problem
 
@@ -52,8 +52,8 @@ def client_of(member: str | None, chain: str | None, trusted: Collection[Network
 
     Args:
         member: ``request.client_ip``, if the event has it.
-        chain: the header ``x-forwarded-for``, which counts without the member.
-        trusted: networks of the proxies.
+        chain: the header ``x-forwarded-for``, used without the member.
+        trusted: the proxies' networks.
     """
     if member is None:
         if chain is None:
@@ -66,15 +66,15 @@ def client_of(member: str | None, chain: str | None, trusted: Collection[Network
     found = _nearest(reversed(entries), trusted)
     named = (entry for entry in entries if entry.strip(_AROUND))
     if found.address and not trusted and any(sent_address(each) != found.address for each in named):
-        # The last of several may be a proxy, and a block of it meets everybody behind it.
+        # The last of several may be a proxy, and blocking it hits everybody behind it.
         return Client(problem="several-addresses")
     return found
 
 
 def _nearest(entries: Iterable[str], trusted: Collection[Network]) -> Client:
-    """The first address of entries, from the last, that is not a trusted proxy's.
+    """The first address from the end that is not a trusted proxy's.
 
-    An entry that is not an address ends the search: the client may have made up the rest.
+    An invalid entry ends the search: the client may have made up the rest.
     """
     problem: Problem = "empty"
     for entry in entries:

@@ -1,4 +1,4 @@
-"""The cost of a call, by section "Cost" of docs/canonical-tree.md."""
+"""The cost of a call, following section "Cost" of docs/canonical-tree.md."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def of_arguments(node: checked.Call, arguments: list[Any]) -> int:
 def of_comparisons(node: checked.Call, charge: Charge) -> Charge:
     """The charge function for comparisons (rules 3, 4 and 9).
 
-    Membership of a literal list is one unit however long it is, already charged.
+    Membership in a literal list costs one unit whatever its length, which is already charged.
     """
     if node.function == "in" and isinstance(node.arguments[1], checked.Literal):
         return _free
@@ -55,7 +55,7 @@ def of_result(node: checked.Call, result: Any) -> int:
 
 
 def size_in_bytes(value: Any) -> int:
-    """The bytes of a string, in UTF-8, or of bytes; of anything else none."""
+    """The bytes of a string, in UTF-8, or of bytes; 0 for anything else."""
     if isinstance(value, str):
         return utf8_length(value)
     return len(value) if isinstance(value, bytes) else 0

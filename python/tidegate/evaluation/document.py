@@ -1,4 +1,4 @@
-"""The canonical form of a set after some of its rules have changed."""
+"""The canonical form of a set after changes to some of its rules."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import orjson
 
 Program: TypeAlias = Mapping[str, Any]
 Programs: TypeAlias = Mapping[str, bytes]
-"""Envelopes of programs, ``id`` included, as JSON, by their ids."""
+"""Envelopes of programs, including ``id``, as JSON, by id."""
 
 
 @attrs.frozen(slots=False, eq=False)
 class Compiled:
-    """The JSON that a set was compiled from, and a cheaper way to its ids."""
+    """The JSON that a set was compiled from, with cheaper access to its ids."""
 
     data: bytes
     read_ids: Callable[[], Iterable[str]]
@@ -39,19 +39,19 @@ class Compiled:
 
 @attrs.frozen(eq=False)
 class Document:
-    """A set as it was compiled, with later changes; written out on demand."""
+    """A set as compiled, with later changes; serialised on demand."""
 
     compiled: Compiled
     _changed: Programs = attrs.field(factory=dict)
-    """Changed programs. One with a known id takes that id's place, others come last.
+    """Changed programs. One with a known id replaces that program, others come last.
 
-    As text: trees of many changes would be thousands of objects for the collector to visit.
+    Kept as text: the trees of many changes would be thousands of objects for the garbage collector.
     """
     _removed: frozenset[str] = frozenset()
     """Removed ids; a later program with such an id is a new one."""
 
     def with_changes(self, programs: Programs, removed: Collection[str]) -> Document:
-        """Remove some programs, then replace or add others by their ids."""
+        """Remove some programs, then replace or add others by id."""
         changed = dict(self._changed)
         for name in removed:
             changed.pop(name, None)
@@ -60,7 +60,7 @@ class Document:
         return attrs.evolve(self, changed=changed, removed=gone)
 
     def to_json(self) -> bytes:
-        """The whole set as it is now."""
+        """The whole current set."""
         if not (self._changed or self._removed):
             return self.compiled.data
         added: dict[str, Any] = {

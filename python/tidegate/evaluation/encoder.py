@@ -1,4 +1,4 @@
-"""From an event to the fields that expressions read: docs/fields.md."""
+"""Converts an event to the fields that expressions read: docs/fields.md."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     from tidegate.values import Address, Network
 
 _DECIDED = ("actions.", "entity.")
-"""Names that the decision sets; no event has them."""
+"""Names that the decision sets; events don't have them."""
 
 _OF_THE_QUERY = {"request.query_params", "request.arguments", "derived.repeated_params"}
 _SUBNET_BITS = {4: 24, 6: 48}
 
 Source: TypeAlias = tuple[str, ...]
-"""A member of an event, by the names on the way to it."""
+"""An event member, as a path of names."""
 
 
 class AddressLookup(Protocol):
-    """The answers of address databases; see ``geography.AddressDatabases``."""
+    """Lookups in address databases; see ``geography.AddressDatabases``."""
 
     def country(self, address: Address) -> str: ...
     def asn(self, address: Address) -> int: ...
@@ -60,19 +60,19 @@ def encode(
     addresses: AddressLookup | None = None,
     limits: Limits = DEFAULT,
 ) -> dict[str, Any]:
-    """The record of an event: the values of the named fields that it has.
+    """The record of an event: the values of those requested fields that it has.
 
     Args:
-        event: JSON text in bytes, or the same as Python objects.
-        names: the fields that are read.
-        variables: declared names with their types; those that are fields of the field
-            model, with its type, are computed, any other is taken from the event.
-        trusted_proxies: networks whose ``x-forwarded-for`` entries are passed over.
+        event: JSON text in bytes, or equivalent Python objects.
+        names: the requested fields.
+        variables: declared names with their types; those that are fields of the field model, with
+            its type, are computed, any other is taken from the event.
+        trusted_proxies: networks whose ``x-forwarded-for`` entries are skipped.
         addresses: the address databases, if any are configured.
-        limits: the bounds on an event.
+        limits: the limits on an event.
 
     Raises:
-        EventError: the event is refused.
+        EventError: the event is rejected.
     """
     own = {name: declared for name, declared in variables.items() if is_variable(name, declared)}
     raw = read_event(event, frozenset(own), limits)
@@ -92,14 +92,14 @@ def encode(
 
 
 def is_variable(name: str, declared: Type) -> bool:
-    """Whether a declared name is taken from the event as it is, and not computed."""
+    """Whether a declared name is taken from the event unchanged, rather than computed."""
     if name.startswith(_DECIDED):
         return False
     return name not in FIELD_MODEL or str(FIELD_MODEL[name]) != str(declared)
 
 
 class _Request:
-    """The parts of one event that fields are made of."""
+    """The parts of one event from which fields are computed."""
 
     def __init__(
         self,
@@ -124,12 +124,12 @@ class _Request:
         return Map(_joined(self.values(name)).items(), total=True)
 
     def values(self, name: str) -> Values:
-        """The values of each name in an object; parameters may be in the query alone."""
+        """The values of each name in an object; parameters may be only in the query."""
         own = self.raw.maps[name]
         return own if own or name != "query_params" else _grouped(pairs_of(self.query()))
 
     def headers(self) -> dict[str, str]:
-        """Names in lower case; values of equal names are joined at the place of the first."""
+        """Names in lower case; values of equal names are joined at the position of the first."""
         found = self.raw.maps["headers"].items()
         return _joined(_grouped((lower(name), each) for name, values in found for each in values))
 
@@ -148,20 +148,20 @@ class _Request:
         return self.target().query or "" if own is None else own
 
     def check_query(self) -> None:
-        """Refuse a query of which more pairs would be read than an object may have members."""
+        """Reject a query with more pairs than an object may have members."""
         most = self.limits.event_members
         if sum(map(bool, self.query().split("&"))) > most:
             member = "query" if "query" in self.raw.texts else "path"
             raise EventError(f"the query has more than {most} parameters", f"/request/{member}")
 
     def arguments(self) -> list[Map]:
-        """The pairs of the query in order; without one, those of ``query_params``."""
+        """The pairs in the query, in order; without a query, those of ``query_params``."""
         given = self.raw.maps["query_params"].items()
         pairs = pairs_of(self.query()) or [(name, each) for name, all_ in given for each in all_]
         return [Map({"name": name, "value": value}.items()) for name, value in pairs]
 
     def repeated(self, name: str) -> list[str]:
-        """The names of an object that have several values."""
+        """The names in an object that have several values."""
         return [each for each, values in self.values(name).items() if len(values) > 1]
 
     def client(self) -> Client:
@@ -197,7 +197,7 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> Values:
 def _joined(values: Values) -> dict[str, str]:
     """One text for each name.
 
-    All values count, since it is the back end that chooses which of them it takes.
+    All values count, since the back end chooses which of them it uses.
     """
     return {name: ", ".join(each) for name, each in values.items()}
 
@@ -290,11 +290,11 @@ _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "derived.asn": lambda r: (r.looked_up(lambda a, ip: a.asn(ip), 0),),
     "derived.as_org": lambda r: (r.looked_up(lambda a, ip: a.as_organization(ip), ""),),
 }
-"""Every field of the model: its value alone in a tuple, or ``()`` when it is absent."""
+"""Every field of the model: its value in a one-element tuple, or ``()`` if it is absent."""
 
 
 class _NotedHeaders(dict[str, str]):
-    """Headers of which no one is present: notes which are asked for."""
+    """Headers that are all absent: records which are requested."""
 
     def __init__(self, found: set[Source]) -> None:
         super().__init__()
@@ -310,7 +310,7 @@ class _NotedHeaders(dict[str, str]):
 
 
 class _NotedMaps(dict[str, Any]):
-    """Objects without members: notes which are asked for."""
+    """Objects without members: records which are requested."""
 
     def __init__(self, found: set[Source]) -> None:
         super().__init__()
@@ -322,7 +322,7 @@ class _NotedMaps(dict[str, Any]):
 
 
 class _NotedTexts(dict[str, str]):
-    """Texts that are absent: a query that is asked for has every parameter."""
+    """Texts that are absent: a requested query has every parameter."""
 
     def __init__(self, found: set[Source]) -> None:
         super().__init__()
@@ -335,7 +335,7 @@ class _NotedTexts(dict[str, str]):
 
 
 class _NotedEvent:
-    """An event that has nothing: notes what is asked for."""
+    """An event with no content: records what is requested."""
 
     members: Mapping[str, Any] = {}
     observed_at = None
@@ -351,7 +351,7 @@ class _NotedEvent:
 
 
 class _Noting(_Request):
-    """Computes fields of an event that has nothing, and notes what they ask it for."""
+    """Computes fields of an empty event, and records what they request from it."""
 
     def __init__(self) -> None:
         self.found: set[Source] = set()
@@ -363,11 +363,11 @@ class _Noting(_Request):
 
 @cache
 def sources(name: str) -> frozenset[Source]:
-    """The members with names of their own that a field of the model is computed from.
+    """The members with author-chosen names that a field of the model is computed from.
 
-    It is computed once from an event that has nothing, and what it asks for is noted. So it looks
-    where an event has a value that more than one member may have: ``request.user_agent`` is a
-    member of its own, which is not among the result, or a header, which is.
+    The field is computed once from an empty event, and its requests are recorded. So it is looked
+    up wherever an event may have the value: ``request.user_agent`` is a member of its own, which is
+    not in the result, or a header, which is.
     """
     noting = _Noting()
     if name in _FIELDS:

@@ -1,4 +1,4 @@
-"""Checks of an event before its decision: the definition of the native ones."""
+"""Checks of an event before its decision; the native ones must match them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tidegate.evaluation.json_text import Node, pointer
 from tidegate.event_form import no_such_member, unknown_member
 
 Strictness: TypeAlias = Literal["strict", "lenient", "any"]
-"""The events that are decided on.
+"""Which events are decided on.
 
-``strict``: those with something in ``request`` or ``fields`` and without unknown members of their
-own or of ``request``; ``lenient``: unknown members are kept out quietly; ``any``: all, as a service
-recorded them.
+``strict``: those with something in ``request`` or ``fields``, and without unknown members at the
+top or in ``request``; ``lenient``: unknown members are ignored; ``any``: all, as recorded by a
+service.
 """
 
 Context: TypeAlias = "Mapping[str, Any] | bytes | PreparedContext"
-"""An event as a caller gives it."""
+"""An event as given by a caller."""
 
 RETURN_URL = r"^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7f\\/?#]+([\\/?#][\s\S]*)?)?$"
-"""An absolute http or https URL; the empty text stands for none.  What follows the host is what a
-visitor asked for, and an attack is to be decided, not refused: so it may hold anything."""
+"""An absolute http or https URL; the empty text means none.  The part after the host is the
+visitor's request, and an attack should be decided, not rejected, so it may contain anything."""
 _RETURN_URL = re.compile(RETURN_URL.removesuffix("$"))
 
 
@@ -36,11 +36,10 @@ class PreparedContext(Protocol):
 
 @attrs.frozen
 class Envelope:
-    """The members of an event that are about it; None for one that is absent.
+    """The event's members about the event itself; None for an absent one.
 
-    ``empty`` tells that neither ``request`` nor ``fields`` has a member that is not null.
-    ``unknown`` is the path of the first member of the event or of its ``request`` that means
-    nothing, None when there is none.
+    ``empty``: neither ``request`` nor ``fields`` has a non-null member. ``unknown`` is the path of
+    the first unknown member of the event or of its ``request``; None if there is none.
     """
 
     idempotency_key: str | None
@@ -52,10 +51,10 @@ class Envelope:
 
 
 def envelope(event: Mapping[str, Any] | bytes, variables: Collection[str] = ()) -> Envelope:
-    """Read an event as a decision would.
+    """Read an event as for a decision.
 
     Raises:
-        EventError: the event is refused.
+        EventError: the event is rejected.
     """
     read = read_event(event, frozenset(variables))
     parts = [read.members[name] for name in ("request", "fields") if name in read.members]
@@ -76,10 +75,10 @@ def envelope(event: Mapping[str, Any] | bytes, variables: Collection[str] = ()) 
 def admit(
     event: Mapping[str, Any] | bytes, strictness: Strictness, variables: Collection[str] = ()
 ) -> None:
-    """Refuse an event that is not to be decided on.
+    """Reject an event that should not be decided on.
 
     Raises:
-        EventError: the event is refused.
+        EventError: the event is rejected.
     """
     if strictness == "any":
         return

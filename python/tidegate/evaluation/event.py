@@ -1,4 +1,4 @@
-"""An event as it was received, before any field is computed: docs/fields.md, "The event"."""
+"""An event as received, before any field is computed: docs/fields.md, "The event"."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ EVENT_TEXTS = ("source", "return_url", "idempotency_key", "tenant_id")
 """Members of the event that are text."""
 
 Values = Mapping[str, tuple[str, ...]]
-"""The values of each name, one at least, in order."""
+"""The values of each name, at least one, in order."""
 
 
 @attrs.frozen
 class RawEvent:
     """The members of an event.
 
-    ``texts`` has those that are present, ``maps`` the values in the objects in order
-    (``fields`` too), ``body`` the node of ``fields.body`` if it is text, object or array,
-    ``members`` everything else the event holds by name.
+    ``texts`` has those that are present, ``maps`` the values of objects in order (including
+    ``fields``), ``body`` the node of ``fields.body`` if it is text, object or array, ``members``
+    everything else in the event, by name.
     """
 
     texts: Mapping[str, str]
@@ -44,9 +44,9 @@ def read_event(
     """Read an event.
 
     Args:
-        event: JSON text in bytes, or the same as Python objects.
-        variables: names of declared variables; a member of such a name is only that.
-        limits: the bounds on an event.
+        event: JSON text in bytes, or equivalent Python objects.
+        variables: names of declared variables; a member with such a name is only that.
+        limits: the limits on an event.
 
     Raises:
         EventError: see docs/fields.md.
@@ -82,7 +82,7 @@ def read_event(
 
 
 def refuse(message: str, path: list[str], node: Node) -> EventError:
-    """The refusal of a value at a place."""
+    """The rejection of a value at a place."""
     return EventError(message, pointer(path), node.offset)
 
 
@@ -153,7 +153,7 @@ def _scalar(node: Node, path: list[str]) -> str | None:
 
 
 def _read_part(event: Mapping[str, Any], variables: frozenset[str]) -> Mapping[str, Any]:
-    """The members of a dict that the encoder reads; all others are ignored."""
+    """The members of a dict that the encoder reads; others are ignored."""
     if not isinstance(event, Mapping):
         return event
     roots = variables | {name.partition(".")[0] for name in variables}
@@ -171,10 +171,10 @@ _MEMBERS = (*EVENT_TEXTS, "observed_at", "request", "fields")
 
 
 def node_from_python(value: Any, limits: Limits = DEFAULT) -> Node:
-    """The node of a Python object, held to the limits of an event.
+    """The node for a Python object, within the limits of an event.
 
     Raises:
-        EventError: a limit is passed, or a string has lone surrogates.
+        EventError: a limit is exceeded, or a string has lone surrogates.
     """
     return _from_python(value, [], limits)
 
@@ -210,7 +210,7 @@ def _from_python(value: Any, path: list[str], limits: Limits) -> Node:
 def _integer_text(number: int, path: list[str]) -> str:
     try:
         return str(int(number))
-    except ValueError as error:  # Python writes no integers of many thousand digits
+    except ValueError as error:  # Python doesn't write integers with many thousand digits
         raise EventError("an integer is too long", pointer(path)) from error
 
 
@@ -231,4 +231,4 @@ def _checked(text: str, path: list[str], limits: Limits) -> str:
     if length > limits.event_string_bytes:
         longest = limits.event_string_bytes
         raise EventError(f"a string is longer than {longest} bytes", pointer(path))
-    return str.__str__(text)  # the text itself, also of an enumeration's member
+    return str.__str__(text)  # the text itself, even for a member of an enumeration

@@ -1,4 +1,4 @@
-"""The data of address databases (MaxMind DB) on a client address."""
+"""Data about a client address from address databases (MaxMind DB)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Reader(Protocol):
     """An open database, such as ``maxminddb.Reader``."""
 
     def get(self, ip_address: Any) -> Any:
-        """The entry of an address, or None."""
+        """The entry for an address, or None."""
 
 
 class AddressDatabases:
-    """Databases that are asked in order; the first that knows an answer gives it.
+    """Databases queried in order; the first answer counts.
 
-    A broken entry counts as no answer: an event is never refused for it.
+    A broken entry counts as no answer: an event is never rejected because of it.
     """
 
     def __init__(self, readers: Iterable[Reader]) -> None:
@@ -28,10 +28,10 @@ class AddressDatabases:
 
     @classmethod
     def from_bytes(cls, contents: Iterable[bytes]) -> AddressDatabases:
-        """Open databases, each given as the content of its file.
+        """Open databases from the contents of their files.
 
         Raises:
-            ValueError: a content is no such database.
+            ValueError: a file isn't such a database.
             ImportError: the extra ``geo`` is not installed.
         """
         import io
@@ -47,22 +47,22 @@ class AddressDatabases:
             raise ValueError(f"not an address database: {error}") from error
 
     def country(self, address: Address) -> str:
-        """The ISO code of the country, ``""`` when it is not known."""
+        """The ISO code of the country, ``""`` if unknown."""
         return str(self._find(str, address, "country", "iso_code") or "")
 
     def asn(self, address: Address) -> int:
-        """The number of the autonomous system, 0 when it is not known."""
+        """The number of the autonomous system, 0 if unknown."""
         return int(self._find(int, address, "autonomous_system_number") or 0)
 
     def as_organization(self, address: Address) -> str:
-        """The organisation of the autonomous system, ``""`` when it is not known."""
+        """The organisation of the autonomous system, ``""`` if unknown."""
         return str(self._find(str, address, "autonomous_system_organization") or "")
 
     def _find(self, wanted: type, address: Address, *keys: str) -> Any:
         for reader in self._readers:
             try:
                 found = reader.get(address)
-            # A database of IPv4 addresses only; a corrupt one (the reader's own error).
+            # A database with IPv4 addresses only, or a corrupt one (the reader's own error).
             except (ValueError, RuntimeError):
                 continue
             for key in keys:

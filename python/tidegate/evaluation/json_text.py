@@ -1,8 +1,7 @@
-"""A strict reader of JSON text (RFC 8259) that keeps the place of each value.
+"""A strict JSON parser (RFC 8259) that keeps the position of each value.
 
-Refused are NaN and infinities, duplicate members, lone surrogates, a byte order mark,
-invalid UTF-8, anything after the value, and whatever passes the limits.  Numbers keep
-their text.
+It rejects NaN and infinities, duplicate members, lone surrogates, a byte order mark, invalid UTF-8,
+anything after the value, and whatever exceeds the limits.  Numbers keep their text.
 """
 
 from __future__ import annotations
@@ -21,12 +20,11 @@ Kind: TypeAlias = Literal["null", "bool", "number", "string", "array", "object",
 
 @attrs.frozen
 class Node:
-    """One value of an event, from JSON text or from Python.
+    """One value in an event, from JSON text or from Python.
 
-    ``content`` is a bool, the text of a number or string, a list of nodes, or a dict of
-    them by name.  ``offset`` is the byte where the value stood in the text.  ``origin``
-    is the Python object of a value that came as one; ``other`` is what JSON has no form
-    for.
+    ``content`` is a bool, the text of a number or string, a list of nodes, or a dict of them by
+    name.  ``offset`` is the value's byte offset in the text.  ``origin`` is the original Python
+    object, if there was one; ``other`` marks values that JSON cannot express.
     """
 
     kind: Kind
@@ -36,10 +34,10 @@ class Node:
 
 
 def read_json(data: bytes, limits: Limits = DEFAULT) -> Node:
-    """Read a JSON text, which is one value.
+    """Parse a JSON text, which is one value.
 
     Raises:
-        EventError: the text is no strict JSON (the pointer is empty), or passes a limit.
+        EventError: the text isn't strict JSON (the pointer is empty), or exceeds a limit.
     """
     try:
         text = data.decode()
@@ -56,7 +54,7 @@ def pointer(path: list[str]) -> str:
 
 
 def json_value(node: Node) -> Any:
-    """The value of the language that a node stands for.
+    """The value of the language for a node.
 
     Raises:
         TypeError, ValueError: it came from Python and stands for none.
@@ -75,9 +73,11 @@ def json_value(node: Node) -> Any:
 
 
 def _number_value(text: str) -> int | UInt | float:
-    """An int, else a uint, where the number has neither fraction nor exponent and fits; else the
-    nearest double, which may be an infinity."""
-    # No integer of 64 bits has more characters, and longer ones are costly to read.
+    """An int or a uint, if the number has neither fraction nor exponent and fits.
+
+    Otherwise the nearest double, which may be an infinity.
+    """
+    # No 64-bit integer has more characters, and longer ones are costly to parse.
     if not set(text) & set(".eE") and len(text) <= 20:
         value = int(text)
         if INT_MIN <= value <= INT_MAX:
@@ -100,7 +100,7 @@ _WORDS: tuple[tuple[str, Kind, bool | None], ...] = (
 
 
 class _Reader:
-    """A place in a text, moved forward by reading."""
+    """A position in a text, advanced by reading."""
 
     def __init__(self, text: str, limits: Limits) -> None:
         self._text = text
@@ -137,7 +137,7 @@ class _Reader:
     # --- values ---------------------------------------------------------------------------
 
     def _next(self) -> str:
-        """The next character that is no space, not taken yet; "" at the end."""
+        """The next non-space character, without consuming it; "" at the end."""
         space = _SPACE.match(self._text, self._at)
         assert space is not None
         self._at = space.end()

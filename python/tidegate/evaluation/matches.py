@@ -8,14 +8,14 @@ from tidegate import notebook
 
 
 class Matches(NamedTuple):
-    """The rules that hold for one event."""
+    """The rules that match one event."""
 
-    # A tuple, since every call makes one: an attrs class takes several times as long.
+    # A tuple, since every call creates one: an attrs class takes several times as long.
 
     matched: list[str]
-    """Ids of the rules that are true, in the order of the set."""
+    """Ids of the true rules, in the order of the set."""
     errors: dict[str, str]
-    """Id to error code of the rules that are errors; filled when asked for."""
+    """Id to error code of the failed rules; filled on request."""
 
     def _repr_html_(self) -> str:
         rows = [(name, "matched") for name in self.matched] + list(self.errors.items())

@@ -1,4 +1,4 @@
-"""The native evaluator; this module alone imports the extension."""
+"""The native evaluator; only this module imports the extension."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ __all__ = [
 
 
 class NativeRules:
-    """A set compiled from its canonical form; behaves as ``ReferenceRules`` does.
+    """A set compiled from its canonical form; behaves like ``ReferenceRules``.
 
     Raises:
-        CanonicalFormError: the data is not a canonical rule set.
+        CanonicalFormError: the data isn't a canonical rule set.
     """
 
     def __init__(self, data: bytes, sample: Sequence[bytes] = ()) -> None:
@@ -45,7 +45,7 @@ class NativeRules:
     def _set(self, document: Document, rules: RuleSet) -> None:
         self.document = document
         self._rules = rules
-        # One call less on the way in: these have the signatures of the protocol.
+        # Saves a call per event: these have the protocol's signatures.
         self.prepare = self._rules.prepare
         self.evaluate = self._rules.evaluate
         self.match = self._rules.match
@@ -56,10 +56,10 @@ class NativeRules:
         return len(self._rules)
 
     def with_changes(self, programs: Programs, removed: Collection[str]) -> NativeRules:
-        """The set with other programs; what did not change is shared with this one.
+        """The set with other programs; unchanged parts are shared with this one.
 
         Raises:
-            KeyError: there is no rule of an id to remove.
+            KeyError: a rule to remove doesn't exist.
         """
         data = orjson.dumps({"programs": [orjson.Fragment(one) for one in programs.values()]})
         rules = self._rules.with_changes(data, list(removed))
@@ -68,10 +68,10 @@ class NativeRules:
         return changed
 
     def outcome(self, index: int, context: Context) -> Outcome:
-        """Value or failure, and cost, of one rule.
+        """The value or failure, and the cost, of one rule.
 
         Raises:
-            EventError: the event is refused.
+            EventError: the event is rejected.
         """
         wire, code, span, cost = self._rules.outcome(index, context)
         if code is None:

@@ -25,8 +25,8 @@ class Failure:
 class Outcome:
     """The end of one evaluation.
 
-    ``failure`` is None when there is a value; null is a value too.  ``cost`` is in the
-    units of docs/canonical-tree.md.
+    ``failure`` is None if there is a value; null is a value too.  ``cost`` is in the units of
+    docs/canonical-tree.md.
     """
 
     value: Any

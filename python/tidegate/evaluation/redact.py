@@ -1,5 +1,7 @@
-"""Redaction of events that are kept or shown: the definition of the native redactor
-(docs/fields.md, "What is kept of an event")."""
+"""Redaction of events that are stored or shown; the native redactor must match it.
+
+See docs/fields.md, "What is kept of an event".
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 MAX_HASHES = 64
-"""Hashes in one text; a text with more secrets is one secret as a whole."""
+"""Most hashes in one text; a text with more secrets is hashed as a whole."""
 _SHOWN = 32
 _HASH = "hmac:"
 _REDACTED = re.compile(_HASH + "[0-9a-f]{32}")
@@ -35,7 +37,7 @@ _KNOWN = {
 }
 _PLACES = {"request", "headers", "cookies", "fields", "query_params", "link", "search"}
 _HAVE_NAMES = {"request", "fields", *REQUEST_MAPS}
-"""Known members whose own members have any names."""
+"""Known members whose own members have arbitrary names."""
 _LINKS = {("event", "return_url"), ("request", "path"), ("request", "referer")}
 _COOKIE_HEADERS = {"cookie", "set-cookie"}
 _DELIMITER = re.compile("([?#&;])")
@@ -46,16 +48,17 @@ _USERINFO = re.compile(
     rf"(?P<slashes>[/\\]{{2}})(?P<any>[^{_END}]+)@"
     rf"|(?P<slash>[/\\])(?P<pair>[^{_END}:@]*:[^{_END}]*)@"
 )
-"""The part before the ``@`` of an authority. A canonical path keeps one slash of two; after one
-slash, the part must have a user and a password."""
+"""The part before the ``@`` of an authority. A canonical path keeps one of two slashes; after a
+single slash, the part must have a user and a password."""
 _NAME_STOPS = " \t\n\r\"'`,(){}<>|/\\:="
 _LABELS = {"name", "key", "field", "param", "parameter", "header", "variable", "property"}
 _LABELS |= {"attribute", "type", "id", "k", "n"}
 _VALUES = {"value", "values", "val", "v", "content", "contents", "text", "data", "input"}
-"""Members that name a value, and members that hold it: ``{"name": "password", "value": "x"}``."""
+"""Members that name a value, and members that contain it: ``{"name": "password", "value": "x"}``.
+"""
 _LONGEST_LABEL = 64
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*:[ \t]*\$([A-Za-z_][A-Za-z0-9_]*)")
-"""A variable of GraphQL and the argument that it is."""
+"""A GraphQL variable and the argument it is passed as."""
 _IN_MARKUP = re.compile(
     r"<[/?!]?([^ \t\n\r<>/?!\"'=]{1,64})"
     r"|=[ \t\n\r]*[\"']([^\"'<>]{1,64})[\"']"
@@ -67,11 +70,11 @@ _CELLS = re.compile("[,;\t|]")
 
 @attrs.frozen
 class Kept:
-    """The parts of a value that may be kept in clear.
+    """The parts of a value that may be stored in clear.
 
     Attributes:
         is_whole: whether all of it may be.
-        members: else those that may be in part, by name.
+        members: otherwise those that may be in part, by name.
     """
 
     is_whole: bool = False
@@ -79,7 +82,7 @@ class Kept:
 
     @classmethod
     def of(cls, paths: Iterable[Sequence[str]]) -> Kept:
-        """The members at some paths, each with all that is inside it."""
+        """The members at some paths, each with everything inside it."""
         below: dict[str, list[Sequence[str]]] = {}
         for path in paths:
             if not path:
@@ -88,7 +91,7 @@ class Kept:
         return cls(members={name: cls.of(rest) for name, rest in below.items()})
 
     def has(self, path: Sequence[str]) -> bool:
-        """Whether all of a member may be kept."""
+        """Whether all of a member may be stored."""
         if self.is_whole or not path:
             return self.is_whole
         member = self.members.get(path[0])
@@ -100,15 +103,15 @@ _NOTHING = Kept()
 
 
 class Redactor:
-    """Replaces secrets by hashes that only the holder of the key can make.
+    """Replaces secrets by hashes that only the holder of the key can compute.
 
     Args:
-        patterns: names of members that hold secrets; ``*`` stands for any run, ASCII
-            letters match in either case, ``-``, ``_``, ``.``, ``+`` and spaces do not count.
-            A pattern after ``!`` names members that hold none.
-        key: what the hashes are made with.
-        read: members of an event, each by the names on the way to it. Of members that have names of
-            their own only these are kept, as far as they are no secrets. None keeps all.
+        patterns: names of members with secrets; ``*`` matches any text, ASCII letters match in
+            either case, ``-``, ``_``, ``.``, ``+`` and spaces are ignored. A pattern after ``!``
+            names members without secrets.
+        key: key of the hashes.
+        read: paths of event members. Of members with author-chosen names only these are stored, if
+            they aren't secrets. None stores all.
     """
 
     def __init__(
@@ -122,7 +125,7 @@ class Redactor:
         """The event without its secrets, as compact JSON.
 
         Raises:
-            EventError: the body is no strict JSON object within the limits of an event.
+            EventError: the body isn't a strict JSON object within the limits of an event.
         """
         if len(body) > DEFAULT.event_bytes:
             longest = DEFAULT.event_bytes
@@ -139,11 +142,11 @@ class Redactor:
         return self._text("", text, "link", ROUNDS)
 
     def text(self, name: str, text: str) -> str:
-        """A text that stood under a name which is no secret, without its secrets."""
+        """A text under a non-secret name, without the secrets in it."""
         return self._text(name, text, "text", ROUNDS)
 
     def secret(self, name: str, text: str) -> str:
-        """The hash that replaces a secret; a value that is such a hash already stays as it is."""
+        """The hash that replaces a secret; a value that is already such a hash stays as it is."""
         if _REDACTED.fullmatch(text):
             return text
         decoded = decoded_name(name)
@@ -156,7 +159,7 @@ class Redactor:
 
         ``place`` is ``event``, ``request``, ``headers``, ``query_params``, ``cookies``, ``fields``,
         ``body``, ``link`` (a text with a query), ``search`` (a query), or ``text``, where members
-        have their own names. ``kept`` are the parts of the value that may be kept.
+        have arbitrary names. ``kept`` are the parts of the value that may be stored.
         """
         match node.kind:
             case "array":
@@ -180,7 +183,7 @@ class Redactor:
         return node if node.kind == "null" else Node("string", self.secret(name, _text(node)))
 
     def _array(self, name: str, node: Node, place: str, rounds: int, kept: Kept) -> Node:
-        """The elements without their secrets. An array inside it may be a name and its values."""
+        """The elements without their secrets. A nested array may be a name and its values."""
         elements = []
         for each in node.content:
             made = self._value(name, each, place, rounds, kept)
@@ -199,7 +202,7 @@ class Redactor:
         kept: Kept,
         secret: frozenset[str] = frozenset(),
     ) -> Node:
-        """The members without their secrets; ``secret`` are names that are secrets here."""
+        """The members without their secrets; ``secret`` has names that are secret here."""
         members = node.content
         hidden = secret | self._marked(members)
         content = {}
@@ -215,7 +218,7 @@ class Redactor:
         return attrs.evolve(node, content=content)
 
     def _kept_of(self, name: str, place: str, kept: Kept) -> Kept | None:
-        """The parts of a member that may be kept; None if it is one secret as a whole."""
+        """The parts of a member that may be stored; None if it is one secret as a whole."""
         if kept.is_whole:
             return WHOLE
         if name in _KNOWN.get(place, ()):
@@ -225,7 +228,7 @@ class Redactor:
         return WHOLE if found is None and self._names.is_clear(name) else found
 
     def _is_label(self, node: Node) -> bool:
-        """Whether a text is the name of a secret, and no more than a name."""
+        """Whether a text is just the name of a secret."""
         return node.kind == "string" and self._is_name(node.content)
 
     def _is_name(self, text: str) -> bool:
@@ -235,7 +238,7 @@ class Redactor:
         return is_short and self._names.kind_of_word(text) is Kind.ALL
 
     def _marked(self, members: Mapping[str, Node]) -> frozenset[str]:
-        """The members that another member says are secrets."""
+        """The members that another member marks as secrets."""
         values = [each for each in members if _short(each) in _VALUES]
         is_named = values and any(
             _short(each) in _LABELS and self._is_label(node) for each, node in members.items()
@@ -243,7 +246,7 @@ class Redactor:
         return frozenset(values) if is_named else frozenset()
 
     def _arguments(self, members: Mapping[str, Node]) -> frozenset[str]:
-        """The variables that a query of GraphQL takes as secret arguments."""
+        """The variables that a GraphQL query passes as secret arguments."""
         query = members.get("query")
         if query is None or query.kind != "string":
             return frozenset()
@@ -277,7 +280,7 @@ class Redactor:
     # --- texts ----------------------------------------------------------------------------
 
     def _text(self, name: str, text: str, place: str, rounds: int, kept: Kept = WHOLE) -> str:
-        """A text of a member whose name is no secret, without its secrets."""
+        """The text of a member with a non-secret name, without its secrets."""
         if _REDACTED.fullmatch(text):
             return text
         if self._is_secret_value(name, text, place):
@@ -290,14 +293,14 @@ class Redactor:
         return redacted
 
     def _is_secret_value(self, name: str, text: str, place: str) -> bool:
-        """Whether a value is a secret under a name of which others are none."""
+        """Whether a value is a secret under a name with other values that aren't."""
         kind = self._names.kind(name)
         return kind is not Kind.ALL and is_secret_of(kind, text, is_queried=place == "query")
 
     def _searched(
         self, name: str, text: str, place: str, rounds: int, kept: Kept = WHOLE
     ) -> str | None:
-        """The text with a hash for each secret in it; None when it is one secret as a whole."""
+        """The text with a hash for each secret in it; None if it is one secret as a whole."""
         start = text.lstrip(_BYTE_ORDER_MARK + _SPACE)
         if _begins_as_json(start, place):
             return self._json(text, rounds, kept)
@@ -310,13 +313,13 @@ class Redactor:
         return self._pairs(name, text, place, rounds)
 
     def _is_markup(self, text: str) -> bool:
-        """Whether a text has XML or HTML with the name of a secret in it."""
+        """Whether a text has XML or HTML with a secret's name in it."""
         return "<" in text and any(
             self._is_name(found[1] or found[2] or found[3]) for found in _IN_MARKUP.finditer(text)
         )
 
     def _is_table(self, text: str) -> bool:
-        """Whether the first of several lines has the names of columns, one of them a secret's."""
+        """Whether the first of several lines has column names, one of them a secret's."""
         head, newline, rest = text.partition("\n")
         if not newline or not rest.strip(_SPACE) or "=" in head or ":" in head:
             return False
@@ -339,7 +342,7 @@ class Redactor:
     def _pairs(self, name: str, text: str, place: str, rounds: int) -> str | None:
         """Names and values as in a query, without the secret values.
 
-        In a link the part before the first delimiter is no pair.
+        In a link the part before the first delimiter isn't a pair.
         """
         text, count = self._without_values(name, text)
         text, more = _USERINFO.subn(self._userinfo, text, MAX_HASHES + 1)
@@ -359,7 +362,7 @@ class Redactor:
         return "".join(pieces)
 
     def _without_values(self, name: str, text: str) -> tuple[str, int]:
-        """The text with a hash for each value that shows itself, and how many there are."""
+        """The text with a hash for each value recognised by its form, and their number."""
         found = spans(text)
         if not found or self._names.is_clear(name):
             return text, 0
@@ -374,7 +377,7 @@ class Redactor:
         return f"{slashes}{self.secret('userinfo', found['any'] or found['pair'])}@"
 
     def _is_kept_in_link(self, piece: str) -> bool:
-        """Whether a part of a query may be kept: the parameter is read, or all are kept."""
+        """Whether a part of a query may be stored: the parameter is read, or all are stored."""
         if self._kept.is_whole or not piece:
             return True
         label = decoded_name(piece.partition("=")[0])
@@ -384,7 +387,7 @@ class Redactor:
         return self._kept.has(path) or self._names.is_clear(label)
 
     def _unread(self, name: str, piece: str) -> str:
-        """A part of a query with a hash in place of its value; all of it, if it has no name."""
+        """A part of a query with its value hashed; all of it if it has no name."""
         label, equals, value = piece.partition("=")
         return f"{label}={self.secret(label, value)}" if equals else self.secret(name, piece)
 
@@ -433,7 +436,7 @@ class Redactor:
         return None
 
     def _is_hidden_in(self, value: str, place: str, rounds: int) -> bool:
-        """Whether a value has a secret when it is read as JSON, or decoded."""
+        """Whether a value contains a secret once it is parsed as JSON, or decoded."""
         if _begins_as_json(value.lstrip(_BYTE_ORDER_MARK + _SPACE), "text"):
             return self._json(value, rounds) != value
         decoded = percent_decoded(value)
@@ -443,9 +446,9 @@ class Redactor:
 
 
 def _begins_as_json(start: str, place: str) -> bool:
-    """Whether a text, after space, begins as a JSON object or array.
+    """Whether a text begins as a JSON object or array, after spaces.
 
-    A bracket alone also begins other texts than bodies: ``[2001:db8::1]``.
+    A bracket alone also begins texts that aren't bodies: ``[2001:db8::1]``.
     """
     if not start.startswith("["):
         return start.startswith("{")
@@ -458,7 +461,7 @@ def _short(name: str) -> str:
 
 
 def _last_word(text: str) -> str:
-    """The name that a text before a separator ends in."""
+    """The name at the end of the text before a separator."""
     end = len(text.rstrip(_SPACE + "\"'`\\]"))
     start = max(text.rfind(stop, 0, end) for stop in _NAME_STOPS) + 1
     return text[start:end]
@@ -469,7 +472,7 @@ def _text(node: Node) -> str:
 
 
 def _written(node: Node) -> str:
-    """The JSON text of a value: no blanks, only what must be escaped is; numbers as received."""
+    """The JSON text of a value: no blanks, minimal escaping, numbers as received."""
     match node.kind:
         case "object":
             members = node.content.items()

@@ -1,7 +1,8 @@
-"""The definition of meaning: from a checked tree and a record to a value, a failure, a cost.
+"""The definition of the semantics: from a checked tree and a record to a value or failure, and a
+cost.
 
-One arm for each kind of node, by docs/canonical-tree.md, short and slow on purpose:
-no caches, no fast paths, no switches.  The native evaluator is held to this one.
+One case per kind of node, following docs/canonical-tree.md, short and slow on purpose: no caches,
+fast paths or switches.  The native evaluator must match this one.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ def evaluate(
     """Evaluate a checked tree.
 
     Args:
-        root: the tree, as ``checker.check`` or ``canonical.from_json`` gives it.
-        record: the values of fields and variables by full name; absent ones are missing.
+        root: the tree from ``checker.check`` or ``canonical.from_json``.
+        record: the values of fields and variables by full name; missing ones are absent.
         lists: the named lists, for ``inList``.
-        limits: the bounds on cost and on strings that are built.
+        limits: the limits on cost and on constructed strings.
     """
     return Evaluator(record, lists or {}, limits).run(root)
 
 
 class Evaluator:
-    """One evaluation: the data it may see, and the cost it has spent."""
+    """One evaluation: its input data, and the cost so far."""
 
     def __init__(
         self, record: Mapping[str, Any], lists: Mapping[str, NamedList], limits: Limits
@@ -55,7 +56,7 @@ class Evaluator:
         self.spent = 0
 
     def run(self, root: checked.Checked) -> Outcome:
-        """Evaluate the whole tree; errors end up in the outcome."""
+        """Evaluate the whole tree; errors become part of the outcome."""
         try:
             return Outcome(self.value(root, {}), None, self.spent)
         except EvaluationError as error:
@@ -64,7 +65,7 @@ class Evaluator:
             return Outcome(None, Failure(error.code, error.message, error.span), self.spent)
 
     def charge(self, units: int) -> None:
-        """Spend; ``cost_exceeded`` when that would pass the limit."""
+        """Add to the cost; ``cost_exceeded`` if that would exceed the limit."""
         self.spent += units
         if self.spent > self._limits.cost:
             raise failures.cost_exceeded()
@@ -155,7 +156,7 @@ class Evaluator:
         return Map(entries)
 
     def _given(self, value: Any, optional: bool) -> list[Any]:
-        """The value of an element or entry; nothing if it is an empty optional one."""
+        """The value of an element or entry; nothing if it is an empty optional."""
         if not optional:
             return [value]
         if not isinstance(value, OptionalValue):
@@ -195,7 +196,7 @@ class Evaluator:
             case "map" | "transformList":
                 return [value for _, value in self._transformed(node, inner)]
             case "transformMap":
-                # The keys of a map, or the indexes of a list, are distinct already.
+                # The keys of a map, or the indexes of a list, are already distinct.
                 return Map(
                     (s[node.variables[0]], value) for s, value in self._transformed(node, inner)
                 )
@@ -215,7 +216,7 @@ class Evaluator:
                 yield scope, self.value(node.body, scope)
 
     def _merged(self, maps: Iterable[Any]) -> Map:
-        """One map of all entries; a repeated key ends it immediately, so that it cannot pile up."""
+        """One map of all entries; a repeated key ends it immediately, so that it cannot grow."""
         entries: dict[object, tuple[Any, Any]] = {}
         for each in maps:
             if not isinstance(each, Map):

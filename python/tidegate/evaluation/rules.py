@@ -1,4 +1,4 @@
-"""Compiled rules behind one interface, whichever evaluator runs them.
+"""Compiled rules behind one interface for both evaluators.
 
 The *bundle* is the canonical form of a set: JSON with the fields and lists the
 rules were checked against and the canonical tree of each. The native
@@ -36,7 +36,7 @@ Evaluator: TypeAlias = Literal["native", "reference"]
 
 
 class Rules(Protocol):
-    """A compiled set: the base of a program and of a rule set."""
+    """A compiled set: the base for a program and for a rule set."""
 
     document: Document
 
@@ -57,7 +57,7 @@ class Rules(Protocol):
 def bundle(
     checked: Mapping[str, CheckedExpression], schema: Schema, limits: Limits = DEFAULT
 ) -> bytes:
-    """The canonical form of a set of checked expressions, as JSON."""
+    """Serialise a set of checked expressions in canonical form, as JSON."""
     return orjson.dumps(
         {
             "version": VERSION,
@@ -70,14 +70,14 @@ def bundle(
 
 
 def to_programs(checked: Mapping[str, CheckedExpression]) -> Programs:
-    """The canonical form of checked expressions, by their ids."""
+    """The canonical form of checked expressions, by id."""
     return {
         name: orjson.dumps({"id": name, **canonical.to_json(one)}) for name, one in checked.items()
     }
 
 
 def schema_of(document: Mapping[str, Any]) -> Schema:
-    """The fields and lists of a set's canonical form."""
+    """The fields and lists in a set's canonical form."""
     fields = {name: parse_type(text) for name, text in document["fields"].items()}
     lists = {
         name: NamedList(named["kind"], tuple(named["entries"]))
@@ -87,7 +87,7 @@ def schema_of(document: Mapping[str, Any]) -> Schema:
 
 
 def _limits_of(members: Mapping[str, Any]) -> Limits:
-    """The limits of a canonical form; members that an earlier version wrote are passed over."""
+    """The limits in a canonical form; unknown members from an earlier version are ignored."""
     known = attrs.fields_dict(Limits)
     return Limits(**{name: value for name, value in members.items() if name in known})
 
@@ -103,9 +103,9 @@ def compile_rules(
 
 
 def read_rules(data: bytes, evaluator: Evaluator, sample: Sequence[bytes] = ()) -> Rules:
-    """Compile a set from its canonical form; ``sample`` is events its index is trained on."""
+    """Compile a set from its canonical form; ``sample`` has events for training its index."""
     if evaluator == "native":
-        # Here, since the reference needs no extension.
+        # Imported here, since the reference needs no extension.
         from tidegate.evaluation.native import NativeRules
 
         return NativeRules(data, sample)
@@ -115,7 +115,7 @@ def read_rules(data: bytes, evaluator: Evaluator, sample: Sequence[bytes] = ()) 
 
 
 def _read_document(data: bytes) -> dict[str, Any]:
-    """A set's canonical form, in which only the programs have been checked to exist."""
+    """A set's canonical form; its programs are only checked for presence."""
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -131,7 +131,7 @@ def _read_document(data: bytes) -> dict[str, Any]:
 
 
 def _read_program(position: int, program: Any) -> tuple[str, CheckedExpression]:
-    """The id of a program and what it was compiled from."""
+    """The id of a program and the source it was compiled from."""
     pointer = f"/programs/{position}"
     if not isinstance(program, dict) or not isinstance(program.get("id"), str):
         raise CanonicalFormError("an object with an `id` is needed", pointer)
@@ -147,10 +147,10 @@ class _Encoded:
 
 
 class ReferenceRules:
-    """The same set, run by the reference evaluator.
+    """The same set, executed by the reference evaluator.
 
     Raises:
-        CanonicalFormError: the data is not a canonical rule set.
+        CanonicalFormError: the data isn't a canonical rule set.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -187,7 +187,7 @@ class ReferenceRules:
         return _Encoded(encode(context, self._read, variables=self._variables))
 
     def outcome(self, index: int, context: Context) -> Outcome:
-        """Value or failure, and cost, of one rule."""
+        """The value or failure, and the cost, of one rule."""
         prepared = context if isinstance(context, _Encoded) else self.prepare(context)  # type: ignore[arg-type]
         assert isinstance(prepared, _Encoded)
         return reference.evaluate(
@@ -222,7 +222,7 @@ class ReferenceRules:
         return answers
 
     def stats(self) -> dict[str, Any]:
-        """The same as for the native evaluator. There is no index, so every rule is evaluated."""
+        """As for the native evaluator. There is no index, so every rule is evaluated."""
         return {
             "rules": len(self._ids),
             "conditions": 0,

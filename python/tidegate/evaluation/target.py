@@ -1,4 +1,4 @@
-"""The target of a request: the text in the place of a path, and what back ends make of it."""
+"""The target of a request: the text in place of a path, and how back ends interpret it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ABSOLUTE = re.compile(
     r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL
 )
 _BLANKS = " \t\n\v\f\r\u00a0"
-"""Blanks that some back ends cut off at the end of a segment."""
+"""Blanks that some back ends strip from the end of a segment."""
 
 
 @attrs.frozen
@@ -26,8 +26,8 @@ class Target:
     Attributes:
         scheme: of an absolute address.
         host: of an absolute address, with its port.
-        path: what comes before the first ``?``.
-        query: what comes after it.
+        path: the part before the first ``?``.
+        query: the part after it.
     """
 
     scheme: str | None
@@ -47,13 +47,13 @@ def read_target(text: str) -> Target:
 
 
 def pairs_of(query: str) -> list[tuple[str, str]]:
-    """The names and values of a query, in order, decoded as forms are."""
+    """The names and values in a query, in order, decoded like form data."""
     pairs = [pair.partition("=") for pair in query.removeprefix("?").split("&") if pair]
     return [(form_decode(name), form_decode(value)) for name, _, value in pairs]
 
 
 def query_members(query: str) -> dict[str, Any]:
-    """The members of a request that say its query: as it was sent, and its values by name."""
+    """The members of a request for its query: as sent, and its values by name."""
     query = query.removeprefix("?")
     found: dict[str, list[str]] = {}
     for name, value in pairs_of(query):
@@ -67,13 +67,13 @@ def canonical_path(path: str) -> str:
 
 
 def lenient_path(path: str) -> str:
-    """The path as the most lenient of back ends reads it (docs/fields.md)."""
+    """The path as the most lenient back end reads it (docs/fields.md)."""
     decoded = percent_decoded(percent_decoded(path.partition("#")[0]))
     return _resolved(decoded.replace("\\", "/"), _lenient_segment)
 
 
 def _lenient_segment(segment: str) -> str:
-    """The segment without its parameters, the name of a stream, and blanks and dots at its end."""
+    """The segment without parameters, a stream name, and trailing blanks and dots."""
     name = re.split("[;\0]", segment, maxsplit=1)[0]
     before, stream, _ = name.partition(":$")
     name = before.rstrip(":") if stream else name

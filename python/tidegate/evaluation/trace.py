@@ -1,7 +1,6 @@
-"""Evaluation, observed: the value, cost and place of every node that was evaluated.
+"""Observed evaluation: the value, cost and place of every evaluated node.
 
-The reference evaluator is wrapped, not changed: this one steps in wherever a node is
-entered and left.
+The reference evaluator is wrapped, not changed: this one hooks into entering and leaving a node.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 class Step:
     """One node, evaluated once.
 
-    ``cost`` includes the nodes below it, ``depth`` counts those above it.  Nodes inside a
-    macro have a step for each element they were evaluated for.
+    ``cost`` includes the nodes below it, ``depth`` counts those above it.  Nodes inside a macro
+    have a step for each element they were evaluated for.
     """
 
     node: checked.Checked
@@ -39,7 +38,7 @@ class Step:
 
 @attrs.frozen
 class Trace:
-    """An outcome and the steps to it, in the order in which nodes were entered."""
+    """An outcome and its steps, in the order in which nodes were entered."""
 
     outcome: Outcome
     steps: tuple[Step, ...]
@@ -52,14 +51,14 @@ def trace(
     lists: Mapping[str, NamedList] | None = None,
     limits: Limits = DEFAULT,
 ) -> Trace:
-    """Evaluate as ``reference.evaluate`` does and keep every step."""
+    """Evaluate like ``reference.evaluate`` and record every step."""
     evaluator = _Observed(record, lists or {}, limits)
     outcome = evaluator.run(root)
     return Trace(outcome, tuple(step for step in evaluator.steps if step is not None))
 
 
 class _Observed(Evaluator):
-    """The reference evaluator with a note taken at each node."""
+    """The reference evaluator with a record of each node."""
 
     def __init__(
         self, record: Mapping[str, Any], lists: Mapping[str, NamedList], limits: Limits
@@ -70,7 +69,7 @@ class _Observed(Evaluator):
 
     def value(self, node: checked.Checked, scope: Scope) -> Any:
         place, before = len(self.steps), self.spent
-        self.steps.append(None)  # taken when the node is entered, filled when it is left
+        self.steps.append(None)  # added when the node is entered, filled in when it is left
         self._depth += 1
         value, failure = None, None
         try:

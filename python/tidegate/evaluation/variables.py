@@ -1,4 +1,4 @@
-"""Declared variables: their values in an event, by their types."""
+"""Declared variables: their values in an event, by type."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tidegate.values import Map, OptionalValue, TypeName, UInt, from_python, kin
 
 
 def variable(members: Mapping[str, Node], name: str, declared: Type) -> tuple[Any, ...]:
-    """The value of a variable, alone in a tuple, or ``()`` when the event has none.
+    """The value of a variable in a one-element tuple, or ``()`` if the event has none.
 
-    It is the member with the full name, or else what the parts of a dotted name lead to
-    through nested objects.  ``null`` is absent unless the type has it.
+    It is the member with the full name, or else the value at the dotted path through nested
+    objects.  ``null`` is absent unless the type includes it.
 
     Raises:
         EventError: the event has a value of another type there.
@@ -52,7 +52,7 @@ def _other_type() -> TypeError:
 
 
 def _converted(declared: Type, value: Any) -> Any:
-    """The value in the form of its type; raises the errors that ``variable`` translates."""
+    """The value converted to its type; raises the errors that ``variable`` translates."""
     match declared:
         case Primitive():
             return _converted_scalar(declared.name, value)

@@ -1,7 +1,7 @@
 """The function library: every function and operator, by name.
 
-``FUNCTIONS`` is what the checker reads signatures from and the reference evaluator
-calls meanings through.  Each family has its file; a function is declared there once.
+``FUNCTIONS`` is where the checker reads signatures and the reference evaluator finds meanings.
+Each family has its own file; a function is declared there once.
 """
 
 from __future__ import annotations
@@ -29,6 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FUNCTIONS: Mapping[tuple[str, bool], Function] = MappingProxyType(declared())
-"""Every function by its name and whether it is called as a member."""
+"""Every function by its name, and whether it is called as a member."""
 
 __all__ = ["FUNCTIONS", "Function"]

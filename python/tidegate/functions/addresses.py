@@ -1,9 +1,9 @@
-"""Addresses and networks in text: the one parser for lists, rules and events.
+"""Parses addresses and networks in text, for lists, rules and events alike.
 
-IPv4 is four decimal parts without leading zeros, IPv6 as in RFC 4291, without a
-zone; a network is an address, ``/`` and a prefix length in decimal without leading
-zeros.  IPv4-mapped IPv6 becomes IPv4.  In expressions and lists the dotted spelling
-inside IPv6 text (``::ffff:192.0.2.1``) is refused; events may use it.
+IPv4 is four decimal parts without leading zeros, IPv6 as in RFC 4291, without a zone; a network is
+an address, ``/`` and a prefix length in decimal without leading zeros.  IPv4-mapped IPv6 becomes
+IPv4.  In expressions and lists the dotted spelling inside IPv6 text (``::ffff:192.0.2.1``) is
+rejected; events may use it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 
 from tidegate.values import Address, Network, unmapped, unmapped_network
 
-# The longest spelling, six groups and a dotted tail.
+# The longest spelling: six groups and a dotted tail.
 _MAX_LENGTH = 45
 _LETTERS = re.compile(r"[0-9A-Fa-f:.]+")
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -31,20 +31,20 @@ _ZONE = re.compile(r"%(?:25)?[A-Za-z0-9._~:@-]+")
 _PORT = re.compile(r"[0-9]{1,5}")
 _MAX_PORT = 65_535
 CLIENT_BITS = {4: 32, 6: 64}
-"""Of the network that one client commonly has to itself, by the version of its address."""
+"""Prefix length of the network that one client usually has for itself, by IP version."""
 
 
 def parse_address(text: str, *, dotted_ipv6: bool = False) -> Address | None:
-    """The address that a text spells, or None; ``dotted_ipv6`` is the reading of events."""
+    """The address in a text, or None; ``dotted_ipv6`` accepts the spelling allowed in events."""
     address = _parse(text, dotted_ipv6)
     return None if address is None else unmapped(address)
 
 
 def sent_address(text: str) -> Address | None:
-    """The address in a text as sources write it, or None where it isn't certain which is meant.
+    """The address in a source's text, or None if it is ambiguous.
 
-    Blanks and quotes around it, a port, brackets, a zone, the length of the whole address
-    (``192.0.2.7/32``) and the slash that Java writes before it are left out.
+    It drops surrounding blanks and quotes, a port, brackets, a zone, a full prefix length
+    (``192.0.2.7/32``) and the slash that Java writes first.
     """
     found = parse_address(text, dotted_ipv6=True)
     if found is not None:
@@ -70,13 +70,13 @@ def sent_address(text: str) -> Address | None:
 
 
 def client_network(address: Address) -> str:
-    """The network that the client with an address commonly has: ``derived.client_network``."""
+    """The network that the client with an address usually has: ``derived.client_network``."""
     bits = CLIENT_BITS[address.version]
     return ipaddress.ip_interface((address, bits)).network.with_prefixlen
 
 
 def parse_network(text: str, *, dotted_ipv6: bool = False) -> Network | None:
-    """The network that a text spells, host bits kept, or None.
+    """The network in a text, with its host bits, or None.
 
     A mapped network of at least 96 bits is the IPv4 network of its last bits.
     """
@@ -90,8 +90,7 @@ def parse_network(text: str, *, dotted_ipv6: bool = False) -> Network | None:
 
 
 def parse_range(text: str) -> Network | None:
-    """An address or a network, as lists and ``inIpRange`` take them; an address is a network of
-    one."""
+    """An address or a network, as in lists and ``inIpRange``; an address is a network of one."""
     if "/" in text:
         return parse_network(text)
     address = parse_address(text)
@@ -99,12 +98,12 @@ def parse_range(text: str) -> Network | None:
 
 
 def is_range(text: str) -> bool:
-    """Whether `parse_range` reads a text, some ten times as fast: lists have 100,000 of them."""
+    """Whether `parse_range` accepts a text, some ten times as fast: lists have 100,000 of them."""
     return _RANGE.fullmatch(text) is not None
 
 
 def contains(network: Network, address: Address) -> bool:
-    """Whether the address is in the network, whose host bits are ignored.
+    """Whether the address is in the network; the network's host bits are ignored.
 
     Families never contain one another.
     """

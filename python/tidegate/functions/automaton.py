@@ -1,4 +1,4 @@
-"""Matching a regex tree in linear time: the reference's own automaton.
+"""Matches a regex tree in linear time: the reference's own automaton.
 
 The tree becomes a Thompson program (Thompson, "Regular Expression Search
 Algorithm", 1968) that runs on a Pike machine (Cox, "Regular Expression Matching:
@@ -51,8 +51,10 @@ class Match:
 
 
 def clip(subject: str, limit: int = REGEX_SUBJECT_BYTES) -> str:
-    """The part of ``subject`` that a match may look at: at most ``limit`` bytes of
-    UTF-8, cut between characters."""
+    """The part of ``subject`` that a match may read.
+
+    It has at most ``limit`` bytes of UTF-8, cut between characters.
+    """
     if len(subject) * 4 <= limit:
         return subject
     return subject.encode()[:limit].decode(errors="ignore")
@@ -60,7 +62,7 @@ def clip(subject: str, limit: int = REGEX_SUBJECT_BYTES) -> str:
 
 @lru_cache(maxsize=256)
 def automaton(pattern: str) -> Automaton:
-    """The automaton of an accepted pattern.
+    """The automaton for an accepted pattern.
 
     Raises:
         RegexError: the pattern is outside the subset.
@@ -68,12 +70,12 @@ def automaton(pattern: str) -> Automaton:
     return Automaton(parse(pattern))
 
 
-# The program: each instruction names those that may follow by their place in it.
+# The program: each instruction refers to possible successors by index.
 
 
 @attrs.frozen
 class _Read:
-    """Read one character of a set, then go on."""
+    """Read one character of a set, then continue."""
 
     ranges: Ranges
     then: int
@@ -81,7 +83,7 @@ class _Read:
 
 @attrs.frozen
 class _Require:
-    """Go on if the position is as asked."""
+    """Continue if the position is as required."""
 
     position: Position
     then: int
@@ -89,7 +91,7 @@ class _Require:
 
 @attrs.frozen
 class _Mark:
-    """Note the position in a slot, then go on."""
+    """Store the position in a slot, then continue."""
 
     slot: int
     then: int
@@ -97,7 +99,7 @@ class _Mark:
 
 @attrs.mutable
 class _Fork:
-    """Go on in each of these places, the first preferred; mutable, to close loops."""
+    """Continue at each of these instructions, the first preferred; mutable, to close loops."""
 
     then: list[int]
 
@@ -121,7 +123,7 @@ class _Compiler:
         return len(self.program) - 1
 
     def build(self, node: RegexNode, then: int) -> int:
-        """Add ``node`` before ``then``; the place to enter it."""
+        """Add ``node`` before ``then``; return its entry point."""
         match node:
             case Empty():
                 return then
@@ -151,8 +153,8 @@ class _Compiler:
         if node.minimum > 0:
             return self._copies(node.item, node.minimum - 1, entry)
         if _can_be_empty(node.item):
-            # `(x+)?` in place of `x*`: an `x` that has matched nothing would come back
-            # to the loop it entered by, find it taken, and lose its preference.
+            # `(x+)?` instead of `x*`: an `x` with an empty match would return to the loop it
+            # entered by, find it taken, and lose its preference.
             return self.add(_Fork(_preferred(entry, then, greedy=node.greedy)))
         return place
 
@@ -192,19 +194,21 @@ def _preferred(enter: int, leave: int, *, greedy: bool) -> list[int]:
 
 _Slots: TypeAlias = tuple[int, ...]
 _Threads: TypeAlias = list[tuple[int, _Slots]]
-"""The place of each thread and its notes, most preferred first."""
+"""The position of each thread and its slots, most preferred first."""
 
 
 _EDGE = -1
-"""The class of what lies before and behind the subject."""
+"""The class of the positions before and after the subject."""
 _MAX_REMEMBERED = 500_000
-"""Most places in all remembered states together: some tens of megabytes."""
+"""Most thread positions in all cached states together: some tens of megabytes."""
 
 
 @attrs.frozen(eq=False)
 class _State:
-    """The places threads are at, and where the steps taken from there lead: by the classes
-    of the characters before and after; to None when the pattern has matched."""
+    """The threads' positions, and the cached next steps by the classes of the characters around.
+
+    A step leads to None if the pattern has matched.
+    """
 
     places: tuple[int, ...]
     steps: dict[tuple[int, int], _State | None]
@@ -232,9 +236,8 @@ class Automaton:
     def is_match(self, subject: str) -> bool:
         """Whether the pattern matches anywhere in ``subject``.
 
-        Here only the places count that threads are at, so the steps between them are
-        remembered: a lazy automaton of sets (as in RE2 and Rust), which is forgotten when
-        it has grown past a bound.
+        Only the threads' positions matter here, so the steps between them are cached: a lazy
+        automaton of sets (as in RE2 and Rust), which is dropped when it exceeds a limit.
         """
         state = self._state(())
         before = _EDGE
@@ -251,8 +254,10 @@ class Automaton:
         return False
 
     def search(self, subject: str, start: int = 0) -> Match | None:
-        """The leftmost match that begins at ``start`` or after it; the text before
-        ``start`` still counts for anchors and word boundaries."""
+        """The leftmost match that begins at or after ``start``.
+
+        The text before ``start`` still counts for anchors and word boundaries.
+        """
         slots = self._run(subject, start)
         if slots is None:
             return None
@@ -260,8 +265,10 @@ class Automaton:
         return Match(spans[0], tuple(None if -1 in span else span for span in spans[1:]))
 
     def find_all(self, subject: str) -> Iterator[Match]:
-        """Every match from left to right, none overlapping another; an empty match
-        right behind the one before does not count."""
+        """Every match from left to right, without overlaps.
+
+        An empty match right after the previous one does not count.
+        """
         start, last_end = 0, -1
         while start <= len(subject) and (match := self.search(subject, start)):
             if match.span == (last_end, last_end):
@@ -283,7 +290,7 @@ class Automaton:
         return self._states.setdefault(places, _State(places, {}))
 
     def _step(self, places: tuple[int, ...], subject: str, at: int, after: int) -> _State | None:
-        """The places of the threads after reading one character; None when one accepts."""
+        """The threads' positions after reading one character; None if one accepts."""
         threads: _Threads = [(place, ()) for place in (*places, self._start)]
         following = []
         for place, _ in self._settle(threads, subject, at, marks=False):
@@ -295,7 +302,7 @@ class Automaton:
         return self._state(tuple(following))
 
     def _run(self, subject: str, start: int) -> _Slots | None:
-        """Advance all threads over the subject; the slots of the preferred match."""
+        """Advance all threads over the subject; return the slots of the preferred match."""
         best: _Slots | None = None
         threads: _Threads = []
         for at in range(start, len(subject) + 1):
@@ -309,14 +316,17 @@ class Automaton:
                 instruction = self._program[place]
                 if not isinstance(instruction, _Read):
                     best = slots
-                    break  # the threads behind this one are less preferred
+                    break  # the threads after this one are less preferred
                 if following in self._classes[place]:
                     threads.append((instruction.then, slots))
         return best
 
     def _settle(self, threads: _Threads, subject: str, at: int, *, marks: bool = True) -> _Threads:
-        """Let each thread go on until it would read or accept; of those that meet, the
-        most preferred stays.  Without ``marks`` nobody asks where groups lie."""
+        """Advance each thread until it would read or accept; if several meet, the most preferred
+        stays.
+
+        Without ``marks`` the positions of groups are not recorded.
+        """
         waiting: _Threads = []
         seen: set[int] = set()
         stack = threads[::-1]
@@ -326,7 +336,7 @@ class Automaton:
                 continue
             seen.add(place)
             instruction = self._program[place]
-            # `match` would be as clear, and take half the time of a search.
+            # `match` would be as clear, but doubles the time of a search.
             if isinstance(instruction, _Fork):
                 stack += [(branch, slots) for branch in reversed(instruction.then)]
             elif isinstance(instruction, _Mark):
@@ -341,7 +351,7 @@ class Automaton:
 
 
 _LOOKED_AT: Ranges = (*sets.NEWLINE, *sets.WORD)
-"""Properties of a character that positions distinguish."""
+"""Properties of a character that assertions distinguish."""
 
 
 def _holds(position: Position, subject: str, at: int) -> bool:
@@ -368,7 +378,7 @@ def _is_word(subject: str, at: int) -> bool:
 
 
 def _class_bounds(program: list[_Instruction]) -> list[int]:
-    """The limits of classes of code points that every set and position treats alike."""
+    """The limits of classes of code points that every set and assertion treats alike."""
     bounds: set[int] = set()
     for instruction in program:
         if isinstance(instruction, _Read):
@@ -382,7 +392,7 @@ def _class_bounds(program: list[_Instruction]) -> list[int]:
 
 
 def _classes_within(ranges: Ranges, bounds: list[int]) -> frozenset[int]:
-    """The numbers of the classes that make up a set."""
+    """The numbers of the classes in a set."""
     return frozenset(
         number
         for low, high in ranges

@@ -33,7 +33,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NATURAL = re.compile(r"[0-9]+")
 _DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INFINITY = re.compile(r"(?ai:[+-]?inf(inity)?)")
-# More digits than the largest uint has; a longer number is out of range unread.
+# More digits than the largest uint has; a longer number is out of range without parsing it.
 _MAX_DIGITS = 20
 
 
@@ -199,7 +199,7 @@ def positional_text(value: float) -> str:
 
 
 def _shortest(value: float) -> tuple[str, str, int]:
-    """Sign, shortest digits without outer zeros, and where the point stands in them."""
+    """Sign, shortest digits without outer zeros, and the position of the decimal point in them."""
     mantissa, _, exponent = f"{value!r}".lstrip("-").partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")

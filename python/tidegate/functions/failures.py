@@ -1,4 +1,4 @@
-"""The failures a function may end in, one constructor for each code."""
+"""The failures of functions, with one constructor per code."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def cost_exceeded(message: str = "the evaluation costs more than its limit") -> 
 
 
 def too_long(limit: int) -> EvaluationError:
-    """Raised for a string or bytes value that would grow past ``limit`` bytes."""
+    """The failure for a string or bytes value that would exceed ``limit`` bytes."""
     return cost_exceeded(f"the result is longer than {limit} bytes")

@@ -35,7 +35,7 @@ def _in_any(address: Address, networks: list[Network]) -> bool:
 
 
 def _address(value: Address | str) -> Address:
-    """The address itself or the one a text spells; ``invalid_argument`` when it spells none."""
+    """The address itself, or the one in a text; ``invalid_argument`` if there is none."""
     address = parse_address(value) if isinstance(value, str) else value
     if address is None:
         raise failures.invalid_argument("the text is no address")

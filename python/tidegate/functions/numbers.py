@@ -14,7 +14,7 @@ from tidegate.values import INT_MAX, UINT_MAX, UInt, compare, is_number
 def _extreme_signatures(name: str) -> list[str]:
     kinds = [f"math.{name}({kind}...) -> {kind}" for kind in ("int", "uint", "double", "dyn")]
     lists = [f"math.{name}(list({kind})) -> {kind}" for kind in ("int", "uint", "double", "dyn")]
-    # The lists come first: a lone list is also a lone value of a type known later.
+    # The lists come first: a single list is also a single value with a type known later.
     return lists + kinds
 
 
@@ -205,7 +205,7 @@ def bit_not_uint(value: UInt) -> UInt:
 
 
 def _shift(bits: int, places: int) -> int:
-    """64 bits moved up (or down, for negative places); bits that leave are lost."""
+    """64 bits shifted up (or down, for negative places); bits shifted out are lost."""
     if abs(places) >= 64:
         return 0
     return (bits << places if places >= 0 else bits >> -places) & UINT_MAX

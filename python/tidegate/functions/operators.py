@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def checked_int(value: int) -> int:
-    """The value, or the failure ``overflow`` when it is no 64-bit integer."""
+    """The value, or the failure ``overflow`` if it isn't a 64-bit integer."""
     if not INT_MIN <= value <= INT_MAX:
         raise failures.overflow("int")
     return value
@@ -48,7 +48,7 @@ def checked_timestamp(nanoseconds: int) -> Timestamp:
 
 
 def checked_duration(nanoseconds: int) -> Duration:
-    """The duration, or the failure ``overflow`` when it has no 64 bits of nanoseconds."""
+    """The duration, or the failure ``overflow`` if it exceeds 64 bits of nanoseconds."""
     if not INT_MIN <= nanoseconds <= INT_MAX:
         raise failures.overflow("duration")
     return Duration(nanoseconds)

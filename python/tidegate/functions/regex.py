@@ -3,9 +3,9 @@
 A subject longer than 16 KiB is cut there (before the code point that would cross it)
 for matching; ``regex.replace`` keeps what was cut off as it is.
 
-Successive matches do not overlap.  An empty match right where the match before it
-ended does not count; the search goes on one code point later.  Each search may look at the whole
-rest of the subject, so each match that is found is charged as reading the subject once.
+Successive matches do not overlap.  An empty match right where the previous match ended does not
+count; the search continues one code point later.  Each search may read the whole rest of the
+subject, so each match found costs reading the subject once.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def matches_any(subject: str, patterns: list[Any]) -> bool:
 
 
 def _has_group(pattern: str) -> bool:
-    """Whether the pattern has a capture group; ``invalid_argument`` when it has several."""
+    """Whether the pattern has a capture group; ``invalid_argument`` if it has several."""
     groups = len(_parsed(pattern).group_names)
     if groups > 1:
         raise failures.invalid_argument("the pattern has more than one capture group")
@@ -69,7 +69,7 @@ def _has_group(pattern: str) -> bool:
 
 
 def _taken(text: str, span: Span | None) -> str:
-    """The text of a match or a group; empty when the group took no part."""
+    """The text of a match or a group; empty if the group took no part."""
     return text[slice(*span)] if span else ""
 
 

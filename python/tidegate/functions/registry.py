@@ -1,9 +1,9 @@
-"""The declaration of functions: one signature for each overload, beside its meaning.
+"""The declaration of functions: one signature per overload, next to its meaning.
 
-A meaning is a plain Python function over the values of ``tidegate.values``.  It
-raises an ``EvaluationError`` without a span when it fails.  It may ask for what it
-needs of the evaluation by keyword: ``limit``, the longest string it may build;
-``lists``, the named lists; ``charge``, which takes the cost of comparisons.
+A meaning is a plain Python function over the values of ``tidegate.values``.  It raises an
+``EvaluationError`` without a span if it fails.  It may request parts of the evaluation by keyword:
+``limit``, the longest string it may build; ``lists``, the named lists; ``charge``, which takes the
+cost of comparisons.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MAX_ARGUMENTS = 16
 
 @attrs.frozen
 class Overload:
-    """One signature of a function with its meaning; ``wants`` names its keywords."""
+    """One signature of a function and its meaning; ``wants`` names its keywords."""
 
     signature: Signature
     meaning: Callable[..., Any]
@@ -55,7 +55,7 @@ class Function:
     overloads: tuple[Overload, ...]
 
     def choose(self, arguments: Sequence[object]) -> Overload | None:
-        """The first overload whose parameters take values of these kinds, or None."""
+        """The first overload with parameters that accept values of these kinds, or None."""
         for each in self.overloads:
             parameters = each.signature.params
             if len(parameters) == len(arguments) and all(map(_takes, parameters, arguments)):
@@ -64,11 +64,11 @@ class Function:
 
 
 _KINDS = {"null_type": "null", "net.IP": "ip", "net.CIDR": "cidr"}
-"""The kinds whose name differs from the name of their type."""
+"""The kinds with a name that differs from their type's."""
 
 
 def _takes(parameter: Type, argument: object) -> bool:
-    """Whether a parameter takes a value, by its kind alone: parts are not looked at."""
+    """Whether a parameter accepts a value, judged by its kind alone: parts are ignored."""
     match parameter:
         case Primitive(name="dyn") | TypeParam():
             return True
@@ -90,8 +90,8 @@ _declared: dict[tuple[str, bool], list[Overload]] = {}
 def overload(*signatures: str) -> Callable[[Meaning], Meaning]:
     """Declare a Python function as the meaning of these signatures.
 
-    Operators go by their sign: ``+(int, int) -> int``.  A signature whose parameters
-    end in ``...`` stands for any number of the last one.
+    Operators use their sign: ``+(int, int) -> int``.  A signature whose parameters end in ``...``
+    accepts any number of the last one.
     """
 
     def declare(meaning: Meaning) -> Meaning:

@@ -40,7 +40,7 @@ def ends_with(text: str, suffix: str) -> bool:
 
 
 def strings_in(elements: list[Any]) -> list[str]:
-    """The elements, or the failure ``no_such_overload`` when one is no string."""
+    """The elements, or the failure ``no_such_overload`` if one isn't a string."""
     if not all(isinstance(element, str) for element in elements):
         raise failures.no_such_overload("every element of the list must be a string")
     return elements
@@ -263,7 +263,7 @@ def like(text: str, pattern: str) -> bool:
         return False
     if not (text.startswith(first) and text.endswith(last)):
         return False
-    # Taking each part at its first place leaves the most room for those after it.
+    # Taking the first occurrence of each part leaves the most room for the later ones.
     at, end = len(first), len(text) - len(last)
     for part in middle:
         found = text.find(part, at, end)
@@ -288,8 +288,8 @@ _MAX_ROUNDS = 5
 def percent_decoded(text: str) -> str:
     """The text with ``%XX`` as the byte it names, bad sequences left, read as UTF-8 again.
 
-    Bytes that are no UTF-8 become U+FFFD, one for each maximal part of a sequence, as
-    the Unicode standard recommends (and Python and Rust do).
+    Invalid UTF-8 becomes U+FFFD, one for each maximal part of a sequence, as the Unicode standard
+    recommends (and Python and Rust do).
     """
     data, out, at = text.encode(), bytearray(), 0
     while at < len(data):

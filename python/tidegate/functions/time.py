@@ -142,7 +142,7 @@ def duration_text(length: Duration) -> str:
 _OFFSET = re.compile(r"([+-]?)([0-9]{2}):([0-9]{2})")
 _ZONES = frozenset(
     (resources.files("tzdata") / "zones").read_text(encoding="utf-8").split()
-)  # The names come from the package, not the machine: every host knows the same zones.
+)  # The names come from the package, not the machine, so every host knows the same zones.
 
 
 def parse_zone(name: str) -> tzinfo:
@@ -164,8 +164,8 @@ def parse_zone(name: str) -> tzinfo:
         return ZoneInfo.from_file(file, key=name)
 
 
-# Zones are asked about moments this far from the ends of time, where Python's calendar
-# would run out; no zone changes its offset there.
+# Zones are evaluated this far from the ends of time, where Python's calendar would run out; no zone
+# changes its offset there.
 _MARGIN = 2 * _DAY
 _FIRST = TIMESTAMP_MIN // NANOSECONDS + _MARGIN
 _LAST = TIMESTAMP_MAX // NANOSECONDS - _MARGIN
@@ -186,8 +186,8 @@ _DAYS_IN_400_YEARS = 146_097
 def _local_date(moment: Timestamp, zone: str) -> date:
     """The day in a zone.
 
-    The years 0 and 10000, which only zones can reach, stand as the years 400 and 9600
-    of the same calendar; ``_year`` undoes it.
+    The years 0 and 10000, which only zones can reach, are represented by the years 400 and 9600 of
+    the same calendar; ``_year`` undoes it.
     """
     ordinal = _local_seconds(moment, zone) // _DAY + _EPOCH_DAY
     if ordinal < date.min.toordinal():
@@ -273,7 +273,7 @@ def milliseconds(moment: Timestamp, zone: str = "UTC") -> int:
 
 
 def _whole(length: Duration, unit: int) -> int:
-    """How often the unit goes into the duration, rounded toward zero."""
+    """How often the unit fits into the duration, rounded toward zero."""
     count = abs(length.nanoseconds) // unit
     return -count if length.nanoseconds < 0 else count
 

@@ -1,9 +1,9 @@
-"""Agents of known makers that name themselves.
+"""Known agents that identify themselves by name.
 
-ua-parser's data misses some of these names, calls others by a part of the name or of the page
-behind it, and others by the browser or phone next to them.  A user agent that has one of these
-words is a robot's, of that family.  The words are those that the makers publish; a visitor that
-sends one has not thereby shown to be the maker.  Both evaluators read this table.
+ua-parser's data misses some of these names, takes others from a part of the name or of the page
+behind it, and others from the browser or phone next to them.  A user agent with one of these words
+is a robot of that family.  The makers publish these words; sending one doesn't prove that the
+visitor is the maker.  Both evaluators read this table.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import attrs
 
 UPDATED = "2026-11-23"
-"""The day on which the makers' pages were last read."""
+"""The day on which the makers' pages were last checked."""
 
 
 @attrs.frozen
@@ -20,7 +20,7 @@ class KnownAgent:
 
     Attributes:
         family: the value of ``derived.ua_family``.
-        maker: who runs it.
+        maker: the company that runs it.
     """
 
     family: str
@@ -28,7 +28,7 @@ class KnownAgent:
 
     @property
     def word(self) -> str:
-        """A word of its user agent, in either case of letters: the name itself."""
+        """A word of its user agent, in any letter case: the name itself."""
         return self.family.lower()
 
 
@@ -84,9 +84,9 @@ _BY_MAKER: dict[str, tuple[str, ...]] = {
 KNOWN_AGENTS = tuple(
     sorted(
         (KnownAgent(family, maker) for maker, families in _BY_MAKER.items() for family in families),
-        # The longer name first: `Applebot-Extended` has the word `Applebot` too.
+        # The longer name first: `Applebot-Extended` contains `Applebot` too.
         key=lambda known: len(known.word),
         reverse=True,
     )
 )
-"""Looked for in this order; the first that is found names the family."""
+"""Searched in this order; the first one found names the family."""

@@ -1,4 +1,4 @@
-"""Names of robots in the text of a user agent, where ua-parser's data sees a phone or a browser.
+"""Names of robots in a user agent that ua-parser's data takes for a phone or browser.
 
 The native evaluator has the same in ``event/user_agent/names.rs``.
 """
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import attrs
 
 _CONTACTS = ("://", "@", "www.")
-"""What an address of a page or of mail begins with or has."""
+"""Prefixes and characters of page and mail addresses."""
 _ENDINGS = ("bot", "spider", "crawler", "crawl")
 _PEOPLE = ("msie", "konqueror", "cubot", "googletoolbar")
-"""Names after ``compatible`` that are browsers, and a phone's maker whose name ends like a
+"""Names after ``compatible`` that are browsers, and a phone maker with a name that ends like a
 robot's."""
 _BETWEEN = re.compile("[ ;,()]")
 _WORD = re.compile("[^ ;,()]*[ ;,()]?")
@@ -22,11 +22,11 @@ _WORD = re.compile("[^ ;,()]*[ ;,()]?")
 
 @attrs.frozen
 class Robot:
-    """A name that may be a robot's.
+    """A possible robot's name.
 
     Attributes:
         name: the name itself.
-        has_contact: whether the maker's address comes after it.
+        has_contact: whether the maker's address follows.
     """
 
     name: str
@@ -34,17 +34,17 @@ class Robot:
 
     @property
     def product(self) -> str:
-        """The name with a version, as the data's patterns need it."""
+        """The name with a version, as the data's patterns require."""
         return f"{self.name}/1.0"
 
 
 def robots(user_agent: str) -> Iterator[Robot]:
-    """The names that may be robots', in order: those after ``compatible`` first."""
+    """The possible robots' names, in order: those after ``compatible`` first."""
     for comment in re.split("[()]", user_agent):
         found = _compatible_name(comment)
         if found is not None:
             yield found
-    # The first comment is about the device: Cubot makes phones.
+    # The first comment describes the device: Cubot makes phones.
     before, end, rest = user_agent.partition(")")
     for word in _BETWEEN.split(rest if end else before):
         name = _name_of(word)
@@ -53,7 +53,7 @@ def robots(user_agent: str) -> Iterator[Robot]:
 
 
 def robot_or_first(text: str) -> str | None:
-    """The name of a text without addresses: one that may be a robot's, else the first that is not
+    """A name from a text without addresses: a possible robot's, else the first that isn't
     ``Mozilla``."""
     found = next(robots(text), None)
     if found is not None:
@@ -63,7 +63,7 @@ def robot_or_first(text: str) -> str | None:
 
 
 def without_contacts(user_agent: str) -> str:
-    """The text without the words that are addresses."""
+    """The text without words that are addresses."""
     kept = []
     for word in _WORD.findall(user_agent):
         if not _is_contact(word):
@@ -82,7 +82,7 @@ def _compatible_name(comment: str) -> Robot | None:
 
 
 def _name_of(product: str) -> str | None:
-    """The name in ``Name/1.0``, None where it is a person's program, or an address."""
+    """The name in ``Name/1.0``; None if it is a person's program, or an address."""
     name = product.partition("/")[0].strip(" ")
     begins = re.match("[A-Za-z0-9]", name) is not None
     is_name = begins and not _is_contact(product) and not _lower(name).startswith(_PEOPLE)
@@ -94,5 +94,5 @@ def _is_contact(part: str) -> bool:
 
 
 def _lower(text: str) -> str:
-    """ASCII letters in lower case; the text has no letters beyond ASCII."""
+    """ASCII letters in lower case; the text has no others."""
     return text.lower()

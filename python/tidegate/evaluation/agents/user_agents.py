@@ -1,4 +1,4 @@
-"""Families of browser, system and device, by ua-parser's data and a table of our own."""
+"""Families of browser, system and device, from ua-parser's data and our own table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.evaluation.agents.known_agents import KNOWN_AGENTS
 from tidegate.evaluation.agents.robot_names import Robot, robot_or_first, robots, without_contacts
 
 MAX_BYTES = 1_024
-"""A user agent is read this far: the patterns backtrack, and no honest one is longer."""
+"""A user agent is read up to here: the patterns backtrack, and no honest one is longer."""
 
 UNKNOWN_FAMILY = "Other"
 ROBOT_DEVICE = "Spider"
@@ -31,16 +31,17 @@ class Families:
 
 @cache
 def _resolver() -> BasicResolver:
-    """The plain Python matching, whatever faster one is installed: answers must not differ."""
+    """The plain Python matcher, even if a faster one is installed: answers must not differ."""
     return BasicResolver(load_lazy_builtins())
 
 
 def patterns() -> bytes:
-    """The data as JSON for the native encoder.
+    """The data as JSON, for the native encoder.
 
-    ua-parser's has the names of its ``regexes.yaml``; ``known_agents`` has those of our own table.
+    ua-parser's data uses the names of its ``regexes.yaml``; ``known_agents`` has those of our own
+    table.
     """
-    # The lazy matchers carry what they are made of; their types do not say so.
+    # The lazy matchers contain their sources, but their types do not say so.
     matchers: tuple[list[Any], list[Any], list[Any]] = load_lazy_builtins()
     browsers, systems, devices = matchers
     data = {
@@ -66,17 +67,17 @@ def _start(user_agent: str) -> str:
 
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-"""Counted as U+FFFD: engines differ in which of them are letters, digits or spaces."""
+"""Treated as U+FFFD: engines disagree on which of them are letters, digits or spaces."""
 
 
 def _known_agent(text: str) -> str | None:
-    """The family of the first agent of our table whose word a user agent has."""
+    """The family of the first agent in our table whose word a user agent contains."""
     folded = text.lower()
     return next((each.family for each in KNOWN_AGENTS if _has_word(folded, each.word)), None)
 
 
 def _has_word(text: str, word: str) -> bool:
-    """Whether a text has a word with neither letter, digit nor ``_`` beside it."""
+    """Whether a text contains a word without a letter, digit or ``_`` next to it."""
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.ASCII) is not None
 
 
@@ -95,7 +96,7 @@ def families(user_agent: str) -> Families:
 
 
 def _robot(text: str, families: Families) -> str | None:
-    """The name of a robot, None where what ua-parser's data says is right."""
+    """The name of a robot; None if ua-parser's data is right."""
     known = _known_agent(text)
     if known is not None:
         return known
@@ -106,8 +107,10 @@ def _robot(text: str, families: Families) -> str | None:
 
 
 def _name_outside_of_contacts(text: str, family: str) -> str | None:
-    """The name of a robot whose family the data took from the address of its page or its mail:
-    ``crawler`` for ``Name/1.0 (+https://maker.example/crawler)``."""
+    """The name of a robot that the data named after its page or mail address.
+
+    An example is ``crawler`` for ``Name/1.0 (+https://maker.example/crawler)``.
+    """
     rest = without_contacts(text)
     if family not in text or family in rest:
         return None
@@ -116,7 +119,7 @@ def _name_outside_of_contacts(text: str, family: str) -> str | None:
 
 
 def _confirmed(robot: Robot) -> str | None:
-    """The family of a name in the user agent of a phone or browser, where it is a robot's."""
+    """The family of a name in a phone's or browser's user agent, if it is a robot's."""
     found = _resolver()(robot.product, Domain.USER_AGENT | Domain.DEVICE)
     is_spider = found.device is not None and found.device.family == ROBOT_DEVICE
     if not robot.has_contact and not is_spider:

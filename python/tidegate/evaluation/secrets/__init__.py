@@ -1,1 +1,1 @@
-"""What marks a secret in an event: names by families, and values that show themselves."""
+"""How secrets in an event are recognised: names by families, and values by their form."""

@@ -1,4 +1,4 @@
-"""Families of secret names, and beginnings of secret values.
+"""Families of secret names, and prefixes of secret values.
 
 ``rust/core/src/redact/families.txt`` is the same text; ``tests/evaluation/test_families.py`` compares
 the two.
@@ -146,11 +146,11 @@ def entries(name: str) -> list[str]:
 
 
 def named(name: str) -> dict[str, list[str]]:
-    """The entries of a section whose lines begin with a name and a colon, by name."""
+    """The entries of a section with lines that begin with a name and a colon, by name."""
     lines = (line.partition(":") for line in section(name))
     return {head: rest.split() for head, _, rest in lines}
 
 
 def numbered(name: str) -> list[tuple[str, str]]:
-    """The entries of a section before and after their last colon."""
+    """The entries of a section, split at their last colon."""
     return [(entry.rpartition(":")[0], entry.rpartition(":")[2]) for entry in entries(name)]

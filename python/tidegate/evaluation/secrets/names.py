@@ -1,5 +1,7 @@
-"""Names of secrets: what a redactor knows by the name of a member (docs/fields.md, "What is kept of
-an event")."""
+"""Names of secrets: what a redactor knows from a member's name.
+
+See docs/fields.md, "What is kept of an event".
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ROUNDS = 4
-"""How often a text may be decoded, or read as JSON inside JSON; past that it is a secret."""
+"""Most times that a text is decoded, or parsed as JSON inside JSON; beyond that it is a secret."""
 PROOFS = "service_challenge*"
-"""The names of proofs of challenges, whose tokens are secrets of the service."""
+"""The names of challenge proofs, whose tokens are the service's secrets."""
 LONGEST_WORD = 32
-"""Characters of a word that is split into words written together."""
+"""Longest word that is split into words written together."""
 LONGEST_VALUE = 1_024
-"""Bytes of a value that is looked at as one word."""
+"""Longest value, in bytes, that is examined as one word."""
 _UNCOUNTED = str.maketrans("", "", "-_.+ ")
-"""Characters that do not count in a pattern: ``X-Api-Key`` is ``api_key`` with an ``x``."""
+"""Characters ignored in a pattern: ``X-Api-Key`` is ``api_key`` with an ``x``."""
 _NAME_PARTS = re.compile(r"[.\[\]]")
 _WORD = re.compile(
     "[^\x00-/:-@\\[-`{-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u2000-\u206f"
@@ -34,33 +36,32 @@ _WORD = re.compile(
 _CAMEL = re.compile(
     "(?<=[0-9])(?=[^0-9])|(?<=[^0-9])(?=[0-9])|(?<=[^A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 )
-"""Where a word begins in a name in camel case: ``apiKey2``, ``SAMLResponse``."""
+"""Word boundaries in a camel-case name: ``apiKey2``, ``SAMLResponse``."""
 _IGNORED = re.compile(
     "[\u00ad\u115f\u1160\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\U000e0000-\U000e0fff]"
 )
-"""Characters without a look."""
+"""Invisible characters."""
 _ONE_WORD = re.compile(r"""[^\x00-\x20<>"'(){}\[\]`;|\\\x7f]+""")
 _GENERATED = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_\-+/=.~]{16,}")
 _NUMERIC = re.compile(r"[0-9]{6,8}")
 
 
 class Kind(Flag):
-    """The values of a name that are secrets."""
+    """Which values of a name are secrets."""
 
     NONE = 0
     NUMERIC = 1
     """Six to eight digits."""
     GENERATED = 2
-    """Long and of letters and digits."""
+    """Long, of letters and digits."""
     QUERIED = 4
     """One word, in a query or a form."""
     ALL = 8
 
 
 def folded(name: str) -> str:
-    """A name without the differences between letters that look alike: width, accents, characters
-    without a look."""
+    """A name with look-alike letters normalised: width, accents, invisible characters."""
     if name.isascii():
         return name
     plain = "".join(unicodedata.normalize("NFKD", each) for each in name)
@@ -68,7 +69,7 @@ def folded(name: str) -> str:
 
 
 def small(text: str) -> str:
-    """A folded text in lower case, each letter by itself."""
+    """A folded text in lower case, letter by letter."""
     return lower(text) if text.isascii() else "".join(each.lower() for each in text)
 
 
@@ -109,11 +110,11 @@ _DICTIONARY = frozenset(
 
 
 class Names:
-    """The names of secrets: families of names that everybody has, and patterns of the tenant.
+    """The names of secrets: families of common names, and the tenant's patterns.
 
     Args:
-        patterns: more names of secrets; ``*`` stands for any run. A pattern after ``!`` names
-            values that are not secret, whatever else says they are.
+        patterns: more names of secrets; ``*`` matches any text. A pattern after ``!`` names values
+            that are not secret, whatever else says they are.
     """
 
     def __init__(self, patterns: Iterable[str]) -> None:
@@ -125,14 +126,14 @@ class Names:
         self._always = _parts([PROOFS])
 
     def kind(self, name: str) -> Kind:
-        """The values of a name that are secrets; the name may be percent-encoded."""
+        """Which values of a name are secrets; the name may be percent-encoded."""
         decoded = decoded_name(name)
         if self._everything and decoded is not None and not self.is_clear(decoded):
             return Kind.ALL
         return self.kind_of_word(name)
 
     def kind_of_word(self, name: str) -> Kind:
-        """As ``kind``, of what may be a name or any other word of a text; the pattern ``*`` doesn't
+        """Like ``kind``, for a possible name or any other word in a text; the pattern ``*`` doesn't
         count."""
         decoded = decoded_name(name)
         if decoded is None:
@@ -156,7 +157,7 @@ class Names:
         """Whether a value of this name is a secret.
 
         Args:
-            name: of the value; it may be percent-encoded.
+            name: the value's name; it may be percent-encoded.
             value: a text, or the text of a number.
             is_queried: whether it is in a query or a form.
         """
@@ -169,7 +170,7 @@ class Names:
 
 
 def decoded_name(name: str) -> str | None:
-    """A name without percent-encoding; None when it is encoded more often than is decoded."""
+    """A name without percent-encoding; None if it is encoded more often than is decoded."""
     for _ in range(ROUNDS):
         decoded = percent_decoded(name)
         if decoded == name:
@@ -179,7 +180,7 @@ def decoded_name(name: str) -> str | None:
 
 
 def is_secret_of(kind: Kind, value: str, *, is_queried: bool) -> bool:
-    """Whether a value is one of those that are secrets under a name; not for ``Kind.ALL``."""
+    """Whether a value is a secret under a name of this kind; not for ``Kind.ALL``."""
     if kind is Kind.NONE:
         return False
     is_long = utf8_length(value) > LONGEST_VALUE
@@ -191,13 +192,13 @@ def is_secret_of(kind: Kind, value: str, *, is_queried: bool) -> bool:
 
 
 def _is_one_word(value: str) -> bool:
-    """Whether a value, decoded, may be a credential: it has no space, quotes or brackets."""
+    """Whether a decoded value may be a credential: it has no space, quotes or brackets."""
     decoded = decoded_name(value)
     return decoded is None or _ONE_WORD.fullmatch(decoded) is not None
 
 
 def family(name: str) -> Kind:
-    """The values of a name that are secrets by the families of names."""
+    """Which values of this name are secrets according to the families of names."""
     plain = folded(name)
     runs = _WORD.findall(plain)
     whole = small("".join(runs))
@@ -217,7 +218,7 @@ def family(name: str) -> Kind:
 
 
 def _is_about(words: list[str]) -> bool:
-    """Whether a name says something about a secret, and is none: ``password_length``."""
+    """Whether a name describes a secret without being one: ``password_length``."""
     return len(words) > 1 and (words[-1] in _ABOUT or words[0] in _ASKING)
 
 
@@ -243,13 +244,12 @@ def _weak(words: list[str]) -> Kind:
 
 
 def _apart(words: list[str]) -> list[str]:
-    """Words, and those that are written together as several; without numbers."""
+    """Words, with those written together split up; without numbers."""
     return [each for word in words for each in _segments(word) if not _is_number(each)]
 
 
 def _segments(word: str) -> list[str]:
-    """A word as words of the families and numbers, the longest first; itself if it isn't made of
-    such words."""
+    """A word split into family words and numbers, the longest first; itself if that isn't possible."""
     if not word.isascii() or len(word) > LONGEST_WORD:
         return [word]
     dead: set[int] = set()
@@ -286,7 +286,7 @@ def _matches(patterns: list[list[str]], name: str) -> bool:
 
 
 def _fits(parts: list[str], name: str) -> bool:
-    """Whether a name is these parts with any runs between them."""
+    """Whether a name consists of these parts with any text between them."""
     if len(parts) == 1:
         return name == parts[0]
     first, *middle, last = parts
@@ -303,5 +303,5 @@ def _fits(parts: list[str], name: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    """A name as a pattern compares it."""
+    """A name normalised for comparison with patterns."""
     return lower(name).translate(_UNCOUNTED)

@@ -1,5 +1,7 @@
-"""Values that show themselves to be secrets, whatever their names are (docs/fields.md, "What is
-kept of an event")."""
+"""Values recognised as secrets by their form, whatever their names.
+
+See docs/fields.md, "What is kept of an event".
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,8 @@ _ANCHORS = re.compile(
     + ")",
     re.IGNORECASE | re.ASCII,
 )
-"""The beginnings of secret values, at the beginning of a word. Those of schemes count in either
-case. To begin nowhere else also keeps the time for a text linear."""
+"""The prefixes of secret values, at the beginning of a word. Those of schemes match in either case.
+Requiring the beginning of a word also keeps the time for a text linear."""
 _SEGMENT = re.compile(r"[A-Za-z0-9_\-]*")
 _TAIL = re.compile(r"[A-Za-z0-9_\-.=~]*")
 _BODY = re.compile(r"[A-Za-z0-9_\-.]*")
@@ -62,7 +64,7 @@ _SHORTEST_CARD = 13
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """The places of secret values in a text, in order and apart."""
+    """The ranges of secret values in a text, in order and disjoint."""
     found = sorted([*_credentials(text), *_cards(text)])
     apart: list[tuple[int, int]] = []
     for start, end in found:
@@ -72,7 +74,7 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def is_card(digits: str) -> bool:
-    """Whether digits are the number of a payment card, by issuer, length and check digit."""
+    """Whether digits are a payment card number, by issuer, length and check digit."""
     return (
         digits.isascii()
         and digits.isdigit()
@@ -105,7 +107,7 @@ def _credentials(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _end(text: str, start: int, after: int, anchor: str) -> tuple[int, int] | None:
-    """Where the credentials of an anchor begin and end; None when there are none."""
+    """Where the credentials after an anchor begin and end; None if there are none."""
     if anchor == _PEM:
         return _pem(text, start, after)
     if anchor in _JWT_STARTS:
@@ -177,7 +179,7 @@ def _scheme(text: str, after: int, scheme: str) -> tuple[int, int] | None:
 
 
 def _is_credential(word: str, scheme: str) -> bool:
-    """Whether a word after a scheme is no word of a sentence."""
+    """Whether a word after a scheme isn't just a word in a sentence."""
     if len(word) < 6:
         return False
     letters = word.rstrip(".")
@@ -202,7 +204,7 @@ def _cards(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _card_at(text: str, groups: list[tuple[int, int]], at: int) -> int:
-    """How many groups of digits are the number of a card; 0 when they are none."""
+    """How many groups of digits form a card number; 0 if they don't."""
     start = groups[at][0]
     if start and (_is_word(text[start - 1]) or text[start - 1] == "."):
         return 0
