@@ -1,9 +1,8 @@
-"""The regular expressions of the language: from pattern text to tree, and facts about it.
+"""The language's regular expressions: from pattern text to tree, and facts about it.
 
-``parse`` accepts the common subset of RE2 and Rust's ``regex`` and decides by
-itself, in Python alone, whether a pattern is accepted.  ``translate`` gives the
-text that the native evaluator compiles; the reference evaluator runs the tree on
-``tidegate.functions.automaton``.
+``parse`` accepts the common subset of RE2 and Rust's ``regex``, and decides in Python alone whether
+a pattern is accepted.  ``translate`` returns the text that the native evaluator compiles; the
+reference evaluator runs the tree on ``tidegate.functions.automaton``.
 """
 
 from __future__ import annotations

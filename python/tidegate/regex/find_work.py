@@ -1,10 +1,10 @@
-"""The extra work of finding matches and groups, compared with finding whether there is a match.
+"""The extra work of finding matches and groups, compared with testing for a match.
 
-The native evaluator runs its automaton over the subject twice; then one thread goes
-through the pattern as a program and takes what is preferred among what leads to a match
-(``rust/core/src/regex/captures.rs``). What it may pass on its way from one character to
-the next is bounded here. Of many alternatives it finds the right one by its bits; those that
-may be empty or begin with an assertion have to be tried.
+The native evaluator runs its automaton over the subject twice; then one thread executes the pattern
+as a program and takes the preferred of the paths that lead to a match
+(``rust/core/src/regex/captures.rs``). The instructions it may pass from one character to the next
+are limited here. Among many alternatives it finds the right one by its bits; those that may be
+empty or begin with an assertion have to be tried.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CHARACTER, _INSTRUCTION = 100, 25
 
 
 def find_work(root: RegexNode, step: int) -> int:
-    """The units of ``work.step_work`` for each character, of which a step takes ``step``."""
+    """The units of ``work.step_work`` per character; one step takes ``step``."""
     way = _way(root)
     instructions = max(way.enter, way.leave) + way.deepest
     return _PASSES * step + _CHARACTER + _INSTRUCTION * instructions
@@ -37,12 +37,12 @@ def find_work(root: RegexNode, step: int) -> int:
 
 @attrs.frozen
 class _Way:
-    """Most instructions that are passed between two characters.
+    """The most instructions passed between two characters.
 
-    ``enter`` counts from where a part is entered and ``leave`` from inside it, both to where
-    it is left; ``deepest`` counts those of the one part that is entered because its bits
-    say that it reads the next character. ``passable`` is a part that may be empty, ``tried``
-    one of which bits do not tell that.
+    ``enter`` counts from where a part is entered and ``leave`` from inside it, both to where it is
+    left; ``deepest`` counts those of the one part that is entered because its bits say that it
+    reads the next character. ``passable`` marks a part that may be empty, ``tried`` one for which
+    the bits do not say.
     """
 
     enter: int

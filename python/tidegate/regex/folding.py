@@ -1,9 +1,9 @@
 """Simple case folding of Unicode 16.0: which code points are the same letter.
 
-Generated from the Unicode Character Database (CaseFolding.txt, statuses C and S)
-by way of the table in the Rust crate regex-syntax 0.8.11; Unicode License v3.
-Kept as a table because the Python running this may know another Unicode version,
-and a saved pattern must not change its meaning with the interpreter.
+Generated from the Unicode Character Database (CaseFolding.txt, statuses C and S) through the table
+in the Rust crate regex-syntax 0.8.11; Unicode License v3. It is a table because the Python running
+this may have another Unicode version, and a saved pattern must not change its meaning with the
+interpreter.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Pattern text to regex tree: the common subset of RE2 and Rust's ``regex``.
+"""Parses pattern text into a regex tree: the common subset of RE2 and Rust's ``regex``.
 
-A construct is accepted when both engines accept it and mean the same by it, and
-refused by name otherwise.  Perl classes and word boundaries are ASCII; letter
-case folds as Unicode's simple folding; ``$`` without ``m`` is the end of the
-text only.  Perl classes do not fold: ``(?i)\\w`` is ASCII like ``\\w``.
+A construct is accepted if both engines accept it with the same meaning, and otherwise rejected by
+name.  Perl classes and word boundaries are ASCII; letter case folds by Unicode's simple folding;
+``$`` without ``m`` is only the end of the text.  Perl classes do not fold: ``(?i)\\w`` is ASCII
+like ``\\w``.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def parse(pattern: str, limits: Limits = DEFAULT) -> Regex:
     """The tree of ``pattern``.
 
     Raises:
-        RegexError: the pattern is malformed, outside the subset or past a limit.
+        RegexError: the pattern is malformed, outside the subset or beyond a limit.
     """
     try:
         length = len(pattern.encode())
@@ -105,7 +105,7 @@ def parse(pattern: str, limits: Limits = DEFAULT) -> Regex:
 
 
 class _Parser:
-    """Recursive descent; one level of recursion for each group, so bounded by the nesting."""
+    """Recursive descent; each group is one level of recursion, bounded by the nesting limit."""
 
     def __init__(self, pattern: str, limits: Limits) -> None:
         self._text = pattern
@@ -198,14 +198,14 @@ class _Parser:
             return item
         minimum, maximum = counts
         if maximum == 0 and len(self._names) > groups:
-            # RE2 still counts such a group, Rust does not.
+            # RE2 still counts such a group, but Rust does not.
             self._refuse("a capturing group may not be repeated zero times", start, self._at)
         greedy = not self._accept("?")
         self._refuse_repeat("a repetition may not be repeated", start)
         return Repetition(item, minimum, maximum, greedy != self._flags.U)
 
     def _refuse_repeat(self, message: str, start: int | None = None) -> None:
-        """Refuse a repetition operator that stands here."""
+        """Reject a misplaced repetition operator."""
         if self._at < len(self._text) and self._peek() in "*+?{":
             self._refuse(
                 message,
@@ -257,7 +257,7 @@ class _Parser:
     # Atoms
 
     def _atom(self) -> RegexNode | None:
-        """The next atom; ``None`` for flags that hold from here on."""
+        """The next atom; ``None`` for flags that apply from here on."""
         start = self._at
         character = self._text[start]
         self._at += 1
@@ -303,7 +303,7 @@ class _Parser:
     # Escapes; `start` is the offset of the backslash and the position is past it
 
     def _escaped_set(self, start: int) -> Ranges | None:
-        r"""The class of ``\d``, ``\pL`` and their like; ``None`` when it is none of these."""
+        r"""The class of ``\d``, ``\pL`` and similar; ``None`` for other escapes."""
         letter = self._peek()
         if letter and letter.lower() in sets.PERL:
             self._at += 1
@@ -550,7 +550,7 @@ class _Parser:
 
 
 def _check_repeats(root: RegexNode, limit: int, length: int) -> None:
-    """Refuse nested repeats whose counts multiply past ``limit``, as RE2 does."""
+    """Reject nested repeats with counts that multiply beyond ``limit``, as RE2 does."""
     stack: list[tuple[RegexNode, int]] = [(root, 1)]
     while stack:
         node, product = stack.pop()

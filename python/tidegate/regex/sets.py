@@ -1,6 +1,6 @@
 """Sets of code points: the algebra of character classes and the named classes.
 
-Only Unicode scalar values exist here: surrogates are in no set.
+Only Unicode scalar values exist here: sets never contain surrogates.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EMPTY: Ranges = ()
 
 
 def union(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The canonical form of any ranges, without surrogates."""
+    """Normalise any ranges, without surrogates."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(_scalar(ranges)):
         if merged and low <= merged[-1][1] + 1:
@@ -42,7 +42,7 @@ def _scalar(ranges: Iterable[tuple[int, int]]) -> Iterable[tuple[int, int]]:
 
 
 def negate(ranges: Ranges) -> Ranges:
-    """Everything that is not in ``ranges``, which is canonical."""
+    """Everything that is not in ``ranges``, which must be canonical."""
     gaps: list[tuple[int, int]] = []
     start = 0
     for low, high in ranges:
@@ -54,7 +54,7 @@ def negate(ranges: Ranges) -> Ranges:
 
 @lru_cache(maxsize=4096)
 def fold(ranges: Ranges) -> Ranges:
-    """``ranges`` with every other case of each letter in it (simple folding)."""
+    """``ranges`` with every other case of their letters added (simple folding)."""
     letters, cases = _cased()
     extra = list(ranges)
     for low, high in ranges:
@@ -91,7 +91,7 @@ def contains(ranges: Ranges, code_point: int) -> bool:
 
 
 def single(character: str) -> Ranges:
-    """The set of one character."""
+    """The set with one character."""
     return ((ord(character), ord(character)),)
 
 
@@ -128,8 +128,8 @@ CATEGORIES = frozenset({
     "P", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S", "Sm", "Sc", "Sk", "So",
     "Z", "Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Any",
 })  # fmt: skip
-"""General categories with one meaning everywhere.  ``C`` and ``Cn`` are not among
-them: RE2 leaves the unassigned code points out of ``C``, Rust counts them in."""
+"""General categories with the same meaning everywhere.  ``C`` and ``Cn`` are not among them: RE2
+excludes the unassigned code points from ``C``, Rust includes them."""
 
 
 @lru_cache(maxsize=1)

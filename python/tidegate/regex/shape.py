@@ -1,4 +1,4 @@
-"""Facts about a pattern that warnings and prefilters ask for."""
+"""Facts about a pattern for warnings and prefilters."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ LiteralTest: TypeAlias = Literal["equal", "prefix", "suffix", "contains"]
 class Shape:
     """Facts about a pattern.
 
-    ``literal_test`` says which plain string test ``literal`` the whole pattern is
-    equivalent to, or is ``None``.  ``anchored_start`` (``anchored_end``) holds when
-    every match begins at the start (ends at the end) of the text.
+    ``literal_test`` is the plain string test on ``literal`` that the whole pattern is equivalent
+    to, or ``None``.  ``anchored_start`` (``anchored_end``) is true if every match begins at the
+    start (ends at the end) of the text.
     """
 
     literal_test: LiteralTest | None
@@ -56,7 +56,7 @@ _TESTS: dict[tuple[bool, bool], LiteralTest] = {
 
 
 def _literal(root: RegexNode) -> str | None:
-    """The text between optional anchors, if the pattern is nothing but that."""
+    """The text between optional anchors, if the pattern contains nothing else."""
     items = _flatten(root)
     if items and items[0] == Assertion(Position.TEXT_START):
         items = items[1:]

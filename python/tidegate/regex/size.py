@@ -1,9 +1,9 @@
-"""The size of a compiled regex tree: one measure of acceptance.
+"""The size of a compiled regex tree: one measure for accepting a pattern.
 
-The estimate follows what a byte automaton takes (the Rust crate ``regex`` 1.13 with
-its ``size_limit``, the larger of its forward and reverse programs: measured over some
-60,000 patterns it is at least 0.95 of that wherever it passes 64 KiB). It bounds what
-compiling takes in time and memory; how long a match takes is bounded by ``work.py``.
+The estimate follows the size of a byte automaton (the Rust crate ``regex`` 1.13 with its
+``size_limit``, the larger of its forward and reverse programs: measured over some 60,000 patterns
+it is at least 0.95 of that wherever it exceeds 64 KiB). It limits the time and memory for
+compiling; ``work.py`` limits how long a match takes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STATE = 32
 _EDGE = 8
 """Bytes of one edge out of a state with several."""
 _GROUP = 2 * _STATE + 64
-"""A group's two states and its slots and name."""
+"""A group's two states with its slots and name."""
 
 
 def program_size(root: RegexNode) -> int:
@@ -80,8 +80,10 @@ _Sequence: TypeAlias = tuple[tuple[int, int], ...]
 
 
 def _utf8_sequences(low: int, high: int) -> Iterator[_Sequence]:
-    """The sequences of byte ranges that spell the code points from ``low`` to ``high``
-    in UTF-8 (the algorithm of RE2's ``compile.cc``)."""
+    """The sequences of byte ranges that encode the code points from ``low`` to ``high`` in UTF-8.
+
+    The algorithm is that of RE2's ``compile.cc``.
+    """
     stack = [(low, high)]
     while stack:
         low, high = stack.pop()
@@ -93,7 +95,7 @@ def _utf8_sequences(low: int, high: int) -> Iterator[_Sequence]:
 
 
 def _split(low: int, high: int) -> int | None:
-    """The place to divide a range that is not yet one sequence: the last of the first part."""
+    """Where to divide a range that is not yet one sequence: the last of the first part."""
     for bound in _LENGTH_BOUNDS:
         if low <= bound < high:
             return bound

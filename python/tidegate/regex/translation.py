@@ -1,7 +1,7 @@
-"""A regex tree as text for Rust's ``regex`` crate, in its default flags.
+"""Writes a regex tree as text for Rust's ``regex`` crate with its default flags.
 
-The text leaves nothing to the library: no flag, no named class, no dot.  The native
-evaluator reads it with ``regex-syntax``, the parser of that crate.
+The text leaves nothing to the library's defaults: no flag, no named class, no dot.  The native
+evaluator parses it with ``regex-syntax``, that crate's parser.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from tidegate.regex.tree import (
     Repetition,
 )
 
-# The ASCII word boundaries are the one place where a flag is needed: without
-# `-u` they would be Unicode's.  They match no text, so what the flag otherwise
-# allows (matching half a character) does not arise.
+# Only the ASCII word boundaries need a flag: without `-u` they would be Unicode's.  They match no
+# text, so the other effect of the flag (matching half a character) does not arise.
 _ASSERTIONS = {
     Position.TEXT_START: r"\A",
     Position.TEXT_END: r"\z",
@@ -36,7 +35,7 @@ _NOTHING = r"[^\x{0}-\x{10FFFF}]"
 
 
 def translate(regex: Regex) -> str:
-    """The text of ``regex`` for the Rust crate; same matches, same groups."""
+    """The text of ``regex`` for the Rust crate, with the same matches and groups."""
     return _text(regex.root)
 
 

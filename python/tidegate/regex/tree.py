@@ -1,7 +1,7 @@
-"""The regex tree: flags resolved, classes spelled out, nothing left to a library's taste.
+"""The regex tree: flags resolved, classes expanded, nothing left to a library's defaults.
 
-Every node is immutable and says exactly what it matches: ``(?i)k`` is already
-the set of ``k``, ``K`` and the Kelvin sign, ``\\d`` is already ``0`` to ``9``.
+Every node is immutable and says exactly what it matches: ``(?i)k`` is already the set of ``k``,
+``K`` and the Kelvin sign, ``\\d`` is already ``0`` to ``9``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 
 class Position(Enum):
-    """A place in the subject that an assertion asks for; words are ASCII words."""
+    """A place in the subject that an assertion requires; words are ASCII words."""
 
     TEXT_START = "text start"
     TEXT_END = "text end"
@@ -33,7 +33,7 @@ class Empty:
 
 @attrs.frozen
 class Characters:
-    """One character out of a set; an empty set matches nothing."""
+    """One character from a set; an empty set matches nothing."""
 
     ranges: Ranges
 
@@ -45,7 +45,7 @@ class Assertion:
 
 @attrs.frozen
 class Group:
-    """A capturing group; others leave no node."""
+    """A capturing group; other groups have no node."""
 
     index: int
     name: str | None
@@ -54,7 +54,7 @@ class Group:
 
 @attrs.frozen
 class Repetition:
-    """``item`` from ``minimum`` to ``maximum`` times (``None``: without end)."""
+    """``item`` from ``minimum`` to ``maximum`` times (``None``: unlimited)."""
 
     item: RegexNode
     minimum: int
@@ -83,9 +83,9 @@ RegexNode: TypeAlias = (
 class Regex:
     """An accepted pattern.
 
-    ``group_names`` has an entry for each capturing group, from the first on;
-    ``size`` is the estimate of ``size.program_size`` in bytes, ``work`` the estimate of
-    ``work.step_work`` for each character of a subject.
+    ``group_names`` has an entry for each capturing group, starting with the first; ``size`` is the
+    estimate of ``size.program_size`` in bytes, ``work`` the estimate of ``work.step_work`` per
+    character of a subject.
     """
 
     pattern: str

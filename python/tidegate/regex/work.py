@@ -1,4 +1,4 @@
-"""The work of a pattern for each character of its subject, whatever the subject.
+"""The work of a pattern per character of any subject.
 
 The native evaluator runs a pattern as an automaton over its positions, the places that
 read a character, 64 of them in a word (``rust/regex/src/machine.rs``). This counts
@@ -42,7 +42,7 @@ _SHIFT, _SHIFT_WORD = 28, 2
 _PRODUCT, _PRODUCT_WORD = 8, 3
 _MOST_PAIRS = 16
 _ENOUGH = 10_000
-"""Past this bound the exact number does not matter."""
+"""Beyond this bound the exact number does not matter."""
 
 _Needs: TypeAlias = frozenset[Position]
 _Ends: TypeAlias = dict[_Needs, int]
@@ -51,7 +51,7 @@ _FREE: _Needs = frozenset()
 
 
 def step_work(root: RegexNode) -> int:
-    """The units of one step; once they are past ten thousand, any such number."""
+    """The units of one step; beyond ten thousand, any larger number."""
     builder = _Builder()
     try:
         builder.part(root)
@@ -61,7 +61,7 @@ def step_work(root: RegexNode) -> int:
 
 
 class _EnoughError(Exception):
-    """The work is past every bound."""
+    """The work exceeds every bound."""
 
 
 @attrs.frozen
@@ -78,7 +78,7 @@ _NOTHING = _Part({}, {}, frozenset({_FREE}))
 
 
 class _Builder:
-    """The positions of a pattern (Glushkov, 1961), counted and not kept."""
+    """The positions of a pattern (Glushkov, 1961), counted but not stored."""
 
     def __init__(self) -> None:
         self._positions = 0
@@ -116,7 +116,7 @@ class _Builder:
         return self.part(items[0]) if len(items) == 1 else self._run(len(items), len(items))
 
     def _run(self, length: int, least: int) -> _Part:
-        """A run of ``length`` characters, of which the last may be left out as long as ``least``
+        """A run of ``length`` characters, of which the last may be omitted as long as ``least``
         remain."""
         first = 1 << self._positions
         every = ((1 << length) - 1) << self._positions
@@ -138,8 +138,10 @@ class _Builder:
         )
 
     def _repetition(self, node: Repetition) -> _Part:
-        """The copies of a repeated part. Copies of a part that may be empty are chained like copies
-        that may be left out."""
+        """The copies of a repeated part.
+
+        Copies of a part that may be empty are chained like copies that may be omitted.
+        """
         copies = max(1, node.minimum) if node.maximum is None else node.maximum
         if isinstance(node.item, Characters) and node.maximum:
             return self._run(copies, node.minimum)
@@ -176,7 +178,7 @@ class _Builder:
 
 
 def _runs(items: tuple[RegexNode, ...]) -> Iterator[list[RegexNode]]:
-    """The items, characters that follow one another together."""
+    """The items, with consecutive characters grouped."""
     for are_characters, run in groupby(items, lambda item: isinstance(item, Characters)):
         if are_characters:
             yield list(run)
@@ -186,7 +188,7 @@ def _runs(items: tuple[RegexNode, ...]) -> Iterator[list[RegexNode]]:
 
 def _near_work(distance: int, targets: int) -> int:
     first, last = _lowest(targets) // 64, (targets.bit_length() - 1) // 64
-    # In each word the low bits come from the word before, the others from the same word.
+    # In each word the low bits come from the previous word, the others from the same word.
     early = (1 << distance % 64) - 1
     all_early = sum(early << 64 * word for word in range(first, last + 1))
     pieces = _words(targets & all_early) + _words(targets & ~all_early)
@@ -223,6 +225,6 @@ def _united(parts: Iterable[tuple[_Ends, _Needs]]) -> _Ends:
 
 
 def _least(every: Iterable[_Needs]) -> frozenset[_Needs]:
-    """The sets without those that another set contains."""
+    """The sets, without those that contain another set."""
     found = set(every)
     return frozenset(one for one in found if not any(other < one for other in found))
