@@ -1,4 +1,4 @@
-"""The canonical form of a checked expression, out and in: see docs/canonical-tree.md."""
+"""Writes and reads the canonical form of a checked expression: see docs/canonical-tree.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tidegate.limits import DEFAULT, Limits
 from tidegate.types import parse_type
 
 _MAX_BYTES = 4 * 1024 * 1024
-"""Far more than the tree of the longest expression takes."""
+"""Far more than the tree of the longest expression needs."""
 
 
 def to_json(expression: CheckedExpression) -> dict[str, Any]:
@@ -32,14 +32,14 @@ def to_json(expression: CheckedExpression) -> dict[str, Any]:
 
 
 def from_json(data: Mapping[str, Any] | bytes, limits: Limits = DEFAULT) -> CheckedExpression:
-    """The checked expression of an envelope.
+    """The checked expression in an envelope.
 
-    Fields are not declared in an envelope, so that the shape of the tree is checked
-    and not its typing; warnings are not kept.
+    An envelope has no field declarations, so the shape of the tree is checked but not its typing;
+    warnings are not kept.
 
     Raises:
-        ExpressionError: the data is no well-formed envelope (code
-            ``invalid-canonical-tree``), or its text does not parse.
+        ExpressionError: the data isn't a well-formed envelope (code ``invalid-canonical-tree``), or
+            its text does not parse.
     """
     envelope = _read(data)
     version = envelope.get("version")

@@ -1,8 +1,8 @@
-"""Documents that know where they may be broken into lines, and their layout.
+"""Documents with possible line breaks, and their layout.
 
-The algebra of Wadler's "A prettier printer", with the usual stack machine: a
-group is laid out flat if it fits in the width, else its lines become newlines.
-A comment forces every group around it to break.
+The algebra of Wadler's "A prettier printer", with the usual stack machine: a group is laid out flat
+if it fits the width; otherwise its lines become newlines. A comment forces every enclosing group to
+break.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Line:
-    """A newline in a broken group, ``flat`` in one that is not."""
+    """A newline in a broken group, ``flat`` in an unbroken one."""
 
     flat: str = " "
 
@@ -29,12 +29,12 @@ class Hard:
 
 @attrs.frozen
 class Forced:
-    """The end of a comment: the groups around it must break, and no text follows on its line."""
+    """The end of a comment: the enclosing groups must break, and no text follows on its line."""
 
 
 @attrs.frozen
 class Group:
-    """Laid out flat if it fits; ``rigid`` groups break only when something in them must."""
+    """Laid out flat if it fits; ``rigid`` groups break only if something in them must."""
 
     content: Document
     rigid: bool = False
@@ -62,7 +62,7 @@ FORCED = Forced()
 
 
 def is_forced(document: Document) -> bool:
-    """Whether a document holds a newline that must be."""
+    """Whether a document contains a forced newline."""
     match document:
         case str() | Line():
             return False
@@ -77,7 +77,7 @@ def is_forced(document: Document) -> bool:
 
 
 def lay_out(document: Document, width: int) -> str:
-    """The text of a document, in lines of at most ``width`` columns where it can be broken."""
+    """The text of a document, in lines of at most ``width`` columns where breaks are possible."""
     out: list[str] = []
     column = 0
     ended = False
@@ -116,7 +116,7 @@ def lay_out(document: Document, width: int) -> str:
 
 
 def _fits(document: Document, room: int, rest: list[tuple[int, bool, Document]]) -> bool:
-    """Whether a document, laid out flat, and what follows it on its line fit in ``room``."""
+    """Whether a document, laid out flat, and the rest of its line fit in ``room``."""
     stack: list[tuple[bool, Document]] = [(True, document)]
     following = len(rest)
     while room >= 0:

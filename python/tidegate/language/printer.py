@@ -1,9 +1,9 @@
-"""Syntax tree to canonical text.
+"""Formats a syntax tree as canonical text.
 
-The canonical layout: one space around operators, no needless parentheses, strings
-in double quotes (raw where they hold backslashes), lines broken before ``&&`` and
-``||`` past 100 columns, and in brackets around what is broken.  Comments stay with
-the part they stand at.  The text parses to an equal tree, and is a fixed point.
+The canonical layout: one space around operators, no needless parentheses, strings in double quotes
+(raw if they contain backslashes), lines broken before ``&&`` and ``||`` beyond 100 columns, and in
+brackets around the broken part.  Comments stay with the part they belong to.  The text parses to an
+equal tree, and formatting it again changes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 WIDTH = 100
-"""Columns past which lines are broken."""
+"""Longer lines are broken."""
 
 _CONDITIONAL, _OR, _AND, _RELATION, _SUM, _PRODUCT, _UNARY, _MEMBER = range(8)
 _BINARY = {
@@ -34,7 +34,7 @@ _PLAIN_NAME = re.compile(r"(?!(?:in|true|false|null)\Z)[A-Za-z_][A-Za-z0-9_]*\Z"
 
 
 _SETTLING = 8
-"""Times a text with comments is laid out at most; two are mostly enough."""
+"""Most layout passes for a text with comments; two usually suffice."""
 
 
 def format(text: str, limits: Limits = DEFAULT) -> str:
@@ -48,8 +48,8 @@ def format(text: str, limits: Limits = DEFAULT) -> str:
     found = _Printer(comments).print(tree)
     if comments == Comments():
         return found
-    # A comment between two tokens belongs to the node that begins after it, which can be
-    # another one once lines are broken elsewhere: it has its place when nothing moves any more.
+    # A comment between two tokens belongs to the node that begins after it, which can change once
+    # lines are broken elsewhere. Its place is final when nothing moves any longer.
     for _ in range(_SETTLING):
         again = parse(found, limits)
         settled = _Printer(comments_of(found, again)).print(again)
@@ -76,7 +76,7 @@ class _Printer:
     # Precedence
 
     def _operand(self, node: ast.Node, required: int) -> Document:
-        """A node where the grammar wants at least this strength, in parentheses if need be."""
+        """A node where the grammar requires at least this precedence, parenthesised if necessary."""
         document = self._document(node)
         if _strength(node) >= required:
             return document
@@ -85,7 +85,7 @@ class _Printer:
     # Comments
 
     def _item(self, node: ast.Node, document: Document, sign: str = "") -> Document:
-        """A part with the comments at it, and the operator that stands before it."""
+        """A part with its comments, and the operator before it."""
         leading = self._comments.leading.get(id(node), ())
         trailing = self._comments.trailing.get(id(node), ())
         before: list[Document] = [[comment, HARD] for comment in leading]
@@ -95,13 +95,13 @@ class _Printer:
     def _bracketed(
         self, node: ast.Node, opening: str, items: Sequence[tuple[ast.Node, Document]], closing: str
     ) -> Document:
-        """Items between brackets, one a line when they are broken."""
+        """Items between brackets, one per line if they are broken."""
         last = self._comments.closing.get(id(node), ())
         if not items and not last:
             return opening + closing
         parts: list[Document] = []
         for index, (anchor, document) in enumerate(items):
-            # A comma goes before the comment that trails its item.
+            # A comma goes before its item's trailing comment.
             comma = "," if index < len(items) - 1 else ""
             parts += [LINE if index else SOFT, self._item(anchor, [document, comma])]
         parts += [[HARD, comment] for comment in last]
@@ -242,11 +242,11 @@ def _leaf(node: ast.Node) -> str:
 
 
 def member_text(operand: str, name: str) -> str:
-    """The text that reads a member of a map: ``fields.account``, ``request.headers["x-app"]``.
+    """The text that accesses a member of a map: ``fields.account``, ``request.headers["x-app"]``.
 
     Args:
-        operand: text of the map.
-        name: of the member, any string.
+        operand: the map's text.
+        name: the member's name, any string.
     """
     if _PLAIN_NAME.match(name):
         return f"{operand}.{name}"
@@ -257,7 +257,7 @@ _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def string_literal(value: str) -> str:
-    """A literal of a string: in double quotes unless others need fewer escapes."""
+    """A string literal: in double quotes unless others need fewer escapes."""
     quote = "'" if '"' in value and "'" not in value else '"'
     if "\\" in value and quote not in value and value.isprintable():
         return f"r{quote}{value}{quote}"

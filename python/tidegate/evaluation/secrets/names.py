@@ -249,7 +249,7 @@ def _apart(words: list[str]) -> list[str]:
 
 
 def _segments(word: str) -> list[str]:
-    """A word split into family words and numbers, the longest first; itself if that isn't possible."""
+    """A word split into family words and numbers, longest first; itself if impossible."""
     if not word.isascii() or len(word) > LONGEST_WORD:
         return [word]
     dead: set[int] = set()

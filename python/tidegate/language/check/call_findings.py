@@ -1,4 +1,4 @@
-"""Reasons why a call is refused, and what the author likely meant."""
+"""Why a call is rejected, and what the author probably meant."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _FOREIGN_FUNCTIONS = {
     "regex": 'write `value.matches("pattern")`',
     "match": 'write `value.matches("pattern")`',
 }
-"""Functions that other languages have under this name."""
+"""Functions with this name in other languages."""
 
 
 def no_overload(
     declaration: Declaration, given: Sequence[Type], span: Span, roots: Sequence[checked.Checked]
 ) -> Diagnostic:
-    """A call of a known function with arguments that it does not take."""
+    """A call to a known function with arguments that it does not accept."""
     name, listed = declaration.name, ", ".join(map(str, given))
     hint: str | None
     if name in _OPERATORS:
@@ -63,14 +63,14 @@ def _is_header(node: checked.Checked) -> bool:
 def unknown_function(
     node: Call, qualified: str, functions: Mapping[Key, Declaration]
 ) -> Diagnostic:
-    """A call of an unknown function; ``qualified`` is its name with its namespace, if any."""
+    """A call to an unknown function; ``qualified`` is its name with its namespace, if any."""
     hint = _meant(node, qualified, functions)
     message = f"unknown function `{node.function}`"
     return Diagnostic("unknown-function", message, node.function_span, hint=hint)
 
 
 def misused_macro(node: Call, qualified: str) -> str | None:
-    """The form of the macro of this name, if it is one."""
+    """The form of the macro with this name, if it is one."""
     return USAGE.get(qualified) or (None if node.target is None else USAGE.get(node.function))
 
 

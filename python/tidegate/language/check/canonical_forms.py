@@ -1,10 +1,10 @@
-"""The texts that a field can hold over HTTP, as automata.
+"""The texts that a field can have over HTTP, as automata.
 
 The encoder gives some fields a canonical form: a path has no dot segments, an address is in its
-shortest spelling. An automaton takes every text of that form, and perhaps others: whatever it
-does not take, the field never is. A few texts are left out although a caller of the interface
-could send them: a path without a slash in front, a host with a slash, and a question mark in a
-path, which is there only where a client has written `%3F`.
+shortest spelling. An automaton accepts every text of that form, and perhaps others: the field is
+never a text that the automaton rejects. A few texts are excluded although an API caller could send
+them: a path without a leading slash, a host with a slash, and a question mark in a path, which
+occurs only if a client has written `%3F`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 State: TypeAlias = tuple[object, ...]
 Pattern: TypeAlias = "Sequence[str | None]"
-"""Texts that follow each other; None stands for any text, the empty one too."""
+"""Consecutive texts; None means any text, including the empty one."""
 _HEX = "0123456789abcdef"
 _SUBNET_BITS = {4: 24, 6: 48}
 
@@ -29,9 +29,9 @@ class Form:
     """A form of texts.
 
     Attributes:
-        alphabet: one character of each kind that the form tells apart.
+        alphabet: one character of each kind that the form distinguishes.
         start: the states before the first character.
-        case: the case of ASCII letters that the form has; None for both.
+        case: the case of ASCII letters in the form; None for both.
     """
 
     alphabet: ClassVar[str]
@@ -39,7 +39,7 @@ class Form:
     case: ClassVar[str | None] = None
 
     def step(self, state: State, character: str) -> tuple[State, ...]:
-        """The states behind a character."""
+        """The states after a character."""
         raise NotImplementedError
 
     def accepts(self, state: State) -> bool:
@@ -47,11 +47,11 @@ class Form:
         raise NotImplementedError
 
     def may_be(self, text: str) -> bool:
-        """Whether a field can hold exactly this text."""
+        """Whether a field can be exactly this text."""
         return self.may_match([text])
 
     def may_match(self, pattern: Pattern) -> bool:
-        """Whether a field can hold a text of the pattern."""
+        """Whether a field can be a text matching the pattern."""
         states = frozenset(self.start)
         for part in pattern:
             if part is None:
@@ -94,7 +94,7 @@ class Path(Form):
 
 
 class Segment(Form):
-    """What is between two slashes of a path; only the last one can be empty."""
+    """The part between two slashes of a path; only the last one can be empty."""
 
     alphabet = "/.?a"
     start = (("/",),)
@@ -115,7 +115,7 @@ def _within_segment(state: State, character: str) -> tuple[State, ...]:
 
 
 class Extension(Form):
-    """What follows the last dot of a path's last segment."""
+    """The part after the last dot of a path's last segment."""
 
     alphabet = "/.?a"
     case = "lower"
@@ -148,7 +148,7 @@ class Host(Form):
 
 
 class Country(Form):
-    """Two letters, as ISO 3166 has them."""
+    """Two letters, as in ISO 3166."""
 
     alphabet = "A1"
     case = "upper"
@@ -184,7 +184,7 @@ class NetworkForm(AddressForm):
     """The network of an address.
 
     Args:
-        bits: of the network, by the version of the address.
+        bits: prefix length of the network, by IP version.
     """
 
     def __init__(self, bits: Mapping[int, int]) -> None:
@@ -216,7 +216,7 @@ _OCTETS = {
     "25": dict.fromkeys("012345", "end"),
     "two": dict.fromkeys("0123456789", "end"),
 }
-"""How an octet goes on, by its digits so far."""
+"""How an octet can continue, by its digits so far."""
 
 
 def _step_4(state: State, character: str) -> Iterable[State]:
@@ -231,7 +231,7 @@ def _step_4(state: State, character: str) -> Iterable[State]:
 
 
 def _step_6(state: State, character: str) -> Iterable[State]:
-    """States are the kind of place, the groups so far, whether `::` was met, digits left."""
+    """States are the kind of place, the groups so far, whether `::` has occurred, digits left."""
     kind, groups, short, left = (*state[1:], 0, False, 0)[:4]
     count = groups if isinstance(groups, int) else 0
     if character == ":":
@@ -270,6 +270,6 @@ FORMS: dict[str, Form] = {
     "derived.path_extension": Extension(),
     "derived.country": Country(),
 }
-"""The forms of fields that are texts."""
+"""The forms of text fields."""
 SEGMENT = Segment()
 """The form of each of ``derived.path_segments``."""

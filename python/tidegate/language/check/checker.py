@@ -1,7 +1,7 @@
-"""Text and schema to checked expression: the front door of the language.
+"""Checks a text against a schema: the entry point of the language.
 
-``check`` parses, walks the tree (``tree_checker``), estimates the cost and looks for
-what is likely not meant; it reports everything that is wrong at once.
+``check`` parses, walks the tree (``tree_checker``), estimates the cost and looks for probable
+mistakes; it reports everything that is wrong at once.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class CheckedExpression:
     """An expression that may be saved and evaluated.
 
     Attributes:
-        text: what the author wrote.
-        tree: the syntax tree of it.
+        text: the author's text.
+        tree: its syntax tree.
         root: the checked tree, which both evaluators run.
         type: the type of the result.
-        references: what the expression reads.
-        cost_estimate: the worst case of one evaluation, and what dominates it.
-        warnings: findings that do not refuse it.
+        references: the names that the expression reads.
+        cost_estimate: the worst case of one evaluation, and its most expensive part.
+        warnings: findings that do not reject it.
     """
 
     text: str
@@ -56,7 +56,8 @@ class CheckedExpression:
 
     @cached_property
     def canonical(self) -> bytes:
-        """The canonical form as JSON; kept, because a set is written anew when one part changes."""
+        """The canonical form as JSON; cached, because a set is serialised again when one part
+        changes."""
         return orjson.dumps(envelope(self.text, self.type, self.root))
 
 
@@ -72,11 +73,11 @@ def check(
 
     Args:
         text: the expression, or its syntax tree.
-        schema: the names it may use; ``Schema.default()`` when left out.
+        schema: the names it may use; ``Schema.default()`` if left out.
         expect: the type, or types, its result may have; anything by default.
-        strict: without it names are resolved and macros recognised, but types
-            and constants are left to the evaluation, as for unchecked CEL.
-        limits: bounds on the expression and its cost.
+        strict: if false, names are resolved and macros recognised, but types and constants are left
+            to the evaluation, as in unchecked CEL.
+        limits: limits on the expression and its cost.
 
     Raises:
         ExpressionError: the text does not parse or does not check.

@@ -1,10 +1,9 @@
 """Failures of constants that are certain before any event.
 
-A call whose arguments are constants is tried with the function's own meaning; so
-is one whose constant argument alone decides whether it fails (a zone, a network,
-a range).  Patterns are parsed and translated here.  Findings are kept apart from
-the others: a constant that decides ``&&``, ``||`` or ``?:`` makes what it guards
-unreachable, and the findings there are forgotten.
+A call with constant arguments is tried with the function's own meaning; so is one if a single
+constant argument decides whether it fails (a zone, a network, a range).  Patterns are parsed and
+translated here.  These findings are kept apart from the others: a constant that decides ``&&``,
+``||`` or ``?:`` makes the parts it guards unreachable, and their findings are dropped.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _TRIED = frozenset(
         "math.bitShiftRight",
     }
 )
-"""Functions that are tried when all arguments are constants."""
+"""Functions that are tried if all arguments are constants."""
 
 _ANY_TIME = Timestamp(0)
 _ANY_NETWORK = ipaddress.ip_interface("0.0.0.0/0")
@@ -74,7 +73,7 @@ _STAND_INS: Mapping[tuple[str, bool], Any] = {
     ("bucket", False): "",
     ("urlDecode", True): "",
 }  # fmt: skip
-"""The stand-in for a first argument that is not constant, while the others are tried."""
+"""Replaces a first argument that is not constant while the others are tried."""
 
 _PATTERNS = frozenset(
     {"matches", "matchesAny", "regex.extract", "regex.extractAll", "regex.replace"}
@@ -82,14 +81,14 @@ _PATTERNS = frozenset(
 _WILDCARDS = frozenset({"like", "ilike"})
 _REGEX_PROBES = frozenset({"regex.extract", "regex.extractAll", "regex.replace"})
 _OF_FORM = frozenset({"pattern-not-constant", "invalid-regex", "list-not-constant", "unknown-list"})
-"""Findings that hold even where nothing is evaluated: without a pattern or list nothing can run."""
+"""Findings that hold even in unevaluated parts: without a pattern or list nothing can run."""
 _CODES = {"divide_by_zero": "division-by-zero", "overflow": "overflow"}
 _UNKNOWN: Any = object()
 
 
 @lru_cache(maxsize=256)
 def parse_pattern(pattern: str, limits: Limits) -> Regex:
-    """The tree of a pattern; those met last are kept, since several stages ask for them.
+    """The tree of a pattern; recent ones are cached, since several stages need them.
 
     Raises:
         RegexError: the pattern is outside the accepted subset.
@@ -98,26 +97,26 @@ def parse_pattern(pattern: str, limits: Limits) -> Regex:
 
 
 class ConstantChecks:
-    """Certain failures of one expression, and the translations of its patterns."""
+    """Certain failures in one expression, and the translations of its patterns."""
 
     def __init__(self, text: str, schema: Schema, limits: Limits) -> None:
         self.findings: list[Diagnostic] = []
         self._text = text
         self._schema = schema
         self._limits = limits
-        # Both keep the node beside the fact, so that no other node takes its id.
+        # Both keep the node with the fact, so that no other node gets its id.
         self._values: dict[int, tuple[checked.Checked, Any]] = {}
         self._elements: dict[int, tuple[checked.Checked, Roots]] = {}
 
     def mark(self) -> int:
-        """A point to which ``forget`` can go back."""
+        """A point to which ``forget`` can return."""
         return len(self.findings)
 
     def forget(self, mark: int) -> None:
         """Drop the failures found since: their parts cannot decide anything.
 
-        A part that stands before the deciding one is evaluated all the same, so patterns and lists
-        must be known even there.
+        A part before the deciding one is evaluated anyway, so patterns and lists must be known even
+        there.
         """
         since = self.findings[mark:]
         self.findings[mark:] = [each for each in since if each.code in _OF_FORM]
@@ -142,7 +141,7 @@ class ConstantChecks:
         return call
 
     def translate(self, call: checked.Call) -> checked.Call:
-        """The call with its patterns translated, nothing else looked at."""
+        """The call with its patterns translated, without other checks."""
         return self._translated(call) if call.function in _PATTERNS else call
 
     def negated(self, literal: checked.Literal, span: Span) -> checked.Literal:
@@ -155,7 +154,7 @@ class ConstantChecks:
         return checked.Literal(-value, span=span)
 
     def check_keys(self, keys: Roots) -> None:
-        """Report constant keys of a map literal that are repeated."""
+        """Report repeated constant keys in a map literal."""
         seen = set()
         for key in keys:
             if not isinstance(key, checked.Literal):
@@ -295,7 +294,7 @@ class ConstantChecks:
             self._report("invalid-regex", failure.message, call.arguments[-1].span)
 
     def _spread(self, node: checked.Checked) -> Roots:
-        """The elements of a constant list with their spans; anything else is itself."""
+        """The elements of a constant list with their spans; anything else is returned as it is."""
         value = self._value(node)
         if not isinstance(value, list):
             return (node,)
@@ -305,7 +304,7 @@ class ConstantChecks:
         return [checked.Literal(each, span=node.span) for each in value]
 
     def _span_within(self, literal: checked.Checked, start: int, end: int) -> Span:
-        """The place of a part of a string constant in the text."""
+        """The position of a part of a string constant in the text."""
         written = self._shown(literal)
         if not written or written[0] not in "\"'rR":
             return literal.span
@@ -352,4 +351,4 @@ def _fits(value: Any, param: Type) -> bool:
 
 
 def _uncharged(_units: int) -> None:
-    """Trying a constant costs the evaluation nothing."""
+    """A charge function for trying constants, which costs the evaluation nothing."""

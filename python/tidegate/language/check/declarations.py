@@ -28,10 +28,10 @@ class Declaration:
     exact: Mapping[tuple[Type, ...], Type]
 
     def result(self, given: tuple[Type, ...], inference: Inference) -> Type | None:
-        """The result type for arguments of these types, or nothing if no overload fits.
+        """The result type for arguments of these types, or None if no overload fits.
 
-        When several overloads fit, since an argument is ``dyn``, and their results
-        differ, the result is ``dyn``.
+        If several overloads fit because an argument is ``dyn``, and their results differ, the
+        result is ``dyn``.
         """
         known = self.exact.get(given)
         if known is not None:

@@ -1,8 +1,8 @@
 """The worst cost of one evaluation, from declared maximum sizes.
 
-Follows the cost rules of docs/canonical-tree.md with sizes (``sizes``) in place of
-values: every operand is evaluated, every element visited.  What is declared is what
-requests measure in practice, so the estimate is no promise; the count at run time is.
+Follows the cost rules of docs/canonical-tree.md with sizes (``sizes``) instead of values: every
+operand is evaluated, every element visited.  The declared sizes are what requests have in practice,
+so the estimate is not a guarantee; the count at run time is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tidegate.limits import Limits
 
 PATTERN_WORK_A_UNIT = 100
-"""Work of a pattern that is one unit, as in ``rust/regex/src/lazy.rs``."""
+"""Pattern work that costs one unit, as in ``rust/regex/src/lazy.rs``."""
 Measured: TypeAlias = tuple[int, Size]
 """Bounds on the cost of a node and the size of its value."""
 
@@ -48,9 +48,9 @@ class CostEstimate:
 
     Attributes:
         total: of the whole expression.
-        dominant: the part that costs most.
-        dominant_units: what that part costs, all its repetitions together.
-        work: what the expression takes of the budget of a decision, its patterns at their worst
+        dominant: the most expensive part.
+        dominant_units: the cost of that part, with all its repetitions.
+        work: the expression's share of a decision's budget, with its patterns at their worst
             (docs/decision.md, "Budget").
     """
 
@@ -60,7 +60,7 @@ class CostEstimate:
     work: int
 
     def refusal(self, limit: int) -> Diagnostic:
-        """The finding that the estimate is over the limit."""
+        """The finding that the estimate exceeds the limit."""
         message = (
             f"one evaluation may cost {self.total} units, more than {limit}; "
             f"this part takes {self.dominant_units}"
@@ -87,13 +87,13 @@ class _Estimator:
         self.pattern_work = 0
 
     def measure(self, node: checked.Checked, times: int) -> Measured:
-        """A node that is evaluated several times: what one evaluation costs, and the value."""
+        """A node that is evaluated repeatedly: the cost of one evaluation, and the value."""
         bound = BOUNDS.get(type(node), _Estimator.other)
         cost, size = bound(self, node, times)
         return cost + 1, size
 
     def dominant(self, total: int, root: checked.Checked) -> tuple[int, checked.Checked]:
-        """The smallest macro, or else call, that takes half of the total or more."""
+        """The smallest macro, or else call, that costs half of the total or more."""
         heavy = [each for each in self._heavy if each[0] * 2 >= total]
         macros = [each for each in heavy if isinstance(each[1], checked.Comprehension)]
         chosen = macros or heavy or [(total, root)]
@@ -140,7 +140,7 @@ class _Estimator:
     def index(self, node: checked.Index, times: int) -> Measured:
         cost, size = self.measure(node.operand, times)
         units, _ = self.measure(node.index, times)
-        # A walk over keys meets each value of a map once.
+        # A walk over keys visits each value of a map once.
         part = size.average() if self._is_key(node.index) else size.largest()
         return cost + units, part
 
@@ -268,7 +268,7 @@ def _comprehended(macro: str, over: Size, body: Size) -> Size:
 
 
 def _is_map(node: checked.Checked) -> bool:
-    """Whether a value is known to be a map: its keys differ, membership is one unit."""
+    """Whether a value is known to be a map, with distinct keys and membership in one unit."""
     return isinstance(node, checked.Map) or (isinstance(node, checked.Field) and node.name in _MAPS)
 
 
@@ -390,4 +390,4 @@ BOUNDS: dict[type, Callable[[_Estimator, Any, int], Measured]] = {
     checked.Bind: _Estimator.bind,
     checked.OptionalMap: _Estimator.optional_map,
 }
-"""The cost of a node by its kind; for other kinds, the cost of its parts."""
+"""The cost of a node by its kind; other kinds cost as much as their parts."""

@@ -1,4 +1,4 @@
-"""Constants that the checker folds: names of headers, and maps of literals."""
+"""Constants that the checker folds: header names, and maps of literals."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Found: TypeAlias = tuple[checked.Checked, Type]
 def literal(
     kind: Type, value: Callable[[Any], object] | None = None
 ) -> Callable[[object, Any], Found]:
-    """The check of a literal of a type.
+    """The check for a literal of a type.
 
     Args:
         kind: the type.
-        value: makes the value of the language of the literal's; None where they are the same.
+        value: converts the literal's value to a value of the language; None if they are the same.
     """
 
     def check_literal(_checker: object, node: Any) -> Found:
@@ -49,7 +49,7 @@ def folded_key(operand: checked.Checked, key: checked.Checked) -> checked.Checke
 
 
 def constants_of(roots: Sequence[checked.Checked]) -> list[Any] | None:
-    """The values of nodes that are all literals."""
+    """The values of nodes if all are literals."""
     values = [root.value for root in roots if type(root) is checked.Literal]
     return values if len(values) == len(roots) else None
 
@@ -57,7 +57,7 @@ def constants_of(roots: Sequence[checked.Checked]) -> list[Any] | None:
 def folded_map(
     node: ast.MapLiteral, keys: Sequence[checked.Checked], values: Sequence[checked.Checked]
 ) -> Map | None:
-    """A constant map, or nothing when a key is no key or repeated: an error when evaluated."""
+    """A constant map, or None if a key is invalid or repeated: an error when evaluated."""
     constant_keys, constants = constants_of(keys), constants_of(values)
     if constant_keys is None or constants is None:
         return None

@@ -1,8 +1,8 @@
-"""Type inference: which type may stand for which, and the values of type parameters.
+"""Type inference: which type may replace which, and the values of type parameters.
 
-The rules are those of the published type checker (cel-go's ``checker/types.go``):
-``dyn`` agrees with everything, a type parameter takes the most general of the
-types it meets, null stands for optionals, times and abstract types.
+The rules are those of the published type checker (cel-go's ``checker/types.go``): ``dyn`` agrees
+with everything, a type parameter takes the most general of the types it meets, and null agrees with
+optionals, times and abstract types.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NULLABLE = (TIMESTAMP, DURATION, IP, CIDR)
 
 
 def parameters(kind: Type) -> tuple[Type, ...]:
-    """The types a type is made of."""
+    """The types that a type contains."""
     match kind:
         case ListType(element):
             return (element,)
@@ -52,7 +52,7 @@ def parameters(kind: Type) -> tuple[Type, ...]:
 
 
 def rebuilt(kind: Type, parts: Sequence[Type]) -> Type:
-    """The same type made of other parts."""
+    """The same type with other parts."""
     match kind:
         case ListType():
             return ListType(parts[0])
@@ -76,18 +76,18 @@ class Inference:
         self._made = 0
 
     def fresh(self) -> TypeParam:
-        """A parameter of which nothing is known yet."""
+        """A parameter about which nothing is known yet."""
         self._made += 1
         return TypeParam(f"_{self._made}")
 
     def instantiate(self, signature: Signature) -> tuple[tuple[Type, ...], Type]:
-        """Parameters and result of a signature, its own parameters made fresh."""
+        """Parameters and result of a signature, with fresh type parameters."""
         fresh: dict[TypeParam, Type] = {}
         params = tuple([self._renamed(kind, fresh) for kind in signature.params])
         return params, self._renamed(signature.result, fresh)
 
     def agree(self, given: Sequence[Type], wanted: Sequence[Type]) -> bool:
-        """Whether the given types may stand for the wanted ones; if so, that is remembered."""
+        """Whether the given types agree with the wanted ones; if so, that is remembered."""
         if len(given) != len(wanted):
             return False
         before = self._known.copy() if self._known or any(map(parameters, wanted)) else None
@@ -111,7 +111,7 @@ class Inference:
         return rebuilt(kind, resolved)
 
     def settle(self, kind: Type) -> Type:
-        """The type with known parameters replaced and the others become ``dyn``."""
+        """The type with known parameters replaced, and the others by ``dyn``."""
         if isinstance(kind, Primitive):
             return kind
         kind = self.resolve(kind)
@@ -120,7 +120,7 @@ class Inference:
         return rebuilt(kind, [self.settle(part) for part in parameters(kind)])
 
     def join(self, kinds: Iterable[Type]) -> Type:
-        """One type for the elements of an aggregate: ``dyn`` when they do not agree."""
+        """One type for the elements of an aggregate: ``dyn`` if they do not agree."""
         joined: Type | None = None
         for kind in kinds:
             if joined is None or joined is kind:
@@ -165,7 +165,7 @@ class Inference:
         )
 
     def _substitutes(self, kind: Type, param: TypeParam) -> tuple[bool, bool]:
-        """Whether ``kind`` may stand for ``param``, and whether that was known already."""
+        """Whether ``kind`` may replace ``param``, and whether that was already known."""
         if kind == param:
             return True, True
         known = self._known.get(param)

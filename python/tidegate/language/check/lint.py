@@ -1,7 +1,7 @@
-"""Warnings about expressions that are legal and most likely not meant.  One function for each.
+"""Warnings about expressions that are valid but probably unintended.  One function for each.
 
-``warnings_of`` runs over every checked expression; ``key_warnings`` is for those
-that make an entity's key, and is called by whoever knows that they do.
+``warnings_of`` runs over every checked expression; ``key_warnings`` is for the expressions of an
+entity's key, and its callers know which those are.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _always(value: bool, what: str, span: Span) -> Diagnostic:
 
 
 def constant_operand(node: And | Or) -> Iterator[Diagnostic]:
-    """``a && false``: a constant decides the chain or takes no part in it."""
+    """``a && false``: a constant decides the chain or has no effect."""
     deciding = isinstance(node, Or)
     for operand in node.operands:
         if type(operand) is Literal and isinstance(operand.value, bool):
@@ -105,7 +105,7 @@ _REFLEXIVE = {"==": True, "<=": True, ">=": True, "!=": False, "<": False, ">": 
 
 
 def contradiction(node: And) -> Iterator[Diagnostic]:
-    """``x == "a" && x == "b"``: a value that must be two constants."""
+    """``x == "a" && x == "b"``: a value that must equal two constants."""
     required: list[tuple[Checked, object]] = []
     for operand in node.operands:
         test = _comparison(operand, "==")
@@ -191,7 +191,7 @@ def duplicate_entry(node: Literal) -> Iterator[Diagnostic]:
 
 
 def needless_pattern(node: Call) -> Iterator[Diagnostic]:
-    """``path.matches("^/api")``: a plain string test says the same and is cheaper."""
+    """``path.matches("^/api")``: a plain string test means the same and is cheaper."""
     for known in _shapes(node):
         if known.literal_test is not None:
             instead = _INSTEAD[known.literal_test]
@@ -231,7 +231,7 @@ def _shapes(node: Call) -> Iterator[Shape]:
 
 
 def wrong_case(node: Call) -> Iterator[Diagnostic]:
-    """``x.lower() == "Abc"``, ``request.method == "get"``: no text of that case is equal."""
+    """``x.lower() == "Abc"``, ``request.method == "get"``: no text in that case is equal."""
     if node.function not in _TEXT_TESTS or len(node.arguments) != 2:
         return
     subject, texts = node.arguments
@@ -328,7 +328,7 @@ _PER_REQUEST_NAMES = frozenset(
         "trace_id",
     )
 )
-"""Names of fields, parameters and cookies; `-` and the case of letters do not count."""
+"""Names of fields, parameters and cookies; `-` and letter case are ignored."""
 _PER_REQUEST = frozenset(
     (
         "x-request-id",
@@ -346,7 +346,7 @@ _PER_REQUEST = frozenset(
 
 
 def key_warnings(parts: Sequence[tuple[Checked, Type]]) -> list[list[Diagnostic]]:
-    """Warnings about the expressions that make one key, in their order."""
+    """Warnings about the expressions that form one key, in order."""
     alone = len(parts) == 1
     return [
         [
@@ -361,14 +361,14 @@ def key_warnings(parts: Sequence[tuple[Checked, Type]]) -> list[list[Diagnostic]
 
 
 def timestamp_key(root: Checked) -> Iterator[Diagnostic]:
-    """A key made of a time: every event gets an entity of its own."""
+    """A key made of a time: every event gets its own entity."""
     for node in walk(root):
         if type(node) is Field and node.name in ("observed_at", "entity.last_seen_at"):
             yield _warn("timestamp-key", "a key made of a time is new with each event", node.span)
 
 
 def per_request_key(root: Checked) -> Iterator[Diagnostic]:
-    """A key made of what identifies one request."""
+    """A key made of a value that identifies one request."""
     for node in walk(root):
         name = _header_name(node)
         if name in _PER_REQUEST or _folded(_entry_name(node)) in _PER_REQUEST_NAMES:
@@ -377,7 +377,7 @@ def per_request_key(root: Checked) -> Iterator[Diagnostic]:
 
 
 def often_blank_key(root: Checked) -> Iterator[Diagnostic]:
-    """A key made of what many requests do not have."""
+    """A key made of a value that many requests do not have."""
     for node in walk(root):
         name = node.name if type(node) is Field else _header_name(node)
         if name in _OFTEN_BLANK or (type(node) is not Field and name in _OFTEN_BLANK_HEADERS):
@@ -387,7 +387,7 @@ def often_blank_key(root: Checked) -> Iterator[Diagnostic]:
 
 
 def single_address_key(root: Checked) -> Iterator[Diagnostic]:
-    """A key made of a whole address, of which one IPv6 client has a network full."""
+    """A key made of a whole address; one IPv6 client has a network full of them."""
     for node in _giving(root):
         if type(node) is Field and node.name == "request.client_ip":
             message = "an IPv6 client can take another address of its /64 for each request"
@@ -396,7 +396,7 @@ def single_address_key(root: Checked) -> Iterator[Diagnostic]:
 
 
 def _giving(node: Checked) -> Iterator[Checked]:
-    """A node and those of its parts of which its value is made, but for masked addresses."""
+    """A node and those of its parts that form its value, except masked addresses."""
     yield node
     if type(node) is Conditional:
         parts: Sequence[Checked] = (node.then, node.otherwise)
@@ -409,7 +409,7 @@ def _giving(node: Checked) -> Iterator[Checked]:
 
 
 _KEEPING = frozenset(("+", "ip", "string", "lower", "lowerAscii", "upper", "upperAscii", "trim"))
-"""Functions whose value tells apart what their arguments do."""
+"""Functions with values that distinguish whatever their arguments do."""
 
 
 def broad_key(root: Checked, kind: Type) -> Iterator[Diagnostic]:
@@ -434,7 +434,7 @@ def _header_name(node: Checked) -> str | None:
 
 
 def _entry_name(node: Checked) -> str | None:
-    """The name of an entry of a map that a client or a source fills."""
+    """The name of a map entry that a client or a source fills in."""
     match node:
         case Index(operand=Field(name=section), index=Literal(value=str(name))):
             return name if section in _ENTRIES else None

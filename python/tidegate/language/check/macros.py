@@ -1,8 +1,8 @@
-"""Recognition of macros.
+"""Recognises macros.
 
-A call is a macro when its name, its number of arguments and the places where a
-variable is declared all fit; otherwise it is an ordinary call, and most likely
-an unknown function, whose finding then says how the macro is written.
+A call is a macro if its name, its number of arguments and the positions of declared variables all
+fit; otherwise it is an ordinary call, and most likely an unknown function, whose finding then says
+how to write the macro.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class HasShape:
 
 Shape = ComprehensionShape | BindShape | OptionalMapShape | HasShape
 
-# Macro and number of arguments, to how many of them declare a variable and
-# whether a condition stands before the body.
+# Macro and number of arguments, to how many of them declare a variable and whether a condition
+# precedes the body.
 _COMPREHENSIONS: Mapping[tuple[str, int], tuple[str, int, bool]] = {
     ("all", 2): ("all", 1, False),
     ("all", 3): ("all", 2, False),
@@ -92,7 +92,7 @@ USAGE: Mapping[str, str] = {
 
 
 def recognise(call: Call) -> Shape | None:
-    """The macro a call is, if it is one."""
+    """The macro that a call is, if it is one."""
     if call.function not in _NAMES:
         return None
     if call.target is None:

@@ -1,4 +1,4 @@
-"""Warnings about comparisons that hold for no event, because a field never has such a value."""
+"""Warnings about comparisons that hold for no event, because the field never has such a value."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ _HEADERS = frozenset(
 
 @attrs.frozen
 class _Subject:
-    """A field, or a part of one, that is compared.
+    """A field, or a part of one, in a comparison.
 
     Attributes:
-        name: of the field.
-        form: of its texts.
-        case: of letters, where `wrong-letter-case` warns of the other one.
+        name: the field's name.
+        form: the form of its texts.
+        case: the case of its letters, if `wrong-letter-case` warns about the other one.
     """
 
     name: str
@@ -143,7 +143,7 @@ def _subject_of(node: Checked, case: str | None = None) -> _Subject | None:
     match node:
         case Field(name=name) if name in FORMS:
             form = FORMS[name]
-            # In the other case than its own a form would be another one.
+            # In the other letter case the form would be a different one.
             fits = case is None or form.case in (None, case)
             return _Subject(name, form, form.case if name in _CASED else case) if fits else None
         case Index(operand=Field(name=name)) if name == _SEGMENTS:
@@ -157,7 +157,7 @@ def _subject_of(node: Checked, case: str | None = None) -> _Subject | None:
 
 
 def _is_possible(subject: _Subject, patterns: list[Pattern]) -> bool:
-    """Whether a text of one of the patterns can be met."""
+    """Whether a text of one of the patterns can occur."""
     return any(_may_match(subject, pattern) for pattern in patterns)
 
 
@@ -191,7 +191,7 @@ def _ilike(text: str) -> list[Pattern]:
 
 
 def _matches(text: str) -> list[Pattern]:
-    """What a pattern that is a plain test asks for; anything where it is another one."""
+    """The texts that a pattern equivalent to a plain test accepts; any text for other patterns."""
     known = shape(parse_pattern(text, DEFAULT))
     if known.literal_test is None:
         return [[None]]
@@ -229,7 +229,7 @@ def impossible_number(node: Call) -> Iterator[Diagnostic]:
     if not all(isinstance(each, (int, float)) and each == each for each in values):
         return
     if name == "size" and node.function == "<" and values == [0]:
-        return  # always-false says so
+        return  # always-false reports it
     if any(_can_hold(operator, name, bounds, value) for value in values):
         return
     low, high = (f"{bound:,.0f}" for bound in bounds)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 def node_types(
     text: str, schema: Schema, limits: Limits = DEFAULT
 ) -> tuple[tuple[ast.Span, Type], ...]:
-    """The type of each part of an expression, in the order of the text; outer parts first.
+    """The type of each part of an expression, in source order; outer parts first.
 
     Args:
         text: the expression; a part of it that does not check has the type ``dyn``.
         schema: the names it may use.
-        limits: bounds on it.
+        limits: limits on it.
 
     Raises:
         ExpressionError: the text does not parse.
@@ -35,7 +35,7 @@ def node_types(
 
 
 class _Noting(TreeChecker):
-    """The walk of the checker with a note taken at each node."""
+    """The checker's walk with a record of each node."""
 
     def __init__(self, text: str, schema: Schema, strict: bool, limits: Limits) -> None:
         super().__init__(text, schema, strict, limits)

@@ -21,7 +21,7 @@ _HEADERS = "request.headers"
 
 @attrs.frozen
 class References:
-    """Names an expression reads.
+    """The names that an expression reads.
 
     Attributes:
         fields: declared fields and variables, by full name.

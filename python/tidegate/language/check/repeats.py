@@ -1,7 +1,7 @@
-"""Warnings about conditions that a visitor evades by sending a parameter or cookie twice.
+"""Warnings about conditions that a visitor can evade by sending a parameter or cookie twice.
 
-Several values of one name are one text, joined by ``", "``: it is equal to none of them, and a back
-end may take any of them.
+Several values of one name form one text, joined by ``", "``: it equals none of them, and a back end
+may use any of them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _CHANGES = frozenset(
 def evadable(root: Checked) -> Iterator[Diagnostic]:
     """``request.query_params["role"] == "admin"``, which `?role=user&role=admin` evades.
 
-    An expression that looks at repeats is left alone, and so is a comparison under ``!``, where a
-    repeat makes it hold.
+    An expression that checks for repeats is skipped, and so is a comparison under ``!``, which a
+    repeat makes true.
     """
     read = {node.name for node in walk(root) if type(node) is Field}
     watched = {
@@ -57,7 +57,7 @@ def _compared(node: Call, watched: set[str]) -> Iterator[Diagnostic]:
     section, name = entry
     values = right.value if isinstance(right.value, list) else [right.value]
     if not any(isinstance(value, str) and value for value in values):
-        return  # a value that is absent or empty can be left out as well
+        return  # a value that is absent or empty can be omitted as well
     shown = f"`{section}` {quote(name)}" if name is not None else f"a name in `{section}`"
     repeated = f'"{name}" in {_REPEATED[section]}' if name else f"{_REPEATED[section]}.size() > 0"
     hint = f"add `|| {repeated}`"
@@ -75,7 +75,7 @@ def _compared(node: Call, watched: set[str]) -> Iterator[Diagnostic]:
 
 
 def _entry(node: Checked) -> tuple[str, str | None] | None:
-    """The section and name of an entry that a visitor fills; a name may be computed."""
+    """The section and name of an entry that a visitor fills in; a name may be computed."""
     while type(node) is Call and node.function in _CHANGES and node.arguments:
         node = node.arguments[0]
     match node:

@@ -1,8 +1,8 @@
-"""Resolution of names: fields, type names and functions, looked up through the container.
+"""Resolves names: fields, type names and functions, looked up through the container.
 
-CEL's rule: in the container ``a.b`` the name ``x.y`` is ``a.b.x.y``, else
-``a.x.y``, else ``x.y``; the longest dotted name that is declared wins; a leading
-dot skips the container; a variable of an enclosing macro goes before all.
+CEL's rule: in the container ``a.b`` the name ``x.y`` is ``a.b.x.y``, else ``a.x.y``, else ``x.y``;
+the longest declared dotted name wins; a leading dot skips the container; a variable of an enclosing
+macro takes precedence over all.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ TYPE_NAMES: Mapping[str, Type] = {
     "net.IP": IP,
     "net.CIDR": CIDR,
 }
-"""Types that are values by their name."""
+"""Types that are values under their name."""
 
 
 @attrs.frozen
@@ -73,7 +73,7 @@ class Chain:
 
 
 def chain_of(node: Node) -> Chain | None:
-    """The chain of plain names a node is, or nothing."""
+    """The chain of plain names in a node, or None."""
     selects: list[Select] = []
     while type(node) is Select and not node.optional:
         selects.append(node)
@@ -92,14 +92,14 @@ def containers(container: str) -> tuple[str, ...]:
 
 
 def candidates(name: str, container: str, absolute: bool = False) -> Iterable[str]:
-    """The full names that ``name`` may stand for, in the order they are tried."""
+    """The full names that ``name`` may mean, in the order they are tried."""
     if absolute or not container:
         return (name,)
     return [prefix + name for prefix in containers(container)]
 
 
 def declared_prefix(chain: Chain, schema: Schema) -> tuple[str, int] | None:
-    """The longest declared name a chain starts with, and how many parts it takes."""
+    """The longest declared name at the start of a chain, and its number of parts."""
     for length in range(len(chain.selects) + 1, 0, -1):
         name = chain.name(length)
         for full in candidates(name, schema.container, chain.root.absolute):
@@ -121,7 +121,7 @@ def unknown_part(chain: Chain, schema: Schema) -> tuple[str, int]:
 
 
 def suggested_field(chain: Chain, schema: Schema) -> str | None:
-    """The declared name that was likely meant by an undeclared chain."""
+    """The declared name probably meant by an undeclared chain."""
     name, _ = unknown_part(chain, schema)
     last = name.rpartition(".")[2]
     by_last = [known for known in schema.fields if known.rpartition(".")[2] == last]

@@ -1,7 +1,7 @@
 """The walk from syntax tree to checked tree: names, macros, types, constants.
 
-Findings are collected, and the walk goes on; what is wrong has type ``dyn``, so that
-one mistake is reported once.  It recurses: the parser has bounded the nesting.
+Findings are collected, and the walk continues; a faulty part has type ``dyn``, so that one mistake
+is reported once.  It recurses: the parser has limited the nesting.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class TreeChecker:
     def _report_type(
         self, code: str, message: str, span: ast.Span, hint: str | None = None
     ) -> None:
-        """A finding about types: left to the evaluation when types are not checked."""
+        """A finding about types: left to the evaluation if types are not checked."""
         if self._strict:
             self._report(code, message, span, hint)
 
@@ -283,7 +283,7 @@ class TreeChecker:
         span: ast.Span,
         name_span: ast.Span,
     ) -> Found:
-        """A call of a known function or operator: its overload and its constants."""
+        """A call to a known function or operator: its overload and its constants."""
         call = checked.Call(name, member, tuple(roots), span=span)
         result = self._functions[name, member].result(tuple(kinds), self._inference)
         if result is None:
@@ -305,9 +305,9 @@ class TreeChecker:
         if self._strict:
             self.findings.append(unknown_function(node, name, self._functions))
             if misused_macro(node, name):
-                parts = ()  # what stands where a variable belongs is no field
+                parts = ()  # a non-variable where a variable belongs isn't a field
             elif chain is not None and self._is_unknown_namespace(chain):
-                parts = node.arguments  # reported with the function
+                parts = node.arguments  # the function reports it
         roots, _ = self._check_all(parts)
         member = node.target is not None
         return checked.Call(node.function, member, tuple(roots), span=node.span), DYN
@@ -434,7 +434,7 @@ class TreeChecker:
 
     @contextmanager
     def _bound(self, *variables: tuple[ast.Identifier, Type]) -> Iterator[None]:
-        """The variables of a macro, seen while its parts are checked."""
+        """The variables of a macro, visible while its parts are checked."""
         for variable, kind in variables:
             self._locals.setdefault(variable.name, []).append(kind)
         yield
@@ -476,7 +476,7 @@ class TreeChecker:
     def _operands(
         self, nodes: Sequence[ast.Node], sign: str, deciding: bool
     ) -> tuple[checked.Checked, ...]:
-        """The operands of a chain; one that is the deciding constant absorbs every error."""
+        """The operands of a chain; a deciding constant absorbs every error."""
         mark = self._constants.mark()
         roots = []
         for node in nodes:

@@ -1,10 +1,9 @@
-"""The places of a text's comments in its tree.
+"""Assigns a text's comments to places in its tree.
 
-A comment lies between two *items*: operands of a logical chain, elements of a
-list, arguments of a call, parts of a conditional, or before or after the whole
-expression.  One on the line where an item ends trails that item; any other leads
-the item after it.  A comment inside an item, where no finer place is known, leads
-that item.
+A comment is between two *items* (operands of a logical chain, elements of a list, arguments of a
+call, parts of a conditional), or before or after the whole expression.  One on the line where an
+item ends trails that item; any other leads the item after it.  A comment inside an item, if no
+finer place is known, leads that item.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Comments:
-    """Comments by the ``id`` of the node they belong to; a map entry goes by its key.
+    """Comments by the ``id`` of their node; a map entry uses its key.
 
     Attributes:
-        leading: on lines of their own before the item.
+        leading: on separate lines before the item.
         trailing: at the end of the item's last line.
-        closing: after the last item of a bracket, by the node of the bracket.
+        closing: after the last item of a bracket, by the bracket's node.
         after: on lines after the whole expression.
     """
 
@@ -40,7 +39,7 @@ class Comments:
 
 @attrs.frozen
 class _Item:
-    """A part between comments: its anchor, its extent, and the nodes to look into."""
+    """A part between comments: its anchor, its extent, and the nodes to search."""
 
     anchor: ast.Node
     start: int
@@ -64,7 +63,7 @@ def comments_of(text: str, tree: ast.Node) -> Comments:
 
 
 def comment_spans(text: str) -> Iterator[ast.Span]:
-    """Where the comments of a text are, up to the place where it can't be read."""
+    """The positions of a text's comments, up to the first unreadable place."""
     try:
         for at, comment in _comments(text):
             yield ast.Span(at, at + len(comment))
@@ -73,7 +72,7 @@ def comment_spans(text: str) -> Iterator[ast.Span]:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:
-    """Every comment with its offset: they lie in the gaps between tokens."""
+    """Every comment with its offset: they are in the gaps between tokens."""
     at = 0
     for span in tokens(text):
         yield from _comments_in(text, at, span.start)
@@ -91,7 +90,7 @@ def _comments_in(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
 
 
 def _attach(text: str, tree: ast.Node, at: int, comment: str, found: Comments) -> None:
-    """Give a comment within the tree to an item, the innermost one possible."""
+    """Assign a comment within the tree to the innermost possible item."""
     place, node = tree, tree
     while True:
         items = _items(node, at)
@@ -103,7 +102,7 @@ def _attach(text: str, tree: ast.Node, at: int, comment: str, found: Comments) -
                 _attach_between(text, node, items, at, comment, found)
                 return
             if item.start > place.span.start:
-                place = item.anchor  # else what leads the first item leads the whole
+                place = item.anchor  # otherwise, a comment leading the first item leads the whole
             inner = _containing(item.nodes, at)
         if inner is None:
             found.leading.setdefault(id(place), []).append(comment)
@@ -129,7 +128,7 @@ def _containing(nodes: tuple[ast.Node, ...], at: int) -> ast.Node | None:
 
 
 def _items(node: ast.Node, at: int) -> list[_Item] | None:
-    """The items of a node if ``at`` lies where they are listed."""
+    """The items of a node if ``at`` is in its list of items."""
     match node:
         case ast.MapLiteral(entries):
             return [

@@ -1,10 +1,9 @@
-"""Text to syntax tree.  The only importer of the parser library.
+"""Parses text into a syntax tree.  The only module that imports the parser library.
 
-``grammar.lark`` is read as LALR(1).  The lexer is our own, one regular
-expression made of the grammar's terminals: it is faster than the library's and
-counts brackets, so that no text can nest deeper than the limit.  The methods of
-``TreeBuilder`` run while the parser reduces, so nothing recurses over what the
-author wrote.
+``grammar.lark`` is read as LALR(1).  The lexer is our own, one regular expression built from the
+grammar's terminals: it is faster than the library's and counts brackets, so that no text can nest
+deeper than the limit.  The methods of ``TreeBuilder`` run while the parser reduces, so nothing
+recurses over the author's text.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ def parse(text: str, limits: Limits = DEFAULT) -> Node:
 
     Args:
         text: the expression.
-        limits: bounds on its length, nesting, nodes and lists.
+        limits: limits on its length, nesting, nodes and lists.
 
     Raises:
-        ExpressionError: the text is no expression, or is past a limit; every
-            finding that the parser could make is in it.
+        ExpressionError: the text isn't an expression, or exceeds a limit; it has every finding that
+            the parser could make.
     """
     _require_length(text, limits)
     findings: list[Diagnostic] = []
@@ -74,7 +73,7 @@ def parse(text: str, limits: Limits = DEFAULT) -> Node:
 
 
 def tokens(text: str) -> Iterator[Span]:
-    """The spans of the tokens of a text that parses; comments lie in the gaps."""
+    """The spans of a text's tokens; comments are in the gaps."""
     for token in _lexer().tokens(_Reading(text, len(text))):
         yield Span(token.start_pos, token.end_pos)
 
@@ -91,7 +90,7 @@ _SCALARS = (
 
 
 class LexicalError(Exception):
-    """The text cannot be cut into tokens any further."""
+    """The rest of the text cannot be split into tokens."""
 
     def __init__(self, finding: Diagnostic) -> None:
         super().__init__(finding.message)
@@ -99,7 +98,7 @@ class LexicalError(Exception):
 
 
 class _Reading:
-    """One parse: the text, its tokens so far, and the brackets that are open."""
+    """One parse: the text, its tokens so far, and the open brackets."""
 
     def __init__(self, text: str, max_nesting: int) -> None:
         self.text = text
@@ -108,7 +107,7 @@ class _Reading:
         self.tokens = _lexer().tokens(self)
 
     def recover(self, unexpected: UnexpectedInput) -> bool:
-        """Read ``and`` and ``or`` as the operators they stand for, and go on."""
+        """Read ``and`` and ``or`` as the corresponding operators, and continue."""
         if not isinstance(unexpected, UnexpectedToken):
             return False
         token: Any = unexpected.token
@@ -124,10 +123,10 @@ class _Reading:
         return True
 
     def count(self, bracket: Token) -> None:
-        """Follow the brackets.
+        """Track the brackets.
 
         Raises:
-            LexicalError: this one opens too deep.
+            LexicalError: this one nests too deep.
         """
         if bracket.type in _CLOSING:
             if self.open:
@@ -139,7 +138,7 @@ class _Reading:
             raise LexicalError(syntax_errors.too_deep(span, self.max_nesting))
 
     def explain(self, unexpected: UnexpectedToken) -> Diagnostic:
-        """The finding about a token that cannot stand where it stands."""
+        """The finding about a misplaced token."""
         token: Any = unexpected.token
         accepted = unexpected.accepts or set()
         if token.type != "$END":
@@ -163,10 +162,10 @@ _BRACKETS = _OPENING | _CLOSING
 
 
 class _Lexer(LarkLexer):
-    """Cuts a text into tokens with one regular expression.
+    """Splits a text into tokens with one regular expression.
 
-    Terminals given by a regular expression become named groups; those given by
-    plain text are looked up, keywords among them.
+    Terminals given by a regular expression become named groups; those given by plain text are
+    looked up, including keywords.
     """
 
     __future_interface__ = 2
@@ -182,7 +181,7 @@ class _Lexer(LarkLexer):
         self._pattern = re.compile(f"(?:{blank})*+(?:{'|'.join(named)}|(?P<PLAIN>[{plain}]))?+")
 
     def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:  # noqa: ARG002
-        """The tokens not read yet: after a recovery the parser asks again."""
+        """The unread tokens: after a recovery the parser asks again."""
         reading: _Reading = lexer_state.text
         return reading.tokens
 
@@ -190,7 +189,7 @@ class _Lexer(LarkLexer):
         """Every token of the text.
 
         Raises:
-            LexicalError: a character begins no token, or a bracket opens too deep.
+            LexicalError: a character doesn't begin a token, or a bracket nests too deep.
         """
         text, literals = reading.text, self._literals
         for found in self._pattern.finditer(text):
@@ -226,7 +225,7 @@ def _lexer() -> _Lexer:
 
 
 def _require_length(text: str, limits: Limits) -> None:
-    """Refuse a text that is empty or too long before it is read.
+    """Reject a text that is empty or too long before parsing it.
 
     Raises:
         ExpressionError: as said.

@@ -1,4 +1,4 @@
-"""Syntax errors in words: what was found, what was expected, and how to fix it."""
+"""Syntax errors in words: the unexpected part, the expected ones, and a fix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ findings: ContextVar[list[Diagnostic]] = ContextVar("findings")
 """The list to which the current parse adds its findings."""
 
 FOREIGN_WORDS = {"and": "&&", "AND": "&&", "or": "||", "OR": "||"}
-"""Operators that other languages spell as words, met where an operator must be."""
+"""Operators that other languages spell as words, found where an operator must be."""
 
 FOREIGN_FIELDS = {
     "http.request.method": "request.method",
@@ -39,7 +39,7 @@ FOREIGN_FIELDS = {
     "remoteAddress": "request.client_ip",
     "userAgent": "request.user_agent",
 }
-"""Fields of other rule languages, and their counterparts here."""
+"""Fields of other rule languages, and their equivalents here."""
 
 _HINTS = {
     "not": "write `!` before the condition",
@@ -76,7 +76,7 @@ def report(code: str, message: str, span: Span, hint: str | None = None) -> None
 
 
 def withdraw(span: Span) -> bool:
-    """Take back the last finding if it is about exactly this span."""
+    """Remove the last finding if it is about exactly this span."""
     found = findings.get()
     if found and found[-1].span == span:
         found.pop()
@@ -87,9 +87,9 @@ def withdraw(span: Span) -> bool:
 def unexpected_token(
     value: str, span: Span, accepted: Collection[str], before: str = ""
 ) -> Diagnostic:
-    """A token where none of its kind can be, and the kinds that could.
+    """Report a token of an unexpected kind, with the kinds that could follow.
 
-    An empty ``value`` is the end of the text; ``before`` is what stands before the token.
+    An empty ``value`` is the end of the text; ``before`` is the text before the token.
     """
     met = f"unexpected {quote(value)}" if value else "unexpected end of the expression"
     message = f"{met}, expected {_in_words(accepted)}"
@@ -97,7 +97,7 @@ def unexpected_token(
 
 
 def _meant(before: str) -> str | None:
-    """What another language would have meant by the words before a token."""
+    """The meaning of the words before a token in another language."""
     if before.endswith(("not", "NOT")) and not before[-4:-3].isalnum():
         return _HINTS["not"]
     opened = before.rpartition("(")[0].rstrip()
@@ -107,7 +107,7 @@ def _meant(before: str) -> str | None:
 
 
 def unexpected_character(text: str, at: int) -> Diagnostic:
-    """A character that begins no token."""
+    """Report a character that doesn't begin a token."""
     character = text[at]
     start = at
     prefix = text[at : at + 3].lower()
@@ -136,7 +136,7 @@ def unexpected_character(text: str, at: int) -> Diagnostic:
 
 
 def too_deep(span: Span, limit: int) -> Diagnostic:
-    """Nesting past the limit."""
+    """Report nesting beyond the limit."""
     return Diagnostic(
         "too-deep", f"nested more than {limit} levels deep", span,
         hint="split the expression, or use a list: `x in [...]`",

@@ -1,7 +1,7 @@
 """Builds the nodes of the syntax tree as the parser recognises constructs.
 
-Each method of ``TreeBuilder`` is named after the alias of a rule in
-``grammar.lark`` and gets the rule's parts: tokens, nodes, or lists of nodes.
+Each method of ``TreeBuilder`` is named after a rule's alias in ``grammar.lark`` and gets the rule's
+parts: tokens, nodes, or lists of nodes.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ _FOREIGN_OPERATORS = {
     "=": "==", "===": "==", "=~": "==", "<>": "!=", "!==": "!=", "&": "&&", "|": "||", "^": "!=",
 }  # fmt: skip
 _WRITTEN_OTHERWISE = {"=~": 'text.matches("pattern")'}
-"""Nodes among them without an operator."""
+"""Nodes without an operator between them."""
 
 
 class Token:
-    """A terminal met in the text; ``line`` and its like are what the parser library expects."""
+    """A terminal in the text; the parser library expects ``line`` and similar attributes."""
 
     __slots__ = ("end_pos", "start_pos", "type", "value")
     line = column = end_line = end_column = None
@@ -107,7 +107,7 @@ def _own(token: Token) -> Span:
 
 
 class TreeBuilder:
-    """Callbacks of the parser; without state, so that one serves every thread."""
+    """Callbacks of the parser; stateless, so that one instance serves every thread."""
 
     # Sequences
 
@@ -260,7 +260,7 @@ class TreeBuilder:
         token = parts[0]
         value = int_value(token.value)
         if value > INT_MAX:
-            # The one value that is legal behind a minus is settled by ``negative``.
+            # ``negative`` handles the one value that is valid only after a minus.
             report("invalid-number", f"int literal `{token.value}` is out of range", _own(token),
                    "an int has 64 bits; write a uint as `1u`, a double as `1.0`")  # fmt: skip
         return IntLiteral(value, span=_own(token))
@@ -307,7 +307,7 @@ class TreeBuilder:
 
 
 def qualified_name(node: Node) -> str | None:
-    """``a.b.c`` as text if the node is a chain of plain names, else nothing."""
+    """``a.b.c`` as text if the node is a chain of plain names, else None."""
     names: list[str] = []
     while type(node) is Select and not node.optional:
         names.append(node.field)
@@ -339,7 +339,7 @@ def _report_literal(token: Token, error: LiteralError) -> None:
 
 
 def _climb(chain: list[Any]) -> Node:
-    """A tree of a flat chain: operand, operator, operand, operator, operand, ..."""
+    """The tree for a flat chain: operand, operator, operand, operator, operand, ..."""
     for at in range(1, len(chain), 2):
         token = chain[at]
         if token.value not in _PRECEDENCE:

@@ -1,9 +1,9 @@
-"""The syntax tree: what the author wrote, one frozen class per construct.
+"""The syntax tree: the expression as written, with one frozen class per construct.
 
-Nodes carry no behaviour.  ``parser`` makes them, ``printer`` turns them back
-into text, ``checker`` resolves them into the checked tree of ``checked``.
-Spans are half-open ranges of code points in the source text and take no part
-in equality, so ``parse(print(tree)) == tree`` says what it should.
+Nodes have no behaviour.  ``parser`` creates them, ``printer`` turns them back into text,
+``checker`` resolves them into the checked tree of ``checked``. Spans are half-open ranges of code
+points in the source text and are ignored in comparisons, so ``parse(print(tree)) == tree`` means
+what it should.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ class BoolLiteral:
 
 @attrs.frozen
 class IntLiteral:
-    """A decimal or hexadecimal integer; the sign, if any, belongs to ``Negate``
-    except for the one value that only exists with it, -9223372036854775808."""
+    """A decimal or hexadecimal integer.
+
+    The sign, if any, belongs to ``Negate``, except for -9223372036854775808, which exists only with
+    it.
+    """
 
     value: int
     span: Span = _span()
@@ -71,7 +74,7 @@ class BytesLiteral:
 
 @attrs.frozen
 class Identifier:
-    """A simple name; ``absolute`` when written with a leading dot."""
+    """A simple name; ``absolute`` if written with a leading dot."""
 
     name: str
     absolute: bool = False
@@ -80,7 +83,7 @@ class Identifier:
 
 @attrs.frozen
 class Select:
-    """``operand.field``, or ``operand.?field`` when ``optional``."""
+    """``operand.field``, or ``operand.?field`` if ``optional``."""
 
     operand: Node
     field: str
@@ -91,7 +94,7 @@ class Select:
 
 @attrs.frozen
 class IndexAccess:
-    """``operand[index]``, or ``operand[?index]`` when ``optional``."""
+    """``operand[index]``, or ``operand[?index]`` if ``optional``."""
 
     operand: Node
     index: Node
@@ -103,7 +106,7 @@ class IndexAccess:
 class Call:
     """A call as written: ``function(arguments)`` or ``target.function(arguments)``.
 
-    Macros are calls here; only the checker knows them apart.
+    Macros are calls here; only the checker distinguishes them.
     """
 
     function: str
@@ -148,7 +151,7 @@ class MessageField:
 
 @attrs.frozen
 class MessageLiteral:
-    """``Name{field: value}``: parsed so that the checker can refuse it by name."""
+    """``Name{field: value}``: parsed so that the checker can reject it by name."""
 
     name: str
     fields: tuple[MessageField, ...]
@@ -180,7 +183,7 @@ class Binary:
 
 @attrs.frozen
 class And:
-    """``a && b && ...``: a whole chain is one node, so length is not depth."""
+    """``a && b && ...``: a whole chain is one node, so that a long chain isn't deep."""
 
     operands: tuple[Node, ...]
     span: Span = _span()
@@ -188,7 +191,7 @@ class And:
 
 @attrs.frozen
 class Or:
-    """``a || b || ...``, as ``And``."""
+    """``a || b || ...``, like ``And``."""
 
     operands: tuple[Node, ...]
     span: Span = _span()

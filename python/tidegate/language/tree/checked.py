@@ -1,7 +1,7 @@
 """The checked tree: names resolved, macros recognised, constants folded.
 
 This is the canonical tree: both evaluators run it, and ``docs/canonical-tree.md`` documents it.
-It is made by ``checker`` only. Its JSON form follows from the classes here (``form``).
+Only ``checker`` creates it. Its JSON form follows from the classes here (``form``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import attrs
 from tidegate.language.tree.ast import Span
 
 MEMBER = "member"
-"""Key in the metadata of an attribute: its member in the JSON form, where the names differ."""
+"""Metadata key of an attribute: its member in the JSON form, if the names differ."""
 _ARGS = {MEMBER: "args"}
 
 COMPREHENSIONS = frozenset(
@@ -113,10 +113,10 @@ class Index:
 class Call:
     """A function or operator; for a member call the receiver is ``arguments[0]``.
 
-    ``function`` is the full name (``contains``, ``math.greatest``, ``==``, ``!``,
-    ``-`` with one or two arguments).  ``regexes`` holds the translated text of the
-    constant patterns, in order, where the function takes patterns; ``pattern_work`` is the
-    work of all of them for each character, where that was looked at.
+    ``function`` is the full name (``contains``, ``math.greatest``, ``==``, ``!``, ``-`` with one or
+    two arguments).  ``regexes`` has the translated text of the constant patterns, in order, if the
+    function takes patterns; ``pattern_work`` is the work of all of them per character, if it was
+    determined.
     """
 
     function: str
@@ -201,7 +201,7 @@ class Bind:
 
 @attrs.frozen
 class OptionalMap:
-    """``operand.optMap(variable, body)``, or ``optFlatMap`` when ``flat``."""
+    """``operand.optMap(variable, body)``, or ``optFlatMap`` if ``flat``."""
 
     operand: Checked
     variable: str

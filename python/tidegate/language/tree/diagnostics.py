@@ -1,4 +1,4 @@
-"""Findings about an expression, and how they are shown: line, column, excerpt, caret."""
+"""Findings about an expression, and how to show them: line, column, excerpt, caret."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Diagnostic:
         code: stable, kebab-case.
         message: lower case, no final stop, user text in backticks.
         span: the offending text.
-        severity: an error refuses the expression, a warning does not.
-        hint: how to mend it.
+        severity: an error rejects the expression, a warning does not.
+        hint: how to fix it.
     """
 
     code: str
@@ -47,20 +47,20 @@ class Position:
 
 
 class Source:
-    """A text that can say where a span lies in it."""
+    """A text that can locate spans in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._starts = [0, *(each.end() for each in _LINE_ENDS.finditer(text))]
 
     def position(self, offset: int) -> Position:
-        """Line and column of an offset; offsets past the end are those of the end."""
+        """Line and column of an offset; an offset past the end counts as the end."""
         offset = max(0, min(offset, len(self.text)))
         line = bisect_right(self._starts, offset)
         return Position(line, offset - self._starts[line - 1] + 1)
 
     def excerpt(self, span: Span) -> str:
-        """The line a span starts in, and carets under what belongs to the span."""
+        """The line a span starts in, and carets under the span's part of it."""
         place = self.position(span.start)
         ends = [*self._starts[place.line : place.line + 1], len(self.text) + 1]
         line = self.text[self._starts[place.line - 1] : ends[0] - 1].rstrip("\r")
@@ -75,13 +75,13 @@ class Source:
 
 
 def _plain(text: str) -> str:
-    """``text`` with control characters shown as spaces or replacements, one for one."""
+    """``text`` with each control character shown as a space or replacement."""
     text = text.replace("\t", " ")
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
 def quote(text: str, limit: int = 60) -> str:
-    """User text for a message: in backticks, on one line, not too long."""
+    """User text for a message: in backticks, on one line, truncated."""
     shown = text if len(text) <= limit else text[: limit - 1] + "…"
     return f"`{_plain(shown)}`"
 
@@ -93,12 +93,12 @@ def render(text: str, diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Findings by position; those at one place keep their order."""
+    """Findings by position; those at the same position keep their order."""
     return sorted(diagnostics, key=lambda finding: (finding.span.start, finding.span.end))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that ``name`` most likely was meant to be."""
+    """The known name most likely meant by ``name``."""
     close = get_close_matches(name, list(known), n=1, cutoff=0.7)
     return close[0] if close else None
 

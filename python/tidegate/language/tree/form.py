@@ -1,10 +1,10 @@
 """The JSON form of checked trees: the NODE of docs/canonical-tree.md, and its envelope.
 
-The class of a node says its form. The kind is the name of the class, each attribute is a member,
-and the type of the attribute says what stands there. So a new kind of node needs nothing here.
+The class of a node determines its form: the kind is the class name, each attribute is a member, and
+the attribute's type says what it contains. So a new kind of node needs no code here.
 
-What is read may have been stored, sent or made by hand: every bound and kind is checked on the
-way, and a fault is a finding, never a crash.
+The input may have been stored, sent or made by hand: every bound and kind is checked on the way,
+and a fault is a finding, never a crash.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 Scope: TypeAlias = tuple[str, ...]
-"""The variables of the macros around a node."""
+"""The variables of the macros enclosing a node."""
 
 VERSION = 1
-"""Changes when a reader of the old form could misread the new one."""
+"""Incremented when a reader of the old form could misread the new one."""
 
 _KINDS: dict[str, type[Any]] = {
     re.sub("(?<=[a-z])(?=[A-Z])", "_", node.__name__).lower(): node
@@ -39,7 +39,7 @@ _KINDS: dict[str, type[Any]] = {
 }
 _NAMES = {node: kind for kind, node in _KINDS.items()}
 _INSIDE = frozenset({"condition", "body"})
-"""The members that see the variables of their node."""
+"""The members in which the variables of their node are visible."""
 _ABSENT = object()
 
 
@@ -49,7 +49,7 @@ def envelope(text: str, kind: Type, root: checked.Checked) -> Json:
 
 
 def node_to_json(node: checked.Checked) -> Json:
-    """One node and all beneath it; the checker has bounded the depth."""
+    """One node and everything below it; the checker has limited the depth."""
     found: Json = {"kind": _NAMES[type(node)], "span": [node.span.start, node.span.end]}
     return _write_members(node, found)
 
@@ -57,15 +57,15 @@ def node_to_json(node: checked.Checked) -> Json:
 def node_from_json(
     data: object, limits: Limits = DEFAULT, text_length: int | None = None
 ) -> checked.Checked:
-    """The checked tree of a NODE.
+    """The checked tree for a NODE.
 
     Args:
         data: the NODE, as parsed JSON.
-        limits: bounds on its depth and nodes.
+        limits: limits on its depth and nodes.
         text_length: where spans must end, if known.
 
     Raises:
-        ExpressionError: the data is no well-formed NODE.
+        ExpressionError: the data isn't a well-formed NODE.
     """
     try:
         return _Reader(limits, text_length).node(data, 1, ())
@@ -74,7 +74,7 @@ def node_from_json(
 
 
 def children(node: checked.Checked) -> tuple[checked.Checked, ...]:
-    """The nodes directly beneath a node, in the order they are written."""
+    """The nodes directly below a node, in source order."""
     found: list[checked.Checked] = []
     for name, nodes in WITH_NODES[type(node)]:
         found += nodes(getattr(node, name))
@@ -82,7 +82,7 @@ def children(node: checked.Checked) -> tuple[checked.Checked, ...]:
 
 
 def refuse_tree(message: str) -> NoReturn:
-    """Refuse an envelope or a part of it.
+    """Reject an envelope or a part of it.
 
     Raises:
         ExpressionError: always.
@@ -104,7 +104,7 @@ def _is_text(text: str) -> bool:
 
 
 class _Place(NamedTuple):
-    """The place of a member: the depth of its nodes, and the variables they see."""
+    """The place of a member: the depth of its nodes, and their visible variables."""
 
     depth: int
     names: Scope
@@ -117,7 +117,7 @@ class _Reader:
         self._nodes = 0
 
     def node(self, data: object, depth: int, names: Scope) -> checked.Checked:
-        """One node; ``names`` are the variables of the macros around it."""
+        """One node; ``names`` are the variables of the enclosing macros."""
         self._nodes += 1
         if depth > self._limits.nesting:
             refuse_tree(f"nodes nest more than {self._limits.nesting} levels deep")
@@ -223,7 +223,7 @@ def _read_condition(
 
 
 def _parts_of(owner: type[Any]) -> _Part:
-    """Elements or entries: objects with members of their own."""
+    """Elements or entries: objects with their own members."""
 
     def read(reader: _Reader, data: Json, member: str, place: _Place) -> tuple[Any, ...]:
         parts = reader.array(data, member)
@@ -259,13 +259,13 @@ _PARTS: dict[str, _Part] = {
     "tuple[ListElement, ...]": _parts_of(checked.ListElement),
     "tuple[MapEntry, ...]": _parts_of(checked.MapEntry),
 }
-"""The reader of an attribute by its type, as ``checked`` writes it."""
+"""The reader for an attribute by its type, as written in ``checked``."""
 
 
 def _members_of(owner: type[Any]) -> dict[str, list[tuple[str, _Part]]]:
     """The attributes in a member, by its name; several are the parts of an array.
 
-    What does not count when nodes are compared has no place in the form.
+    Attributes ignored when comparing nodes have no place in the form.
     """
     found: dict[str, list[tuple[str, _Part]]] = {}
     for attribute in attrs.fields(owner):
@@ -282,7 +282,7 @@ def _with_nodes(members: dict[str, list[tuple[str, _Part]]]) -> list[tuple[str, 
 
 _MEMBERS = {owner: _members_of(owner) for owner in (*_NAMES, checked.ListElement, checked.MapEntry)}
 WITH_NODES = {owner: _with_nodes(members) for owner, members in _MEMBERS.items()}
-"""The attributes of a node that have nodes beneath them, each with what gives these."""
+"""The attributes of a node with nodes below them, each with a function that returns these."""
 
 
 def _write_members(owner: Any, found: Json) -> Json:

@@ -1,4 +1,4 @@
-"""The value of a literal's text: escapes of strings and bytes, ranges of numbers."""
+"""The value of a literal's text: escapes in strings and bytes, ranges of numbers."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class LiteralError(ValueError):
 
 
 def string_value(text: str) -> str:
-    """The value of a string literal, quotes and prefix included in ``text``.
+    """The value of a string literal; ``text`` includes quotes and prefix.
 
     Raises:
-        LiteralError: an escape is unknown or names no character.
+        LiteralError: an escape is unknown or doesn't name a character.
     """
     body, start, raw = _body(text)
     if "\r" in body:
@@ -50,20 +50,20 @@ def bytes_value(text: str) -> bytes:
     r"""The value of a bytes literal: text is UTF-8, ``\x`` and octal escapes are single bytes.
 
     Raises:
-        LiteralError: an escape is unknown, or is one of code points.
+        LiteralError: an escape is unknown, or denotes a code point.
     """
     body, start, raw = _body(text[1:])
     if "\r" in body:
         body = body.replace("\r\n", "\n").replace("\r", "\n")
     if raw or "\\" not in body:
         return body.encode()
-    # A byte above 127 travels as a lone surrogate, which the text itself cannot hold.
+    # A byte above 127 is passed as a lone surrogate, which the text itself cannot contain.
     replaced = _ESCAPE.sub(_escapes(start + 1, _byte), body)
     return replaced.encode("utf-8", "surrogateescape")
 
 
 def source_offsets(text: str) -> list[int]:
-    """The place in ``text`` of each character of a string literal's value, and of its end."""
+    """The position in ``text`` of each character of a string literal's value, and of its end."""
     body, start, raw = _body(text)
     offsets, at = [], 0
     while at < len(body):
@@ -84,7 +84,7 @@ def int_value(text: str) -> int:
     """The value of an int or uint literal without its ``u``."""
     if text.startswith("0x"):
         return int(text, 16)
-    # Cut where it is out of range whatever follows: Python refuses to read thousands of digits.
+    # Truncated where it is certainly out of range: Python refuses to parse thousands of digits.
     return int(text.lstrip("0")[:_ENOUGH_DIGITS] or "0")
 
 

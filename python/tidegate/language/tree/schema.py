@@ -1,4 +1,4 @@
-"""The schema of the host: fields with their types, named lists, extra functions."""
+"""The host's schema: fields with their types, named lists, extra functions."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ ENTITY_STATE: Mapping[str, Type] = {
 
 @attrs.frozen
 class Schema:
-    """The names an expression may use.  Each ``with_`` method gives a new schema.
+    """The names an expression may use.  Each ``with_`` method returns a new schema.
 
     Attributes:
         fields: full name to type.
         lists: named lists, reachable through ``inList`` only.
-        functions: declared by the host beside the standard ones; checked, not run.
-        container: the namespace in which names are looked up first.
+        functions: declared by the host in addition to the standard ones; checked, not run.
+        container: the namespace searched first.
     """
 
     fields: Mapping[str, Type] = attrs.field(factory=dict)
@@ -103,14 +103,14 @@ class Schema:
 
     @staticmethod
     def empty() -> Schema:
-        """No fields at all; the standard functions are always there."""
+        """No fields at all; the standard functions are always available."""
         return Schema()
 
     def with_variables(self, types: Mapping[str, Type | str]) -> Schema:
         """Declare fields or variables; a type may be given in its text form.
 
         Raises:
-            ValueError: a type's text is no type.
+            ValueError: a type's text is invalid.
         """
         added = {
             name: parse_type(kind) if isinstance(kind, str) else kind
@@ -127,7 +127,7 @@ class Schema:
         return self.with_variables(ENTITY_STATE)
 
     def with_lists(self, lists: Mapping[str, NamedList | Iterable[str]]) -> Schema:
-        """Declare named lists; plain entries make an ``ip`` list if all are addresses."""
+        """Declare named lists; plain entries form an ``ip`` list if all are addresses."""
         added = {
             name: entries if isinstance(entries, NamedList) else _named_list(entries)
             for name, entries in lists.items()
@@ -138,7 +138,7 @@ class Schema:
         """Declare functions that can be checked but not evaluated.
 
         Raises:
-            ValueError: a signature's text is no signature.
+            ValueError: a signature's text is invalid.
         """
         added = tuple(
             parse_signature(item) if isinstance(item, str) else item for item in signatures
@@ -146,7 +146,7 @@ class Schema:
         return attrs.evolve(self, functions=self.functions + added)
 
     def with_container(self, container: str) -> Schema:
-        """Look names up in this namespace first, then in those around it."""
+        """Search this namespace first, then the enclosing ones."""
         return attrs.evolve(self, container=container)
 
 

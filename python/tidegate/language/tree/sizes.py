@@ -1,8 +1,8 @@
 """Bounds on the size of an expression's values: the basis of the cost estimate.
 
-The sizes are *declared* ones, what a host that serves the web lets through in
-practice, and below the hard limits of one event, which would make every macro over
-a map look unaffordable (docs/decisions/0001-cost-estimate.md).
+The sizes are *declared*: the ones that a web host lets through in practice. They are below the hard
+limits of one event, which would make every macro over a map look unaffordable
+(docs/decisions/0001-cost-estimate.md).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_MEMBERS = 64
 MAX_TEXT = 8 * 1024
 """One header, URL or field: the line limit of common servers."""
 MAX_PARTS = 256
-"""Parts that a text is split into, elements of a list in a body."""
+"""Most parts that a text is split into, or elements of a list in a body."""
 
 
 @attrs.frozen
@@ -32,10 +32,10 @@ class Size:
     """Bounds on a value.
 
     Attributes:
-        text: bytes, when it is a string or bytes.
-        count: elements, when it is a list or map.
+        text: bytes, if it is a string or bytes.
+        count: elements, if it is a list or map.
         total: bytes of all its elements together.
-        part: the largest element, when it is known to be an aggregate itself.
+        part: the largest element, if it is known to be an aggregate itself.
     """
 
     text: int = 0
@@ -44,13 +44,13 @@ class Size:
     part: Size | None = None
 
     def largest(self) -> Size:
-        """One element, whichever is largest; of a body of unknown shape, nearly all of it."""
+        """The largest single element; for a body of unknown shape, nearly all of it."""
         if self is ANYTHING:
             return ANYTHING
         return self.part or Size(min(self.total, MAX_TEXT))
 
     def average(self) -> Size:
-        """One element of a walk over all: the bytes of all together stay ``total``."""
+        """An average element when all are visited: all bytes together stay ``total``."""
         if not self.count:
             return NOTHING
         share = -(-self.total // self.count)
@@ -61,7 +61,7 @@ class Size:
 
 NOTHING = Size()
 NUMBER = Size(24)
-"""The text of a number, time or address, should it become one."""
+"""The text of a number, time or address, if it is converted to one."""
 TEXT = Size(MAX_TEXT)
 _INNER = Size(MAX_TEXT, 16, MAX_TEXT)
 ANYTHING = Size(MAX_TEXT, MAX_PARTS, 2 * MAX_TEXT, _INNER)
@@ -96,7 +96,7 @@ _DECLARED: Mapping[str, Size] = {
 
 
 def of_field(name: str, schema: Schema) -> Size:
-    """The declared size of a field; of one declared by the host, by its type."""
+    """The declared size of a field; for one declared by the host, the size of its type."""
     known = _DECLARED.get(name)
     return known if known is not None else of_type(schema.fields.get(name, DYN))
 
@@ -149,7 +149,7 @@ def joined(sizes: list[Size]) -> Size:
 
 
 def either(one: Size, other: Size) -> Size:
-    """A value that is one of two."""
+    """The size of a value that is one of two."""
     if one == other:
         return one
     parts = [part for part in (one.part, other.part) if part is not None]

@@ -1,4 +1,4 @@
-"""The one traversal: the children of any node, and iterative walks over either tree."""
+"""The only traversal: the children of any node, and iterative walks over either tree."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Any, ...]]] = {
 
 
 def children(node: AnyNode) -> tuple[Any, ...]:
-    """The nodes directly beneath a node, in the order they are written."""
+    """The nodes directly below a node, in source order."""
     read = _CHILDREN.get(type(node))
     return read(node) if read else _NONE
 
 
 def walk(root: AnyNode) -> Iterator[Any]:
-    """Every node, parents before children, in the order they are written."""
+    """Every node, parents before children, in source order."""
     stack: list[Any] = [root]
     while stack:
         node = stack.pop()
@@ -61,9 +61,9 @@ def walk(root: AnyNode) -> Iterator[Any]:
 
 
 def measure(root: AnyNode, max_depth: int) -> tuple[int, Any | None]:
-    """How many nodes there are, and the first one found beneath ``max_depth`` levels.
+    """The number of nodes, and the first one found below ``max_depth`` levels.
 
-    The one traversal that may be given a tree of any depth.
+    The only traversal that accepts a tree of any depth.
     """
     count, depth, level = 0, 0, [root]
     while level:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
 
 _FIRST, _THEN_EACH = 100, 100
-"""The reason is determined for the first events that a definition doesn't apply to, and then only at
+"""The reason is determined for the first events a definition doesn't apply to, and then only at
 this interval: it takes far longer than a decision."""
 _PROBLEM = "derived.client_ip_problem"
 
