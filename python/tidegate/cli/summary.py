@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("allow", "challenge", "block")
 COUNTED = ("total", *OUTCOMES, "by_others", "monitor")
-"""Counts per policy: the events at which it fired, by answer; a challenge or block counts if it is
-the policy's own answer. ``monitor`` counts events where only its Monitor clauses fired."""
+"""Counts per policy: the events at which it fired, in total and by answer, where a challenge or
+block is its own answer. ``monitor`` counts events where only its Monitor clauses fired."""
 
 
 _SHOWN = 60

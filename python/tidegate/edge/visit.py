@@ -30,7 +30,7 @@ _HOST = re.compile(
 )
 _MAX_PORT = 65_535
 _NEVER_SENT = frozenset({"cookie", KEY_HEADER})
-"""The header with several cookies, which are sent one by one."""
+"""Headers left out of the event; cookies are sent one by one."""
 
 
 class NoAddressError(ValueError):

@@ -57,7 +57,7 @@ def json_value(node: Node) -> Any:
     """The value of the language for a node.
 
     Raises:
-        TypeError, ValueError: it came from Python and stands for none.
+        TypeError, ValueError: it came from Python and has no such value.
     """
     match node.kind:
         case "number":

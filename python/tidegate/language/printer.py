@@ -76,7 +76,7 @@ class _Printer:
     # Precedence
 
     def _operand(self, node: ast.Node, required: int) -> Document:
-        """A node where the grammar requires at least this precedence, parenthesised if necessary."""
+        """A node where the grammar requires at least this precedence, parenthesised if needed."""
         document = self._document(node)
         if _strength(node) >= required:
             return document

@@ -66,7 +66,7 @@ def prune(
         connection: the connection of a write.
         tenant_id: the tenant.
         before_ns: decisions received before this time are deleted; a log row is as old as its
-        newest decision.
+            newest decision.
         up_to_seq: later decisions stay; see :func:`safe_seq` and :meth:`Store.flush_derived
             <tidegate.stores.port.Store.flush_derived>`.
         limit: most decisions to delete; the first row may have more.
