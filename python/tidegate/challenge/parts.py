@@ -25,7 +25,7 @@ class ChallengeParts:
     """Parts that issue, check and count challenges.
 
     Attributes:
-        providers: by name.
+        providers: the providers by name.
         public_url: returns the address by which browsers reach the service.
         figures: counts of challenges since the start.
     """

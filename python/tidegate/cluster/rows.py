@@ -64,8 +64,8 @@ class Rows:
     """All rows, as read in one transaction.
 
     Attributes:
-        members: by name.
-        placements: by partition.
+        members: the members by name.
+        placements: the placements by partition.
         tenants: the partition of each tenant.
     """
 

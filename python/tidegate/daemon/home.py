@@ -73,9 +73,9 @@ def make(path: Path, api_base: str, api_key: str, tenant_id: UUID) -> Home:
     """Create a folder, or point an existing one to another service; its spool stays.
 
     Args:
-        path: of the folder.
+        path: the folder's path.
         api_base: the service's address.
-        api_key: of the tenant.
+        api_key: the tenant's API key.
         tenant_id: the tenant's id.
 
     Raises:

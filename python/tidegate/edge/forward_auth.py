@@ -106,7 +106,7 @@ def read_inquiry(method: str, path: str, query: str, headers: Sequence[tuple[str
     """Parse a proxy's authorization request.
 
     Args:
-        method: of the proxy's request.
+        method: the proxy's request method.
         path: path of the proxy's request, as sent: ``/authz``, or below it.
         query: its query, without the question mark.
         headers: names in lower case, values one character per byte.

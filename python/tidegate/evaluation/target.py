@@ -24,8 +24,8 @@ class Target:
     """The parts of a target, as received.
 
     Attributes:
-        scheme: of an absolute address.
-        host: of an absolute address, with its port.
+        scheme: scheme of an absolute address.
+        host: host of an absolute address, with its port.
         path: the part before the first ``?``.
         query: the part after it.
     """

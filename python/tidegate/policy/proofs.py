@@ -135,7 +135,7 @@ class ProofKeys:
 
         Args:
             pass_id: the id for listing and revoking it.
-            challenge_id: of the solved challenge.
+            challenge_id: id of the solved challenge.
             issued_at: nanoseconds since 1970.
             expires_at: nanoseconds since 1970; the token is valid before it.
             client: the client that may present it.

@@ -39,7 +39,7 @@ class Claim:
     """The claim of a verified proof, and the client that presents it.
 
     Args:
-        pass_id: of the pass.
+        pass_id: id of the pass.
         expires_at: when it expires, in nanoseconds since 1970.
         network: the network it is presented from.
         differs: how the client differs from the one that solved the challenge.

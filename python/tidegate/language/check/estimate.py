@@ -47,7 +47,7 @@ class CostEstimate:
     """Units of one evaluation in the worst case.
 
     Attributes:
-        total: of the whole expression.
+        total: cost of the whole expression.
         dominant: the most expensive part.
         dominant_units: the cost of that part, with all its repetitions.
         work: the expression's share of a decision's budget, with its patterns at their worst

@@ -33,7 +33,7 @@ class LogBlock:
     """Decisions of one tenant to append to the log, in order.
 
     Args:
-        tenant_id: whose decisions they are.
+        tenant_id: the tenant of the decisions.
         count: how many, 1 to :data:`MAX_ROW_ENTRIES`.
         received_at_ns: when their newest event arrived.
         first_id: 16 bytes, the smallest of their ids, usually the first decision's.
@@ -99,7 +99,7 @@ def encode_line(
         source: label of the origin, as JSON (``b"null"`` if there is none).
         endpoint: the call it came by, one plain word.
         idempotency: hash of the key and fingerprint of the body, 16 bytes each.
-        revision: of the definitions that decided.
+        revision: revision of the definitions that decided.
         duration_us: microseconds the decision took.
         answer: the response to the caller, as JSON.
         record: the decision in full, as JSON.
@@ -164,7 +164,7 @@ def encode_index(
         reason: the reason.
         policy_id: the policy that answered.
         path: ``request.path`` without the query.
-        entity_ids: of the event's entities.
+        entity_ids: ids of the event's entities.
         fired: ids of the policies with a clause that fired, with their strongest mode.
         errors: ids of the policies with an expression that failed; ``""`` is for the expressions of
             actions and entities.

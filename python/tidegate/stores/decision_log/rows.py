@@ -54,7 +54,7 @@ def rows(
 
     Args:
         connection: a connection of the store.
-        columns: of ``decision_log``; the first is ``first_seq``.
+        columns: columns of ``decision_log``; the first is ``first_seq``.
         position: rows that begin after this number,
         until: and up to this one.
         tenant_id: only this tenant's, as far as a row's tenant is known.

@@ -90,7 +90,7 @@ def claim_database(
     """Become the one process that appends to a log of a database.
 
     Args:
-        url: of the database.
+        url: the database's URL.
         waits: called with any current holder before waiting for its end; without ``waits`` the call
             does not wait.
         partition: the partition whose log it claims.
@@ -135,8 +135,8 @@ def claim_for_node(
     be stalled.  If the process isn't a node, this waits for it.
 
     Args:
-        url: of the database.
-        name: of the node.
+        url: the database's URL.
+        name: the node's name.
         partition: the partition whose log it will append to.
         is_wanted: whether the directory still places the partition on this node.
 
@@ -169,7 +169,7 @@ def connected_nodes(url: str) -> list[str]:
     """The names of the nodes connected to a database, whatever tables it has.
 
     Args:
-        url: of the database.
+        url: the database's URL.
 
     Raises:
         StoreUnavailableError: the database cannot be reached.

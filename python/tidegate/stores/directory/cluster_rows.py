@@ -59,7 +59,7 @@ class ClusterRows:
     """A session on the rows; one thread at a time uses it.
 
     Args:
-        url: of the database, with tables of this version.
+        url: the database's URL; the tables must have this version.
         name: the member that this process is; None to read, and to change other members' rows.
 
     Raises:

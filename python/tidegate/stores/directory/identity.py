@@ -31,7 +31,7 @@ class DirectoryFile:
     """The content of a directory's identity file.
 
     Attributes:
-        identity: of the directory.
+        identity: the directory's id.
         is_new: whether its parts are still being created; the next start continues.
     """
 
@@ -97,8 +97,8 @@ class StoredIdentity:
     """The identity stored in the database.
 
     Attributes:
-        identity: of the directory it was created for.
-        keys_fingerprint: of the keys that belong to it; None before their first use.
+        identity: id of the directory it was created for.
+        keys_fingerprint: fingerprint of the keys that belong to it; None before their first use.
     """
 
     identity: UUID

@@ -33,7 +33,7 @@ class Noted:
     Attributes:
         seq: number of the last decision.
         changes: commits of anything else.
-        log_id: of the log.
+        log_id: id of the log.
     """
 
     seq: int

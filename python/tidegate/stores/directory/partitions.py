@@ -91,8 +91,8 @@ def make_partition(database: Path, number: int, identity: bytes) -> None:
 
     Args:
         database: the database it belongs to; this process owns the directory.
-        number: from 1.
-        identity: of the directory.
+        number: the partition's number, from 1.
+        identity: the directory's identity.
 
     Raises:
         StoreUnavailableError: it cannot be created.

@@ -42,7 +42,7 @@ def need_partitions(url: str, wanted: int) -> int:
     """Create partitions up to the wanted number; keep any beyond it.
 
     Args:
-        url: of a database.
+        url: the database's URL.
         wanted: how many there should be.
 
     Returns:

@@ -116,7 +116,7 @@ def make(path: Path, log_id: int) -> None:
 
     Args:
         path: the database's path.  No other process may use the derived file.
-        log_id: of its log.
+        log_id: id of its log.
     """
     file = derived_path(path)
     for suffix in ("", "-wal", "-shm"):
@@ -141,7 +141,7 @@ def make_tables(connection: Connection, log_id: int) -> None:
 
     Args:
         connection: in a transaction.
-        log_id: of the log they will be derived from.
+        log_id: id of the log they will be derived from.
     """
     derived_metadata.create_all(connection)
     values = {_LOG_ID: log_id, INDEXED_SEQ: 0, LEARNED_SEQ: 0, _VERSION: VERSION}
@@ -154,7 +154,7 @@ def renew_tables(connection: Connection, log_id: int, *, replaces: bool = False)
 
     Args:
         connection: in a transaction, in a database where the schema ``derived`` is separate.
-        log_id: of the log.
+        log_id: id of the log.
         replaces: whether to recreate tables of another version; no other process may use them.
 
     Returns:

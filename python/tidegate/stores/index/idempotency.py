@@ -48,7 +48,7 @@ class UsedKey:
     """An idempotency key that was used.
 
     Args:
-        fingerprint: of the request body.
+        fingerprint: the request body's fingerprint.
         seq: number of its decision; :func:`tidegate.stores.decision_log.log.read` returns the
             answer.
     """

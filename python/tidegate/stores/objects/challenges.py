@@ -35,7 +35,7 @@ class ChallengeSession:
 
     Attributes:
         challenge_id: also the id of the decision.
-        provider: which challenge it is.
+        provider: the kind of challenge.
         stage: the number of the round.
         actor: identifies the visitor whose rounds are counted, 16 bytes.
         revision: the definitions' revision that challenged.

@@ -38,8 +38,8 @@ class KeptAnswer:
     Attributes:
         name: identifies the operator, path and key.
         tenant_id: the tenant of the path, if it has one.
-        size: of ``sealed``, in bytes.
-        fingerprint: of the request's body.
+        size: size of ``sealed``, in bytes.
+        fingerprint: the request body's fingerprint.
         sealed: the response.
     """
 

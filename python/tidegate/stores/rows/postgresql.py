@@ -81,7 +81,7 @@ def connect(url: str, **parameters: str) -> psycopg.Connection[Any]:
     """Open a connection that begins no transaction by itself.
 
     Args:
-        url: of the database.
+        url: the database's URL.
         parameters: libpq parameters that override those in the address.
 
     Raises:
@@ -127,7 +127,7 @@ def writing_engine(url: str, partition: int = 0) -> Engine:
     Its transactions wait for those of other processes, as SQLite's do.
 
     Args:
-        url: of the database.
+        url: the database's URL.
         partition: the partition whose log the connections see; everything else is shared.
     """
     lock = f"SELECT pg_advisory_xact_lock({LOCKS}, {WRITE_LOCK})"
