@@ -7,10 +7,10 @@ import attrs
 
 @attrs.frozen
 class StepExplanation:
-    """The value of one node: its text, and its result.
+    """One node's value: the text of the node, and its result.
 
-    ``start`` and ``end`` count code points of the expression's text. ``type`` is the value's; None
-    if there is none. A node that was not ``reached`` was not evaluated; such nodes come last.
+    ``start`` and ``end`` count code points of the expression's text. ``type`` is of the value; None
+    where there is none. A node that was not ``reached`` was not evaluated; such nodes come last.
     """
 
     text: str
@@ -25,10 +25,10 @@ class StepExplanation:
 
 @attrs.frozen
 class ExpressionExplanation:
-    """One expression: its text, its result, and the decisive part.
+    """One expression: its text, its result, and the part that decided it.
 
-    ``excerpt`` is the line with carets under the part that was false or an error; None if the
-    expression holds.
+    ``excerpt`` is the line with carets under the part that was false or an error; None
+    when the expression holds.
     """
 
     place: str
@@ -44,7 +44,7 @@ class ExpressionExplanation:
 
 @attrs.frozen
 class ActionExplanation:
-    """An action; ``expression`` is None if the budget ended before it."""
+    """``expression`` is None where the budget ended before."""
 
     slug: str
     matched: bool
@@ -53,8 +53,7 @@ class ActionExplanation:
 
 @attrs.frozen
 class EntityExplanation:
-    """An entity; ``because`` says why a definition does not apply, and the rest is the state
-    before."""
+    """``because`` says why a definition does not apply; the rest is the state before."""
 
     slug: str
     applies: bool
@@ -69,7 +68,7 @@ class EntityExplanation:
 
 @attrs.frozen
 class WindowExplanation:
-    """A window; ``value`` is None if the event was not counted."""
+    """``value`` is None when the event was not counted."""
 
     value: int | None
     threshold: int
@@ -80,7 +79,7 @@ class WindowExplanation:
 
 @attrs.frozen
 class ClauseExplanation:
-    """A clause; ``because`` says in words why it fired or did not."""
+    """``because`` says in words why the clause fired or did not."""
 
     name: str
     fired: bool
