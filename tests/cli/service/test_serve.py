@@ -9,6 +9,9 @@ import sys
 import pytest
 from tools import plain_http
 
+from tidegate.cli.service.serve import invitation
+from tidegate.server.demo import Demo
+
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_demonstration_decides(workers: int, process: None) -> None:
@@ -30,3 +33,18 @@ def test_the_demonstration_decides(workers: int, process: None) -> None:
     assert answer.status_code == 200, answer.text
     assert answer.json()["action"]["type"] == "allow"
     assert process.returncode == 0
+
+
+def test_the_demonstration_leads_to_a_console_only_where_one_is_built() -> None:
+    """Without a console the printed lines say how to build one, and have no link to nothing."""
+    demo = Demo(
+        base_url="http://127.0.0.1:8080",
+        tenant_id="t",
+        api_key="k",
+        sync_api_key="s",
+        owner_token="o",
+    )
+    assert "/console/#access_token=o" in invitation(demo, has_console=True)
+    said = invitation(demo, has_console=False)
+    assert "/console/" not in said
+    assert "make console" in said

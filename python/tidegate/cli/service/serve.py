@@ -23,6 +23,7 @@ from tidegate.cli.service.usable import need_usable
 from tidegate.errors import TidegateError
 from tidegate.operators.keys import Keys
 from tidegate.server import logging
+from tidegate.server.console.assets import built
 from tidegate.server.demo import Demo, make_demo, make_owner
 from tidegate.server.directory.opening import open_directory, own_directory
 from tidegate.server.directory.partitions import claim_partition, need_partitions
@@ -243,17 +244,20 @@ def _present(address: str, token: str, as_json: bool) -> None:
     except (OSError, RuntimeError) as error:
         errors.print(f"error: the demonstration could not be made: {error}", markup=False)
         return
-    _say(attrs.asdict(demo), _invitation(demo), as_json)
+    has_console = (built() / "index.html").exists()
+    _say(attrs.asdict(demo), invitation(demo, has_console=has_console), as_json)
 
 
-def _invitation(demo: Demo) -> str:
+def invitation(demo: Demo, *, has_console: bool) -> str:
+    """Say how to call the demonstration, and where its console is if one was built."""
+    page = f"{demo.base_url}/console/#access_token={demo.owner_token}"
     lines = [
         f"serving on {demo.base_url}, with data in a temporary directory; stop with Ctrl-C",
         "",
         f"tenant       {demo.tenant_id}",
         f"API key      {demo.api_key}",
         f"Owner token  {demo.owner_token}",
-        f"console      {demo.base_url}/console/#access_token={demo.owner_token}",
+        f"console      {page if has_console else 'not built; in a checkout, run: make console'}",
         "",
         "one event in, one decision out:",
         *("\n" + line for line in demo.curl_lines()),
