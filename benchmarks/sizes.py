@@ -173,7 +173,7 @@ def write(why: str) -> None:
         why: the reason, kept in the rows of rooms that have grown or are new.
 
     Raises:
-        SystemExit: a room has grown or is new, and there is no reason.
+        SystemExit: a room is new or has grown, and no reason was given.
     """
     rows, found = table(), rooms()
     grown = [

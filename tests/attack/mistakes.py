@@ -41,5 +41,6 @@ class Mistakes(Attack):
         outcome = await hammer(self.base_url, self.requests, 1, until)
         each = (time.monotonic() - started) / max(sum(outcome.statuses.values()), 1)
         outcome.notes.append(f"{each:.2f} s each")
+        outcome.require(set(outcome.statuses) == {"422"}, f"answers {dict(outcome.statuses)}")
         outcome.require(each < REFUSAL_SECONDS, f"a refusal takes {each:.1f} s")
         return outcome

@@ -60,7 +60,7 @@ export function Listing<T>(props: {
   /** The columns; some are computed from all loaded rows. */
   columns: readonly Column<T>[] | ((rows: readonly T[]) => readonly Column<T>[]);
   keyOf: (row: T) => string;
-  /** Content shown if there are no rows. */
+  /** Shown instead of an empty table. */
   empty: ComponentChildren;
 }) {
   const found = useInfiniteQuery({

@@ -10,6 +10,7 @@ occurs only if a client has written `%3F`.
 from __future__ import annotations
 
 import ipaddress
+from abc import ABC, abstractmethod
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -25,7 +26,7 @@ _HEX = "0123456789abcdef"
 _SUBNET_BITS = {4: 24, 6: 48}
 
 
-class Form:
+class Form(ABC):
     """A form of texts.
 
     Attributes:
@@ -38,13 +39,13 @@ class Form:
     start: ClassVar[tuple[State, ...]] = ((),)
     case: ClassVar[str | None] = None
 
+    @abstractmethod
     def step(self, state: State, character: str) -> tuple[State, ...]:
         """The states after a character."""
-        raise NotImplementedError
 
+    @abstractmethod
     def accepts(self, state: State) -> bool:
         """Whether the text may end here."""
-        raise NotImplementedError
 
     def may_be(self, text: str) -> bool:
         """Whether a field can be exactly this text."""
