@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from playwright.sync_api import Page
 from tests.service.service_process import Service
 
@@ -37,18 +39,31 @@ def first(service: Service, path: str, member: str) -> str:
     return str(rows[0][member])
 
 
+_HOSTS = count(1)
+
+
+def blocked(service: Service) -> str:
+    """The id of an address that is blocked from now on.
+
+    Blocks of the demonstration's traffic end after some minutes, and another test may lift them.
+    """
+    address = f"198.18.0.{next(_HOSTS)}"
+    probe = {"request": {"method": "GET", "path": "/.env", "client_ip": address}}
+    answers = [service.hot("/runtime/mitigation", probe).json() for _ in range(3)]
+    assert answers[-1]["action"]["type"] == "block"
+    held = service.control("GET", f"/tenants/{service.tenant_id}/active-mitigations?limit=500")
+    return next(str(each["entity_id"]) for each in held.json() if each["key"] == [f"{address}/32"])
+
+
 def places(service: Service) -> dict[str, str]:
     """Every page of the demonstration's tenant, by a name of its own."""
     policy = first(service, "policies", "policy_id")
     action = first(service, "actions", "action_id")
     decision = first(service, "decisions?action=block", "decision_id")
-    held = service.control("GET", f"/tenants/{service.tenant_id}/active-mitigations?limit=500")
-    # Windows count addresses.
-    entity = next(each["entity_id"] for each in held.json() if each["definition"] == "address")
     definition = first(service, "entity-definitions", "entity_definition_id")
     of_objects = {
         "decision": f"decisions/{decision}",
-        "entity": f"entities/{entity}",
+        "entity": f"entities/{blocked(service)}",
         "policy": f"policies/{policy}",
         "policy-results": f"policies/{policy}/results",
         "versions": f"policies/{policy}/versions",

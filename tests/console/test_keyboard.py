@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 from tests.browser import Watched
-from tests.console.places import HOME, first
+from tests.console.places import HOME, blocked, first
 from tests.service.service_process import Service
 from tests.waiting import wait_until
 
@@ -69,8 +69,7 @@ def test_an_action_is_edited_and_saved_without_a_pointer(owner: Watched, service
 def test_a_mitigation_is_lifted_without_a_pointer(owner: Watched, service: Service) -> None:
     """Keys lead to an entity and to the button that lifts what it is under."""
     page = owner.page
-    held = first(service, "active-mitigations", "entity_id")
-    page.goto(f"{HOME}/entities/{held}")
+    page.goto(f"{HOME}/entities/{blocked(service)}")
     lift = page.get_by_role("button", name="Lift").first
     expect(lift).to_be_visible()
 
@@ -108,10 +107,12 @@ def test_the_row_with_save_covers_nothing_that_has_the_focus(
         page.set_viewport_size({"width": width, "height": height})
         page.goto(f"{HOME}/policies/{policy}")
         expect(page.get_by_role("button", name="Save", exact=True)).to_be_visible()
+        # What is loaded later pushes the form down, and a browser keeps no place at the very top.
+        page.wait_for_load_state("networkidle")
         page.locator("main :is(input, textarea)").first.focus()
         above = 0
         while not page.evaluate("document.activeElement.closest('.save') !== null"):
-            # What is loaded meanwhile may move the form; where it comes to rest counts.
+            # A browser scrolls after the key.
             page.wait_for_function(
                 f"() => {{ const [bottom, edge] = ({EDGES})(); return bottom <= edge; }}"
             )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 from tests.browser import Watched
+from tests.console.places import blocked
 from tests.service.service_process import Service
 
 
 def test_a_mitigation_is_lifted_and_audited(owner: Watched, service: Service) -> None:
     """The entity that is stopped is let through again, and the audit says who did it and why."""
     page = owner.page
+    address = blocked(service)
     page.goto("/console/example-shop/active")
-    row = page.get_by_role("row").nth(1)
-    row.get_by_role("link").click()
+    page.locator(f"a[href$='{address}']").click()
     expect(page.get_by_role("heading", name="Entity", level=1)).to_be_visible()
-    address = page.url.rsplit("/", 1)[-1]
     lifts = page.get_by_role("button", name="Lift")
     expect(lifts).not_to_have_count(0)
     for left in reversed(range(lifts.count())):
@@ -62,8 +62,7 @@ def test_an_entity_has_its_windows_and_answers_over_time(owner: Watched, service
     answered."""
     page = owner.page
     tenant = f"/tenants/{service.tenant_id}"
-    held = service.control("GET", f"{tenant}/active-mitigations?limit=500").json()
-    entity = next(each["entity_id"] for each in held if each["definition"] == "address")
+    entity = blocked(service)
     state = service.control("GET", f"{tenant}/entities/{entity}/state").json()
     page.goto(f"/console/example-shop/entities/{entity}")
     windows = page.get_by_role("region", name="Windows")
