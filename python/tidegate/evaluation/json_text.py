@@ -6,16 +6,19 @@ anything after the value, and whatever exceeds the limits.  Numbers keep their t
 
 from __future__ import annotations
 
-import re
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
 from tidegate.errors import EventError
+from tidegate.evaluation.json_grammar import JsonGrammar, ScalarKind, is_integer
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import INT_MAX, INT_MIN, UINT_MAX, Map, UInt, from_python, utf8_length
 
-Kind: TypeAlias = Literal["null", "bool", "number", "string", "array", "object", "other"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Kind: TypeAlias = ScalarKind | Literal["array", "object", "other"]
 
 
 @attrs.frozen
@@ -78,7 +81,7 @@ def _number_value(text: str) -> int | UInt | float:
     Otherwise the nearest double, which may be an infinity.
     """
     # No 64-bit integer has more characters, and longer ones are costly to parse.
-    if not set(text) & set(".eE") and len(text) <= 20:
+    if is_integer(text) and len(text) <= 20:
         value = int(text)
         if INT_MIN <= value <= INT_MAX:
             return value
@@ -87,130 +90,70 @@ def _number_value(text: str) -> int | UInt | float:
     return float(text)
 
 
-_SPACE = re.compile(r"[ \t\n\r]*")
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
-_ESCAPE = re.compile(r'\\(?:(["\\/bfnrt])|u([0-9A-Fa-f]{4}))')
-_ESCAPED = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_WORDS: tuple[tuple[str, Kind, bool | None], ...] = (
-    ("true", "bool", True),
-    ("false", "bool", False),
-    ("null", "null", None),
-)
-
-
-class _Reader:
-    """A position in a text, advanced by reading."""
+class _Reader(JsonGrammar):
+    """Builds the nodes, within the limits."""
 
     def __init__(self, text: str, limits: Limits) -> None:
-        self._text = text
+        super().__init__(text)
         self._limits = limits
-        self._at = 0
         self._path: list[str] = []
         self._depth = 0
 
     def whole(self) -> Node:
         node = self._value()
-        if self._next():
-            raise self._unexpected("the end of the text")
+        self.finish()
         return node
 
-    # --- faults ---------------------------------------------------------------------------
+    def fault(self, message: str, at: int) -> EventError:
+        return EventError(message, offset=self._offset(at), is_unreadable=True)
 
     def _offset(self, at: int) -> int:
-        return utf8_length(self._text[:at])
-
-    def _fault(self, message: str, at: int | None = None) -> EventError:
-        offset = self._offset(self._at if at is None else at)
-        return EventError(message, offset=offset, is_unreadable=True)
-
-    def _unexpected(self, wanted: str) -> EventError:
-        found = self._text[self._at : self._at + 1]
-        shown = f"`{found}`" if found.isprintable() and found else "a control character"
-        return self._fault(f"expected {wanted}, found {shown if found else 'the end of the text'}")
+        return utf8_length(self.text[:at])
 
     def _past(self, message: str, at: int) -> EventError:
         return EventError(
             message, pointer(self._path), self._offset(at), is_unreadable=not self._path
         )
 
-    # --- values ---------------------------------------------------------------------------
-
-    def _next(self) -> str:
-        """The next non-space character, without consuming it; "" at the end."""
-        space = _SPACE.match(self._text, self._at)
-        assert space is not None
-        self._at = space.end()
-        return self._text[self._at : self._at + 1]
-
-    def _take(self, character: str, wanted: str) -> None:
-        if self._next() != character:
-            raise self._unexpected(wanted)
-        self._at += 1
-
     def _value(self) -> Node:
-        first, start = self._next(), self._at
+        first, start = self.next(), self.at
         if first == "{":
             return self._nested(self._object, start)
         if first == "[":
             return self._nested(self._array, start)
-        if first == '"':
-            return Node("string", self._string(), self._offset(start))
-        number = _NUMBER.match(self._text, self._at)
-        if number:
-            self._at = number.end()
-            return Node("number", number[0], self._offset(start))
-        for word, kind, value in _WORDS:
-            if self._text.startswith(word, self._at):
-                self._at += len(word)
-                return Node(kind, value, self._offset(start))
-        raise self._unexpected("a value")
+        kind, content = self.scalar()
+        if kind == "string":
+            self._bounded(content, start)
+        return Node(kind, content, self._offset(start))
 
-    def _nested(self, read: Any, start: int) -> Node:
+    def _nested(self, read: Callable[[int], Node], start: int) -> Node:
         if self._depth == self._limits.event_depth:
             deepest = self._limits.event_depth
             raise self._past(f"objects and arrays nest deeper than {deepest}", start)
         self._depth += 1
-        self._at += 1
         node = read(self._offset(start))
         self._depth -= 1
-        assert isinstance(node, Node)
         return node
 
     def _array(self, offset: int) -> Node:
         elements: list[Node] = []
-        if self._next() == "]":
-            self._at += 1
-            return Node("array", elements, offset)
-        while True:
+        for _ in self.items():
             if len(elements) == self._limits.event_members:
-                raise self._past(f"more than {len(elements)} elements in an array", self._at)
+                raise self._past(f"more than {len(elements)} elements in an array", self.at)
             elements.append(self._part(str(len(elements))))
-            if self._next() == "]":
-                self._at += 1
-                return Node("array", elements, offset)
-            self._take(",", "`,` or `]`")
+        return Node("array", elements, offset)
 
     def _object(self, offset: int) -> Node:
         members: dict[str, Node] = {}
-        if self._next() == "}":
-            self._at += 1
-            return Node("object", members, offset)
-        while True:
-            if self._next() != '"':
-                raise self._unexpected("a member name")
-            start = self._at
-            name = self._string()
+        for name, start in self.members():
+            self._bounded(name, start)
             if name in members:
-                raise self._fault(f"duplicate member `{name}`", start)
+                raise self.fault(f"duplicate member `{name}`", start)
             if len(members) == self._limits.event_members:
                 raise self._past(f"more than {len(members)} members in an object", start)
-            self._take(":", "`:`")
+            self.take(":", "`:`")
             members[name] = self._part(name)
-            if self._next() == "}":
-                self._at += 1
-                return Node("object", members, offset)
-            self._take(",", "`,` or `}`")
+        return Node("object", members, offset)
 
     def _part(self, step: str) -> Node:
         self._path.append(step)
@@ -218,47 +161,7 @@ class _Reader:
         self._path.pop()
         return node
 
-    # --- strings --------------------------------------------------------------------------
-
-    def _string(self) -> str:
-        start = self._at
-        self._at += 1
-        parts: list[str] = []
-        while True:
-            plain = _PLAIN.match(self._text, self._at)
-            assert plain is not None
-            parts.append(plain[0])
-            self._at = plain.end()
-            following = self._text[self._at : self._at + 1]
-            if following == '"':
-                self._at += 1
-                break
-            if following != "\\":
-                what = (
-                    "a control character must be escaped" if following else "the string has no end"
-                )
-                raise self._fault(what)
-            parts.append(self._escape())
-        text = "".join(parts)
-        if utf8_length(text) > self._limits.event_string_bytes:
-            longest = self._limits.event_string_bytes
+    def _bounded(self, text: Any, start: int) -> None:
+        longest = self._limits.event_string_bytes
+        if utf8_length(text) > longest:
             raise self._past(f"a string is longer than {longest} bytes", start)
-        return text
-
-    def _escape(self) -> str:
-        start = self._at
-        escape = _ESCAPE.match(self._text, start)
-        if not escape:
-            raise self._fault("the escape is none of JSON's")
-        self._at = escape.end()
-        if escape[1]:
-            return _ESCAPED[escape[1]]
-        unit = int(escape[2], 16)
-        if not 0xD800 <= unit <= 0xDFFF:
-            return chr(unit)
-        second = _ESCAPE.match(self._text, self._at)
-        low = int(second[2], 16) if second and second[2] else 0
-        if unit >= 0xDC00 or not 0xDC00 <= low <= 0xDFFF or not second:
-            raise self._fault("the escape is half of a surrogate pair", start)
-        self._at = second.end()
-        return chr(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00))
