@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from uuid_utils import uuid7
-
 from tidegate.server.authz.authorize import authorize, is_for_proxies
 from tidegate.server.connection.batches import BatchRoom
 from tidegate.server.hot import batch
@@ -17,10 +15,11 @@ from tidegate.server.hot.hot_path import (
     HotPath,
     finished,
     problem_answer,
+    refusal,
 )
 from tidegate.server.http.answer import Answer, Outcome
 from tidegate.server.http.exchange import declared_length, read_body, respond
-from tidegate.server.http.headers import given_request_id
+from tidegate.server.http.headers import request_id_of
 from tidegate.server.http.limits import MAX_BATCH_BYTES
 from tidegate.server.http.problems import Problem, problem_of
 from tidegate.server.http.request import path_as_written, require_media_type
@@ -56,7 +55,7 @@ class HotApplication:
             return
         if scope["method"] != "POST":
             problem = Problem("method-not-allowed", "allowed is POST", headers={"allow": "POST"})
-            await respond(send, problem_answer(problem, path, _request_id(scope)))
+            await respond(send, refusal(problem, path, scope["headers"]))
             return
         if path == batch.PATH:
             await respond(send, await self._batch(scope, receive))
@@ -97,10 +96,6 @@ class HotApplication:
                 return await batch.decide_batch(self._hot, key, body, kind == batch.NDJSON, given)
         except Exception as error:
             problem = problem_of(error)
-            request_id = _request_id(scope)
+            request_id = request_id_of(scope["headers"])
             self._hot.failed(problem, error, BEACON, request_id)
             return problem_answer(problem, batch.PATH, request_id)
-
-
-def _request_id(scope: Scope) -> str:
-    return given_request_id(scope["headers"]) or str(uuid7())

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 
 from tidegate import EventError
+from tidegate.cluster.messages import Reason
 from tidegate.errors import DefinitionsError
 from tidegate.server.http.problems import (
     KINDS,
+    OUTCOME_NOT_KNOWN,
     ErrorDetail,
     Problem,
     Referrer,
     problem_document,
     problem_of,
+    problem_of_reason,
     problem_response,
 )
 
@@ -49,6 +53,25 @@ def test_findings_and_referrers_are_listed() -> None:
     assert made["errors"] == [{"detail": "is wrong", "pointer": "/a", "line": 1, "column": 2}]
     made = document(Problem("in-use", referrers=[Referrer(kind="policy", id="1", name="P")]))
     assert made["referrers"] == [{"kind": "policy", "id": "1", "name": "P"}]
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        *((reason, "not-ready") for reason in get_args(Reason) if reason != "full"),
+        ("full", "overloaded"),
+        ("away", "overloaded"),
+        ("internal-error", "internal-error"),
+        (OUTCOME_NOT_KNOWN, "not-ready"),
+        ("of a newer version", "not-ready"),
+    ],
+)
+def test_a_request_that_no_process_answered_may_be_repeated(reason: str, code: str) -> None:
+    """Each reason has its problem, an unknown one too, and all say when to come back."""
+    problem = problem_of_reason(reason)
+    assert (problem.code, problem.headers) == (code, {"retry-after": "1"})
+    told = "may have been made" in problem.detail
+    assert told == (reason == OUTCOME_NOT_KNOWN)
 
 
 def test_an_unknown_failure_says_nothing_of_itself() -> None:

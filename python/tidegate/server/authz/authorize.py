@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from uuid_utils import uuid7
 
 from tidegate.challenge.return_url import OF_VISITOR
 from tidegate.client.answer import Answer as Received
@@ -20,7 +19,7 @@ from tidegate.errors import EventError
 from tidegate.server.hot.given_id import given_id
 from tidegate.server.hot.hot_path import problem_answer
 from tidegate.server.http.answer import Answer
-from tidegate.server.http.headers import REQUEST_ID_HEADER, given_request_id
+from tidegate.server.http.headers import REQUEST_ID_HEADER, request_id_of
 from tidegate.server.http.problems import Problem, problem_of
 from tidegate.server.turns.call import Endpoint
 
@@ -53,7 +52,7 @@ async def authorize(hot: HotPath, scope: Mapping[str, Any], path: str) -> Answer
         scope: the proxy's request, with header names in lower case.
         path: the path as it was written.
     """
-    request_id = given_request_id(scope["headers"]) or str(uuid7())
+    request_id = request_id_of(scope["headers"])
     try:
         key = hot.admission.credential(scope["headers"])
     except Problem as problem:

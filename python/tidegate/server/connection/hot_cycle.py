@@ -7,12 +7,10 @@ from http import HTTPStatus
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol
 
-from uuid_utils import uuid7
-
 from tidegate.server.hot.admission import JSON, credential_of
 from tidegate.server.hot.hot_path import finished
 from tidegate.server.http.answer import Answer
-from tidegate.server.http.headers import REQUEST_ID_HEADER, given_request_id
+from tidegate.server.http.headers import REQUEST_ID_HEADER, given_request_id, request_id_of
 from tidegate.server.http.limits import MAX_BODY_BYTES, too_large
 from tidegate.server.http.problems import Problem
 from tidegate.server.http.request import require_media_type
@@ -171,7 +169,7 @@ class HotCycle(HotCall):
         """Start a request that always has the same answer; its body is ignored."""
         self.response_complete = self._is_started = self._is_answered = False
         self.keep_alive = keep_alive
-        self.request_id = (given_request_id(headers) or str(uuid7())).encode()
+        self.request_id = request_id_of(headers).encode()
         self._refusal = None
         self._known = answer
 

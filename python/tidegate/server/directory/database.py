@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -34,6 +35,13 @@ if TYPE_CHECKING:
 DATABASE = "tidegate.db"
 
 
+class Absence(StrEnum):
+    """How a database is missing; the value completes a sentence about it."""
+
+    MISSING = "is missing"
+    EMPTY = "is empty"
+
+
 class Database(Protocol):
     """The parts of a database that its directory uses."""
 
@@ -45,8 +53,8 @@ class Database(Protocol):
     def name(self) -> str:
         """Its location, for messages."""
 
-    def absence(self) -> str | None:
-        """Return what is wrong if the database is missing; None if it exists."""
+    def absence(self) -> Absence | None:
+        """Return how the database is missing; None if it exists."""
 
     def left(self) -> dict[str, Path]:
         """Return the files next to a database of this kind."""
@@ -90,11 +98,11 @@ class FileDatabase:
         """See :attr:`Database.name`."""
         return str(self.path)
 
-    def absence(self) -> str | None:
+    def absence(self) -> Absence | None:
         """See :meth:`Database.absence`."""
         if not self.path.exists():
-            return "is missing"
-        return None if self.path.stat().st_size else "is empty"
+            return Absence.MISSING
+        return None if self.path.stat().st_size else Absence.EMPTY
 
     def left(self) -> dict[str, Path]:
         """See :meth:`Database.left`."""
@@ -136,10 +144,10 @@ class ElsewhereDatabase:
         """See :attr:`Database.name`."""
         return shown(self.url)
 
-    def absence(self) -> str | None:
+    def absence(self) -> Absence | None:
         """See :meth:`Database.absence`."""
         with self.connection() as connection:
-            return "is empty" if current(connection) is None else None
+            return Absence.EMPTY if current(connection) is None else None
 
     def left(self) -> dict[str, Path]:
         """See :meth:`Database.left`; it has no files here."""

@@ -15,7 +15,7 @@ import attrs
 from sqlalchemy import select, text
 
 from tidegate.errors import TidegateError
-from tidegate.server.directory.database import DATABASE, database_of
+from tidegate.server.directory.database import DATABASE, Absence, database_of
 from tidegate.server.directory.opening import open_directory
 from tidegate.stores import migrations
 from tidegate.stores.base import DamagedLogError, StoreError
@@ -101,7 +101,7 @@ class Verification:
         except TidegateError as error:
             yield VerifyFinding(str(self.directory), str(error))
         try:
-            if database.absence() == "is missing":
+            if database.absence() is Absence.MISSING:
                 return
             with database.connection() as connection:
                 migrations.check(connection)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from operator import attrgetter
@@ -453,12 +453,17 @@ def refused(refusal: EventError | str) -> Problem:
         if refusal.is_unreadable:
             return Problem("invalid-json", str(refusal))
         return problem_of(refusal)
-    if refusal == "other-tenant":
-        return Problem("not-found", "there is no such tenant")
-    if refusal == "empty":
-        return Problem("empty-payload", "`request` or `fields` must hold something")
-    return Problem(
+    code, detail, errors = _REFUSALS[refusal]
+    return Problem(code, detail, errors=errors)
+
+
+_REFUSALS: Mapping[str, tuple[str, str, Sequence[ErrorDetail]]] = {
+    "other-tenant": ("not-found", "there is no such tenant", ()),
+    "empty": ("empty-payload", "`request` or `fields` must hold something", ()),
+    "key-length": (
         "invalid-event",
         f"an idempotency key has 1 to {MAX_IDEMPOTENCY_KEY} characters",
-        errors=[ErrorDetail(detail="wrong length", pointer="/idempotency_key")],
-    )
+        (ErrorDetail(detail="wrong length", pointer="/idempotency_key"),),
+    ),
+}
+"""The problem for each reason why a readable event isn't decided."""

@@ -20,7 +20,12 @@ from uuid_utils import uuid7
 from tidegate.server.hot.call_queue import CallQueue
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.answer import Answer
-from tidegate.server.http.headers import DATA_HEADERS, REQUEST_ID_HEADER, given_request_id
+from tidegate.server.http.headers import (
+    DATA_HEADERS,
+    REQUEST_ID_HEADER,
+    given_request_id,
+    request_id_of,
+)
 from tidegate.server.http.problems import CONTENT_TYPE, Problem, problem_document, problem_of
 from tidegate.server.logging import log
 from tidegate.server.turns.call import CallBack, Endpoint
@@ -228,6 +233,11 @@ def finished(
     echoed = (REQUEST_ID_HEADER, request_id.encode())
     headers = (*outcome.headers, echoed)
     return Answer(outcome.body, outcome.status, headers, outcome.content_type)
+
+
+def refusal(problem: Problem, path: str, headers: Iterable[Header]) -> Answer:
+    """Return a problem as the answer to a request with these headers."""
+    return problem_answer(problem, path, request_id_of(headers))
 
 
 def problem_answer(problem: Problem, path: str, request_id: str) -> Answer:

@@ -39,29 +39,24 @@ async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) 
         Problem: 413 if it is longer than ``most`` bytes, 408 if it doesn't arrive in time.
     """
     declared_length(scope, most)
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if message.get("more_body"):
-        try:
-            async with asyncio.timeout(RECEIVE_SECONDS):
-                parts = [body]
-                size = len(body)
-                while message.get("more_body"):
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise Problem("request-timeout", "the body did not arrive")
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > most:
-                        raise too_large(most)
-                body = b"".join(parts)
-        except TimeoutError:
-            raise Problem(
-                "request-timeout", f"the body did not arrive in {RECEIVE_SECONDS:.0f} s"
-            ) from None
-    if len(body) > most:
-        raise too_large(most)
-    return body
+    parts: list[bytes] = []
+    size, more = 0, True
+    try:
+        async with asyncio.timeout(RECEIVE_SECONDS):
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Problem("request-timeout", "the caller went away")
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                more = message.get("more_body", False)
+                if size > most:
+                    raise too_large(most)
+    except TimeoutError:
+        raise Problem(
+            "request-timeout", f"the body did not arrive in {RECEIVE_SECONDS:.0f} s"
+        ) from None
+    return b"".join(parts)
 
 
 def headers_of(answer: Answer) -> list[Header]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from uuid_utils import uuid7
+
 if TYPE_CHECKING:
     from uuid import UUID
 
@@ -79,3 +81,8 @@ def given_request_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
         if name == REQUEST_ID_HEADER and _REQUEST_ID.fullmatch(value):
             return value.decode()
     return None
+
+
+def request_id_of(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """Return the request id that the caller sent, or a new one."""
+    return given_request_id(headers) or str(uuid7())

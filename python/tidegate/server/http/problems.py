@@ -85,6 +85,23 @@ KINDS: Mapping[str, Kind] = {
 """Every code that a problem document can have. Codes never change their meaning."""
 
 
+OUTCOME_NOT_KNOWN = "outcome-not-known"
+"""The reason of a change that may have been made."""
+_REASONS: Mapping[str, tuple[str, str]] = {
+    "away": ("overloaded", "the owner of the tenant's partition is away"),
+    "full": ("overloaded", "too many calls wait at this node"),
+    "no-owner": ("not-ready", "no node decides at the moment"),
+    "unanswered": ("not-ready", "the node that decides does not answer"),
+    "internal-error": ("internal-error", ""),
+    OUTCOME_NOT_KNOWN: (
+        "not-ready",
+        "the process that was asked ended before it answered, so the change may have been made:"
+        " look before you repeat it",
+    ),
+}
+"""Code and detail for each reason why another process gave no answer."""
+
+
 @attrs.frozen(kw_only=True)
 class ErrorDetail:
     """One thing wrong with a request.
@@ -190,6 +207,15 @@ def problem_of(error: BaseException) -> Problem:
         case WorkerError():
             return Problem("work-ended", str(error), headers=_RETRY)
     return Problem("internal-error", "the failure is recorded under the request id")
+
+
+def problem_of_reason(reason: str) -> Problem:
+    """Return the problem of a request that another process didn't answer.
+
+    Args:
+        reason: of ``cluster/messages.py``, or one of this module; a newer process may send others.
+    """
+    return Problem(*_REASONS.get(reason, _REASONS["unanswered"]), headers=_RETRY)
 
 
 def error_of_finding(finding: Finding, pointer: str | None = None) -> ErrorDetail:

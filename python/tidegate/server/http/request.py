@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 from uuid import UUID
 
-from uuid_utils import uuid7
-
 from tidegate.language.tree.diagnostics import quote
-from tidegate.server.http.headers import given_request_id
-from tidegate.server.http.limits import RECEIVE_SECONDS
 from tidegate.server.http.problems import ErrorDetail, Problem
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
-    from starlette.types import Receive, Scope
+    from starlette.types import Scope
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 NAME_FORM = "[a-z0-9-]{1,40}"
 """The form of a name in a path that takes no id there."""
 _MAX_PARAMETERS = 32
 _MEDIA_TYPE = re.compile(rb'([!-:<-~]+)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?')
-
-
-def request_id_of(headers: Headers) -> str:
-    """Return the caller's request id, or a new one."""
-    return given_request_id(headers.raw) or str(uuid7())
 
 
 def only_header(headers: Headers, name: str) -> str | None:
@@ -136,33 +126,3 @@ def path_as_written(scope: Scope) -> str:
     """Return the path of the request, undecoded: no other spelling leads to its route."""
     raw: bytes = scope["raw_path"]
     return raw.decode("ascii")
-
-
-async def read_body(headers: Headers, receive: Receive, most: int) -> bytes:
-    """Read the whole body.
-
-    Raises:
-        Problem: ``body-too-large``, ``request-timeout``.
-    """
-    too_large = Problem("body-too-large", f"the body has at most {most} bytes")
-    length = headers.get("content-length", "")
-    if length.isdigit() and int(length[:20]) > most:
-        raise too_large
-    parts: list[bytes] = []
-    size, more = 0, True
-    try:
-        async with asyncio.timeout(RECEIVE_SECONDS):
-            while more:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise Problem("request-timeout", "the caller went away")
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                more = message.get("more_body", False)
-                if size > most:
-                    raise too_large
-    except TimeoutError:
-        raise Problem(
-            "request-timeout", f"the body did not arrive in {RECEIVE_SECONDS:.0f} s"
-        ) from None
-    return b"".join(parts)

@@ -16,7 +16,7 @@ from tidegate.server.http.exchange import read_body, respond
 from tidegate.server.http.limits import MAX_BODIES, MAX_BODIES_EACH
 from tidegate.server.http.problems import problem_of
 from tidegate.server.nodes.messages import MAX_BODY_BYTES, Answered, Asked
-from tidegate.server.nodes.refusals import answered, refused
+from tidegate.server.nodes.plain import refused, unanswered
 from tidegate.server.partitions.gateway import METRICS
 from tidegate.server.partitions.pages import labelled
 
@@ -71,7 +71,7 @@ class NodeApplication:
         partitions = self._partitions
         ready = [each for each in partitions.values() if each.can_reach_owner]
         if path == _READINESS and not ready:
-            return answered("no-owner", asked)
+            return unanswered("no-owner", asked)
         if len(partitions) == 1:
             return await partitions[0].ask(asked)
         if path == _METRICS and ready and asked.method == "GET":

@@ -25,6 +25,7 @@ import attrs
 from tidegate.server.hot.given_id import GivenId, with_id
 from tidegate.server.hot.handed_on import HandedOnCall
 from tidegate.server.http.exchange import headers_of
+from tidegate.server.http.problems import OUTCOME_NOT_KNOWN
 from tidegate.server.logging import log
 from tidegate.server.nodes.messages import (
     Answered,
@@ -35,8 +36,7 @@ from tidegate.server.nodes.messages import (
     decode_asked,
     encode,
 )
-from tidegate.server.nodes.plain import read_plain
-from tidegate.server.nodes.refusals import NOT_KNOWN, answered
+from tidegate.server.nodes.plain import read_plain, unanswered
 from tidegate.server.routing import again
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ class Desk:
         asked = flight.asked
         outcome = Outcome(call.id, "given-up", b"")
         if not is_repeatable(asked):
-            outcome = Outcome(call.id, "", encode(answered(NOT_KNOWN, asked)))
+            outcome = Outcome(call.id, "", encode(unanswered(OUTCOME_NOT_KNOWN, asked)))
         try:
             answer = await _answer(
                 application, asked, GivenId(UUID(call.id).bytes, call.is_repeated)
@@ -241,7 +241,7 @@ class Desk:
             outcome = self._outcome(call.id, asked, answer)
         except Exception:
             log.exception("a request of a node failed", path=asked.target.decode("latin-1"))
-            outcome = Outcome(call.id, "", encode(answered("internal-error", asked)))
+            outcome = Outcome(call.id, "", encode(unanswered("internal-error", asked)))
         finally:
             self._end(call.id, flight, outcome)
 

@@ -18,6 +18,7 @@ from uuid_utils import uuid7
 
 from tidegate.cluster.gateway import Bounds, Gateway
 from tidegate.cluster.messages import Answer, Answers, Refusal
+from tidegate.server.http.problems import OUTCOME_NOT_KNOWN
 from tidegate.server.logging import log
 from tidegate.server.nodes.desk import is_hot, is_repeatable
 from tidegate.server.nodes.links import Link
@@ -31,8 +32,7 @@ from tidegate.server.nodes.messages import (
     decode_answered,
     encode,
 )
-from tidegate.server.nodes.plain import read_answer, written
-from tidegate.server.nodes.refusals import NOT_KNOWN, answered
+from tidegate.server.nodes.plain import read_answer, unanswered, written
 from tidegate.server.sync.application import without_waiting
 from tidegate.settings.bounds import split_address
 
@@ -159,7 +159,7 @@ class Forwarding:
         request = encode(waiting.asked)
         call = gateway.call(str(self.partition), None, request, time.monotonic())
         if isinstance(call, Refusal):
-            waiting.give(answered(call.reason, waiting.asked))
+            waiting.give(unanswered(call.reason, waiting.asked))
             return
         self._waiting[call.decision_id] = waiting
         self._schedule()
@@ -258,7 +258,7 @@ class Forwarding:
             if isinstance(outcome, Answer):
                 answer = decode_answered(outcome.body)
             else:
-                answer = answered(outcome.reason, waiting.asked)
+                answer = unanswered(outcome.reason, waiting.asked)
             try:
                 waiting.give(answer)
             except Exception:
@@ -343,7 +343,7 @@ class Forwarding:
         # Nobody knows whether these ran, and running them twice has a different effect.
         for name, waiting in list(self._waiting.items()):
             if waiting.link is link and not is_repeatable(waiting.asked):
-                known = Answer(name, encode(answered(NOT_KNOWN, waiting.asked)))
+                known = Answer(name, encode(unanswered(OUTCOME_NOT_KNOWN, waiting.asked)))
                 answers = Answers("others", 0, self.partition, (known,))
                 self._end(self._others.receive(answers, now))
         for gateway in self._gateways.values():

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from tidegate.server.hot.admission import JSON, KEY_HEADER
-from tidegate.server.hot.hot_path import ENDPOINTS
+from tidegate.server.hot.hot_path import ENDPOINTS, refusal
 from tidegate.server.http.answer import Answer
+from tidegate.server.http.exchange import headers_of
 from tidegate.server.http.headers import REQUEST_ID_HEADER, given_request_id
 from tidegate.server.http.limits import MAX_BODY_BYTES
-from tidegate.server.nodes.messages import Asked
+from tidegate.server.http.problems import problem_of_reason
+from tidegate.server.nodes.messages import Answered, Asked
 from tidegate.server.turns.call import Endpoint
 
 if TYPE_CHECKING:
-    from tidegate.server.nodes.messages import Answered
+    from tidegate.server.http.problems import Problem
     from tidegate.server.turns.call import HotCall
 
 Plain: TypeAlias = "tuple[Endpoint, bytes, bytes | None]"
@@ -83,3 +85,19 @@ def read_answer(made: Answered) -> Answer:
         elif header[0] != _LENGTH:
             more.append(header)
     return Answer(made.body, made.status, tuple(more), kind)
+
+
+def refused(problem: Problem, asked: Asked) -> Answered:
+    """Return a problem as the answer to a request."""
+    path = asked.target.partition(b"?")[0].decode("latin-1")
+    made = refusal(problem, path, asked.headers)
+    return Answered(made.status, headers_of(made), made.body)
+
+
+def unanswered(reason: str, asked: Asked) -> Answered:
+    """Return the answer to a request that no owner answered.
+
+    Args:
+        reason: as of :func:`~tidegate.server.http.problems.problem_of_reason`.
+    """
+    return refused(problem_of_reason(reason), asked)

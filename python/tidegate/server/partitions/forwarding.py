@@ -22,7 +22,7 @@ from uuid_utils import uuid7
 from tidegate.cluster.gateway import Bounds, Gateway
 from tidegate.cluster.messages import Refusal
 from tidegate.cluster.rows import Placement, Rows
-from tidegate.server.http.problems import Problem
+from tidegate.server.http.problems import Problem, problem_of_reason
 from tidegate.server.logging import log
 from tidegate.server.turns.call import refuse
 
@@ -39,7 +39,6 @@ BLOCK_CALLS = 256
 HOLD_SECONDS = 5.0
 """How long a call waits while its partition has no owner."""
 BOUNDS = Bounds(time=10.0, hold=HOLD_SECONDS, ask_again=10.0, size=MOST_BYTES)
-SOON = {"retry-after": "1"}
 _encode = msgspec.msgpack.Encoder().encode
 
 SendBlock = Callable[[int, bool, msgspec.Raw], None]
@@ -48,7 +47,7 @@ SendBlock = Callable[[int, bool, msgspec.Raw], None]
 
 def away() -> Problem:
     """Return the refusal of calls that no owner answers."""
-    return Problem("overloaded", "the owner of the tenant's partition is away", headers=SOON)
+    return problem_of_reason("away")
 
 
 @attrs.define(eq=False)

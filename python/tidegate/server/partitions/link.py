@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from uuid_utils import uuid7
 
-from tidegate.server.hot.hot_path import problem_answer
+from tidegate.server.hot.hot_path import refusal
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.exchange import respond
-from tidegate.server.http.headers import given_request_id
-from tidegate.server.http.problems import Problem
+from tidegate.server.http.problems import OUTCOME_NOT_KNOWN, problem_of_reason
 from tidegate.server.http.request import path_as_written
 from tidegate.server.logging import log
-from tidegate.server.partitions.forwarding import MOST_BYTES, SOON, away
+from tidegate.server.partitions.forwarding import MOST_BYTES, away
 from tidegate.server.partitions.frames import FrameProtocol, Kind, frame
 from tidegate.server.routing import again
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from tidegate.server.http.exchange import Message, Receive, Scope, Send
+    from tidegate.server.http.problems import Problem
     from tidegate.server.partitions.forwarding import Forwarding
     from tidegate.server.turns.call import HotCall
 
@@ -119,7 +119,7 @@ class Link:
     async def forward(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Have the owner answer a request."""
         if self._is_full():
-            await respond(send, _refusal(scope, away()))
+            await respond(send, refusal(away(), path_as_written(scope), scope["headers"]))
             return
         self._note_use()
         self._number += 1
@@ -318,7 +318,8 @@ class Link:
             for task in giving:
                 task.cancel()
         if not request.is_started:
-            await respond(request.send, _refusal(request.scope, _unanswered(request)))
+            scope, problem = request.scope, _unanswered(request)
+            await respond(request.send, refusal(problem, path_as_written(scope), scope["headers"]))
         elif not is_whole:
             raise ConnectionError("the owner ended before its answer was whole")
 
@@ -377,9 +378,4 @@ def _unanswered(request: _Request) -> Problem:
     """Return why a request has no answer."""
     if request.asked_of is None or request.is_repeatable:
         return away()
-    return Problem("not-ready", again.NOT_KNOWN, headers=SOON)
-
-
-def _refusal(scope: Scope, problem: Problem) -> Answer:
-    request_id = given_request_id(scope["headers"]) or str(uuid7())
-    return problem_answer(problem, path_as_written(scope), request_id)
+    return problem_of_reason(OUTCOME_NOT_KNOWN)

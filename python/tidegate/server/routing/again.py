@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOT = frozenset({*ENDPOINTS, BATCH})
 _KEY = IDEMPOTENCY_KEY.encode()
-NOT_KNOWN = (
-    "the process that was asked ended before it answered, so the change may have been made: look"
-    " before you repeat it"
-)
-"""Why a change is refused that may have been made."""
 
 
 def is_safe(method: str) -> bool:

@@ -21,7 +21,9 @@ from starlette.routing import Route as StarletteRoute
 from tidegate.operators.permissions import Role
 from tidegate.server.hot.admission import KEY_HEADER
 from tidegate.server.http.authorise import SECOND, bearer, caller_of, membership_in, require
+from tidegate.server.http.exchange import read_body
 from tidegate.server.http.given import Given, Sent
+from tidegate.server.http.headers import request_id_of
 from tidegate.server.http.latency import OTHER
 from tidegate.server.http.problems import Problem
 from tidegate.server.http.repeats import HEADER as IDEMPOTENCY_KEY
@@ -30,8 +32,6 @@ from tidegate.server.http.request import (
     path_as_written,
     path_ids,
     path_names,
-    read_body,
-    request_id_of,
     require_media_type,
 )
 from tidegate.server.offload.desk import Desk
@@ -156,7 +156,7 @@ def _asking(request: Request, given: Given, sent: Sent) -> Hashable:
 def _given(application: Application, request: Request) -> Given:
     """Return the facts about a request before its caller is admitted."""
     return Given(
-        request_id=request_id_of(request.headers),
+        request_id=request_id_of(request.headers.raw),
         now=application.clock(),
         path=request.scope["path"],
         method=request.method,
@@ -270,7 +270,7 @@ async def _with_body(
     media_type = require_media_type(request.headers.raw, route.media_types)
     holder = _holders(application, route, given)[0]
     with application.bodies.receiving(holder, request.receive) as receive:
-        body = await read_body(request.headers, receive, route.max_bytes)
+        body = await read_body(request.scope, receive, route.max_bytes)
     return attrs.evolve(given, body=body, media_type=media_type)
 
 

@@ -12,13 +12,12 @@ from urllib.parse import parse_qsl
 
 import attrs
 import msgspec
-from uuid_utils import uuid7
 
 from tidegate.server.hot.admission import JSON
 from tidegate.server.hot.hot_path import problem_answer
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.exchange import read_body, respond
-from tidegate.server.http.headers import DATA_HEADERS, given_request_id
+from tidegate.server.http.headers import DATA_HEADERS, request_id_of
 from tidegate.server.http.limits import MAX_BATCH_BYTES, MAX_BODY_BYTES, too_large
 from tidegate.server.http.problems import Problem, problem_of
 from tidegate.server.http.request import path_as_written, require_media_type
@@ -69,7 +68,7 @@ class SyncApplication:
             await self.next(scope, receive, send)
             return
         method, handle = route
-        request_id = given_request_id(scope["headers"]) or str(uuid7())
+        request_id = request_id_of(scope["headers"])
         try:
             if scope["method"] != method:
                 detail = f"allowed is {method}"

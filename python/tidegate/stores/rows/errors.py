@@ -83,8 +83,9 @@ def _conflict(error: IntegrityError) -> BaseException:
         match = _KEY.search(found.diag.message_detail or "")
         column = "" if match is None else match["columns"].rpartition(", ")[2]
         return ConflictError(f"another of `{found.diag.table_name}` has the same `{column}`")
+    # The driver has one code for all constraints; the text is the only source of the rest.
     text = str(error.orig)
-    if "FOREIGN KEY" in text:
+    if text == "FOREIGN KEY constraint failed":
         return NotFoundError("object that it refers to")
     table, _, column = text.rpartition(": ")[2].rpartition(", ")[2].partition(".")
     return ConflictError(f"another of `{table}` has the same `{column}`")
