@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -25,6 +26,7 @@ from uvicorn.server import ServerState
 from tidegate.operators.key_ring import KeyRing, make_key
 from tidegate.server.connection.bounds import MAX_HELD_BYTES
 from tidegate.server.connection.protocol import Protocol, Shared
+from tidegate.server.connection.reception import PAUSE_SECONDS
 from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.hot_path import HotPath
 from tidegate.server.hot.metrics import HotMetrics
@@ -93,7 +95,7 @@ def test_a_pipeline_over_several_hot_paths_is_answered_in_order(
         for at, key in enumerate(ways):
             body = b'"%d"' % at
             for _ in range(6):
-                turn(connection)
+                connection.loop.run_until_complete(asyncio.sleep(PAUSE_SECONDS))
             if key == "away":
                 [call] = away
                 assert (call.credential, call.body) == (b"away", body)
@@ -121,9 +123,12 @@ def test_refusals_of_a_pipeline_take_a_turn_each(connection: Connection, hot: Un
     connection.receive(request(key="bad", length=2) * 2_000)
     turn(connection)
     assert 1 <= connection.transport.written.count(b"HTTP/1.1 401") <= 2
-    for _ in range(4_000):
+    turns, end = 1, time.monotonic() + 30
+    while connection.transport.written.count(b"HTTP/1.1 401") < 2_000:
+        assert time.monotonic() < end
         turn(connection)
-    assert connection.transport.written.count(b"HTTP/1.1 401") == 2_000
+        turns += 1
+    assert turns >= 1_000
 
 
 def test_a_request_behind_a_good_one_is_refused_after_its_answer(

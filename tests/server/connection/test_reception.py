@@ -8,13 +8,23 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tidegate.server.connection import reception as reception_module
-from tidegate.server.connection.reception import HANDED_OVER_SECONDS, Reception
+from tidegate.server.connection.reception import PAUSE_SECONDS, WORK_SECONDS, Reception
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """A loop of which the test makes the turns, by a clock that the test moves."""
+
+    now = 0.0
+
+    def time(self) -> float:
+        return self.now
 
 
 @pytest.fixture
-def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    """A loop of which the test makes the turns."""
-    made = asyncio.new_event_loop()
+def loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
+    """A loop whose clock stands still."""
+    made = Loop()
+    monkeypatch.setattr(reception_module.time, "monotonic", made.time)
     yield made
     made.close()
 
@@ -30,7 +40,7 @@ def noting(taken: list[str], name: str) -> Callable[[], None]:
     return lambda: taken.append(name)
 
 
-def test_each_turn_takes_up_one(loop: asyncio.AbstractEventLoop) -> None:
+def test_each_turn_takes_up_one(loop: Loop) -> None:
     """However many wait, a turn of the loop takes up one of them, in order."""
     reception, taken = Reception(), list[str]()
     for number in range(5):
@@ -41,7 +51,7 @@ def test_each_turn_takes_up_one(loop: asyncio.AbstractEventLoop) -> None:
         assert taken == [str(number) for number in range(turns)]
 
 
-def test_lines_are_taken_up_alternately(loop: asyncio.AbstractEventLoop) -> None:
+def test_lines_are_taken_up_alternately(loop: Loop) -> None:
     """Whoever has one request is not behind all of those who have many."""
     reception, taken = Reception(), list[str]()
     for _ in range(10):
@@ -53,7 +63,7 @@ def test_lines_are_taken_up_alternately(loop: asyncio.AbstractEventLoop) -> None
     assert taken == ["many", "many", "one", "many"]
 
 
-def test_who_begins_again_waits_for_another_turn(loop: asyncio.AbstractEventLoop) -> None:
+def test_who_begins_again_waits_for_another_turn(loop: Loop) -> None:
     """A caller that begins again at once has no more of a turn than others."""
     reception, taken = Reception(), list[str]()
 
@@ -67,18 +77,32 @@ def test_who_begins_again_waits_for_another_turn(loop: asyncio.AbstractEventLoop
         assert len(taken) == 1 + turns
 
 
-def test_other_threads_have_the_interpreter_while_somebody_waits(
-    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each turn except the last hands the interpreter over: nobody waits then."""
-    handed: list[float] = []
-    monkeypatch.setattr(reception_module.time, "sleep", handed.append)
+def test_the_loop_is_free_in_pauses_while_work_waits(loop: Loop) -> None:
+    """After a while turns take up nothing, and the loop waits, until the pause is over."""
+    reception, taken = Reception(), list[str]()
+    for number in range(5):
+        reception.add(loop, "one", noting(taken, str(number)))
+    turn(loop)
+    loop.now += WORK_SECONDS
+    turn(loop)
+    reception.add(loop, "two", noting(taken, "5"))
+    for _ in range(3):
+        turn(loop)
+    assert taken == ["0", "1"]
+    loop.now += PAUSE_SECONDS
+    for _ in range(3):
+        turn(loop)
+    assert taken == ["0", "1", "2", "5", "3"]
+
+
+def test_work_that_comes_alone_is_taken_up_at_once(loop: Loop) -> None:
+    """One piece at a time waits for nothing but its turn of the loop."""
     reception, taken = Reception(), list[str]()
     for number in range(3):
+        loop.now += WORK_SECONDS
         reception.add(loop, "one", noting(taken, str(number)))
-    for turns in range(1, 4):
         turn(loop)
-        assert handed == [HANDED_OVER_SECONDS] * min(turns, 2)
+        assert taken[-1] == str(number)
 
 
 def test_a_caller_that_gave_up_waiting_holds_up_nobody() -> None:
@@ -95,7 +119,7 @@ def test_a_caller_that_gave_up_waiting_holds_up_nobody() -> None:
     asyncio.run(play())
 
 
-def test_a_loop_that_ended_leaves_nothing_scheduled(loop: asyncio.AbstractEventLoop) -> None:
+def test_a_loop_that_ended_leaves_nothing_scheduled(loop: Loop) -> None:
     """What is added on another loop is taken up there."""
     reception, taken = Reception(), list[str]()
     ended = asyncio.new_event_loop()

@@ -12,10 +12,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable
 
-HANDED_OVER_SECONDS = 0.0001
-"""How long the loop releases the interpreter to other threads while requests wait.
+WORK_SECONDS = 0.002
+"""How long turns take up work before a pause."""
+PAUSE_SECONDS = 0.001
+"""How long they then take up none: the shortest time that uvloop can wait.
 
-Long enough for a sleeping thread to wake.
+The loop releases the interpreter for each read but takes it back at once, and the committing thread
+would have to wait for the switch interval. In a pause the loop waits for its connections, so that
+other threads run, and still takes up a decision at once.
 """
 
 
@@ -31,6 +35,7 @@ class Reception:
         """The lines with waiting work, in the order of their turns."""
         self._scheduled: asyncio.AbstractEventLoop | None = None
         """The loop that runs the next turn."""
+        self._pause_at = 0.0
 
     def add(
         self, loop: asyncio.AbstractEventLoop, line: Hashable, take_up: Callable[[], None]
@@ -47,7 +52,10 @@ class Reception:
             waiting = self._lines[line] = deque()
             self._order.append(line)
         waiting.append(take_up)
-        self._schedule(loop)
+        if self._scheduled is not loop:
+            self._scheduled = loop
+            self._pause_at = time.monotonic() + WORK_SECONDS
+            loop.call_soon(self._take_up, loop)
 
     async def turn(self, line: Hashable, seconds: float) -> None:
         """Return when it is the caller's turn.
@@ -66,13 +74,7 @@ class Reception:
         loop.call_later(seconds, self.add, loop, line, take_up)
         await come
 
-    def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._scheduled is not loop:
-            self._scheduled = loop
-            loop.call_soon(self._take_up, loop)
-
     def _take_up(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._scheduled = None
         line = self._order.popleft()
         waiting = self._lines[line]
         take_up = waiting.popleft()
@@ -81,8 +83,13 @@ class Reception:
         else:
             del self._lines[line]
         take_up()
-        if self._order:
-            self._schedule(loop)
-            # The loop releases the interpreter often and takes it back at once. The committing
-            # thread wakes too late each time, and would have to wait for the switch interval.
-            time.sleep(HANDED_OVER_SECONDS)
+        if not self._order:
+            self._scheduled = None
+        elif time.monotonic() < self._pause_at:
+            loop.call_soon(self._take_up, loop)
+        else:
+            loop.call_later(PAUSE_SECONDS, self._resume, loop)
+
+    def _resume(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._pause_at = time.monotonic() + WORK_SECONDS
+        self._take_up(loop)
