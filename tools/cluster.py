@@ -29,7 +29,7 @@ from tools.network import Machine, Network
 
 from tidegate.server.demo import Demo, make_demo, make_owner
 from tidegate.server.directory.opening import open_directory
-from tidegate.stores import open_store
+from tidegate.stores.databases import open_store
 
 READY_SECONDS = 60.0
 

@@ -37,7 +37,7 @@ from benchmarks.server.service import CALLS, CONNECTIONS, EVENTS, definitions
 from benchmarks.traffic.workload import TRAFFIC, has_traffic, iterate_rules, read_lines
 from tidegate.server.demo import make_demo, make_owner
 from tidegate.server.directory.opening import open_directory
-from tidegate.stores import open_store
+from tidegate.stores.databases import open_store
 
 GOALS = {"share": 0.7, "tail": 2.0}
 

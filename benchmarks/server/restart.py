@@ -33,7 +33,9 @@ from tidegate.server.demo import make_owner
 from tidegate.server.engines.compiled import CompiledChange, CompiledSet
 from tidegate.server.engines.compiling import compile_newest
 from tidegate.server.engines.engines import Runtimes
-from tidegate.stores import LogBlock, SqliteStore, migrate
+from tidegate.stores.databases import migrate
+from tidegate.stores.decision_log.lines import LogBlock
+from tidegate.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from tidegate.server.engines.tenant import Tenant

@@ -21,8 +21,11 @@ from tools.database_pair import pair
 
 from benchmarks.machine import describe
 from tidegate.server.engines.retention import DAY_NS, PAUSE_SECONDS, STEP_DECISIONS
-from tidegate.stores import LogBlock, Store, migrate, open_store, retention
+from tidegate.stores import retention
+from tidegate.stores.databases import migrate, open_store
+from tidegate.stores.decision_log.lines import LogBlock
 from tidegate.stores.objects import tenants
+from tidegate.stores.port import Store
 
 ROW = 64
 EVENT = {"request": {"path": "/login", "raw_query": os.urandom(600).hex()}}

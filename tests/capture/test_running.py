@@ -15,7 +15,7 @@ from tidegate.capture.streams import request_event
 from tidegate.cli.hybrid.capture import FORMS
 from tidegate.engine import Engine
 from tidegate.errors import EventError
-from tidegate.settings import Settings
+from tidegate.settings.whole import Settings
 
 BALANCER = "10.0.0.1"
 LINE = f'{BALANCER} - - [02/Mar/2026:10:00:00 +0000] "GET /.env HTTP/1.1" 404 1 "-" "curl" "{{}}"\n'

@@ -11,7 +11,8 @@ import pytest
 from tests.server.serving import serving
 
 from tidegate.cli.tenants.init import Made, next_steps
-from tidegate.settings import ServerSettings, Settings
+from tidegate.settings.service import ServerSettings
+from tidegate.settings.whole import Settings
 
 
 def tidegate(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -25,7 +25,7 @@ from tools.cluster import cluster
 from tools.database_pair import pair
 from tools.network import network
 
-from tidegate.stores import open_store
+from tidegate.stores.databases import open_store
 from tidegate.stores.decision_log import log
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from tools import plain_http
 from tidegate.operators.keys import load_keys
 from tidegate.server.demo import make_owner
 from tidegate.server.engines.engines import proof_keys_of
-from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.databases import migrate
+from tidegate.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from tidegate.policy.proofs import ProofKeys

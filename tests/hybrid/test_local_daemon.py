@@ -30,7 +30,9 @@ from tidegate.enforcement.drops import Drops, Limits
 from tidegate.enforcement.enforcing import Enforcing
 from tidegate.enforcement.guard import Guard
 from tidegate.enforcement.never import Never
-from tidegate.settings import DaemonSettings, RemoteSettings, Settings
+from tidegate.settings.hybrid import DaemonSettings
+from tidegate.settings.outbound import RemoteSettings
+from tidegate.settings.whole import Settings
 
 TOKEN = "token-of-the-site"
 pytestmark = pytest.mark.usefixtures("process", "namespace")

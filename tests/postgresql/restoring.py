@@ -30,7 +30,7 @@ from tools.database_pair import Pair, Server, free_port, pair, run
 from tidegate.server.demo import make_demo, make_owner
 from tidegate.server.directory.opening import open_directory
 from tidegate.server.directory.verification import Verification
-from tidegate.stores import migrate
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log import log
 from tidegate.stores.postgresql import PostgresqlStore
 

@@ -7,7 +7,8 @@ import pytest
 from tests.store_contract.examples import done, entry
 from tools.database_pair import Pair, pair
 
-from tidegate.stores import UnknownOutcomeError, migrate
+from tidegate.stores.base import UnknownOutcomeError
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log import log
 from tidegate.stores.postgresql import PostgresqlStore
 

@@ -26,7 +26,7 @@ from tidegate.cli.main import tidegate
 from tidegate.server.demo import make_demo, make_owner
 from tidegate.server.directory.opening import StrayPartError, open_directory
 from tidegate.server.directory.verification import Verification
-from tidegate.stores import SqliteStore
+from tidegate.stores.sqlite import SqliteStore
 
 EVENT: dict[str, Any] = {
     "request": {

@@ -21,8 +21,10 @@ from tests.server.serving import Caller
 
 from tidegate.operators.keys import load_keys
 from tidegate.operators.tokens import Tokens
-from tidegate.stores import NotFoundError, SqliteStore, migrate
+from tidegate.stores.base import NotFoundError
+from tidegate.stores.databases import migrate
 from tidegate.stores.objects import operators
+from tidegate.stores.sqlite import SqliteStore
 
 STOP_SECONDS = 30
 ROLES = ("Owner", "Admin", "Analyst", "Viewer", "Stranger")

@@ -25,8 +25,9 @@ from tidegate.server.http.ids import new_id
 from tidegate.server.login.logins import Logins
 from tidegate.server.routing.dispatch import control_plane
 from tidegate.server.routing.routes import words_of_paths
-from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.databases import migrate
 from tidegate.stores.objects import memberships, operators
+from tidegate.stores.sqlite import SqliteStore
 
 PASSWORD = "correct horse battery staple"
 _HASH = hash_password(PASSWORD)

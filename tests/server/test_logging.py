@@ -12,7 +12,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from tidegate.server.logging import configure, log
-from tidegate.settings import LogSettings
+from tidegate.settings.service import LogSettings
 
 
 @pytest.fixture

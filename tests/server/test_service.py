@@ -17,11 +17,16 @@ from tests.store_contract.examples import START_NS, TENANT, done, entry, tenant
 from tidegate.operators.key_ring import ApiKey, make_key
 from tidegate.operators.keys import load_keys
 from tidegate.server.service import HOUSEKEEPING_SECONDS, Service
-from tidegate.settings import ServerSettings, Settings, StoreSettings, TokenSettings
-from tidegate.stores import SqliteStore, StoreUnavailableError, migrate
+from tidegate.settings.operators import TokenSettings
+from tidegate.settings.service import ServerSettings
+from tidegate.settings.store import StoreSettings
+from tidegate.settings.whole import Settings
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log import snapshots
 from tidegate.stores.index import deriving
 from tidegate.stores.objects import api_keys, tenants
+from tidegate.stores.sqlite import SqliteStore
 
 
 @pytest.fixture

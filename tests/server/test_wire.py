@@ -11,22 +11,24 @@ import msgspec
 import pytest
 
 from tidegate.policy.definitions import model, shapes
-from tidegate.server import wire
-from tidegate.server.wire import given, time_text
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import definitions as wire_definitions
+from tidegate.server.wire import tenants as wire_tenants
+from tidegate.server.wire.common import given, time_text
 from tidegate.server.wire.period import nanoseconds
 from tidegate.server.wire.tenants import Address
 
 PAIRS = [
-    (wire.TenantSettings, model.Settings),
-    (wire.ListCreate, model.NamedList),
-    (wire.ActionCreate, model.Action),
-    (wire.EntityDefinitionCreate, model.EntityDefinition),
-    (wire.Challenge, model.Challenge),
-    (wire.Block, model.Block),
-    (wire.MitigationCreate, model.Mitigation),
-    (wire.Window, model.Window),
-    (wire.Clause, model.Clause),
-    (wire.PolicyCreate, model.Policy),
+    (wire_tenants.TenantSettings, model.Settings),
+    (wire_definitions.ListCreate, model.NamedList),
+    (wire_definitions.ActionCreate, model.Action),
+    (wire_definitions.EntityDefinitionCreate, model.EntityDefinition),
+    (wire_definitions.Challenge, model.Challenge),
+    (wire_definitions.Block, model.Block),
+    (wire_definitions.MitigationCreate, model.Mitigation),
+    (wire_definitions.Window, model.Window),
+    (wire_definitions.Clause, model.Clause),
+    (wire_definitions.PolicyCreate, model.Policy),
 ]
 NAMES = {"action_ids": "actions", "entity_definition_id": "entity", "mitigation_id": "mitigation"}
 FEWER = {"entries": 100_000}
@@ -83,7 +85,7 @@ def test_times_far_away_are_the_nearest_the_store_can_hold() -> None:
 
 def test_a_change_tells_left_out_from_null() -> None:
     """A change applies only the members that were written."""
-    change = wire.EntityDefinitionChange(match_expression=None)
+    change = wire_definitions.EntityDefinitionChange(match_expression=None)
     assert given(change) == {"match_expression": None}
 
 
@@ -95,7 +97,7 @@ def test_times_are_texts_of_utc() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "text"),
-    [(wire.common.Slug, "shop"), (wire.common.Identifier, "shop"), (Address, "a@b")],
+    [(wire_common.Slug, "shop"), (wire_common.Identifier, "shop"), (Address, "a@b")],
 )
 def test_a_newline_at_the_end_is_no_part_of_a_name(shape: Any, text: str) -> None:
     """A pattern holds to the end of the text, and not to the end of its last line."""

@@ -35,8 +35,9 @@ from tidegate.operators.tokens import Tokens
 from tidegate.server.http.ids import new_id
 from tidegate.server.offload.patience import FREE_REFUSALS, LATE
 from tidegate.server.routing.route import Route
-from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.databases import migrate
 from tidegate.stores.objects import operators
+from tidegate.stores.sqlite import SqliteStore
 
 PASSWORD = "a password of eight words that nobody else has"
 IDLE_SECONDS = 5.0

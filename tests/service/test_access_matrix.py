@@ -17,11 +17,11 @@ from access_rows import BODIES, DECIDED, OBJECTS
 from access_world import API_KEY_HEADER, NAMES, Caller, Reply, Tenant, World, bearer, world
 
 from tidegate.operators.permissions import PERMISSIONS
-from tidegate.server import wire
 from tidegate.server.http.ids import new_id
 from tidegate.server.routing.openapi import document
 from tidegate.server.routing.route import Credential, Method, Route
 from tidegate.server.routing.routes import ROUTES
+from tidegate.server.wire import events as wire_events
 
 MISSING = str(new_id())
 """An id of now: its age says that a challenge is over, whether there was one or not."""
@@ -145,7 +145,7 @@ def outcome(route: Route, answer: Reply) -> Reply:
     if route.name == "solve-challenge" and answer.status != 404:
         assert answer.json()["code"] in ("challenge-failed", "rate-limited")
         return attrs.evolve(answer, status=route.status)
-    if answer.status == 200 and route.answer == list[wire.BatchItem]:
+    if answer.status == 200 and route.answer == list[wire_events.BatchItem]:
         [item] = answer.json()
         if "problem" in item:
             return attrs.evolve(answer, status=item["status"])

@@ -15,9 +15,10 @@ from tests.store_contract.examples import (
     done,
 )
 
-from tidegate.stores import ConflictError, Store
+from tidegate.stores.base import ConflictError
 from tidegate.stores.objects import kept_answers, revoked_tokens
 from tidegate.stores.objects.kept_answers import KeptAnswer
+from tidegate.stores.port import Store
 
 LATER_NS = START_NS + 1_000
 

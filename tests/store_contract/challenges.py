@@ -23,11 +23,13 @@ from tests.store_contract.examples import (
     tenant,
 )
 
-from tidegate.stores import NotFoundError, Store, retention
+from tidegate.stores import retention
+from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log import decisions
 from tidegate.stores.objects import challenges, passes, tenants
 from tidegate.stores.objects.challenges import ChallengeCounts, ChallengeSession
 from tidegate.stores.objects.passes import Pass
+from tidegate.stores.port import Store
 
 END_NS = START_NS + 900 * SECOND_NS
 

@@ -12,9 +12,11 @@ import orjson
 import pytest
 from sqlalchemy import Connection, insert, select
 
-from tidegate.stores import LogBlock, Store, migrate
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log import lines
+from tidegate.stores.decision_log.lines import LogBlock
 from tidegate.stores.objects import tenants
+from tidegate.stores.port import Store
 from tidegate.stores.rows.tables import revoked_tokens
 
 OpenStore: TypeAlias = Callable[[str], Store]

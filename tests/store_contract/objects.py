@@ -18,7 +18,7 @@ from tests.store_contract.examples import (
 )
 from tests.store_contract.people import OperatorContract
 
-from tidegate.stores import ConflictError, NotFoundError, StaleRevisionError, Store
+from tidegate.stores.base import ConflictError, NotFoundError, StaleRevisionError
 from tidegate.stores.decision_log import replay_jobs, snapshots
 from tidegate.stores.decision_log.replay_jobs import Difference, ReplayJob
 from tidegate.stores.decision_log.snapshots import Snapshot
@@ -32,6 +32,7 @@ from tidegate.stores.objects import (
 from tidegate.stores.objects.api_keys import ApiKey
 from tidegate.stores.objects.audit import AuditEntry
 from tidegate.stores.objects.definitions import Definition
+from tidegate.stores.port import Store
 
 
 class TenantContract(StorePlaces):

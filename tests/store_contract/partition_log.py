@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 from tests.store_contract.examples import WAIT_SECONDS, entry
 
-from tidegate.stores import migrate
 from tidegate.stores.base import FencedError, TakenNumberError
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log import log
 from tidegate.stores.decision_log.partition_log import PartitionLog, drop, log_row
 from tidegate.stores.rows.dialects import driver_connection

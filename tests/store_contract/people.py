@@ -14,11 +14,12 @@ from tests.store_contract.examples import (
     numbered,
 )
 
-from tidegate.stores import ConflictError, NotFoundError, Store
+from tidegate.stores.base import ConflictError, NotFoundError
 from tidegate.stores.objects import identities, memberships, operators, revoked_tokens, tenants
 from tidegate.stores.objects.identities import Identity
 from tidegate.stores.objects.memberships import Membership
 from tidegate.stores.objects.operators import Operator
+from tidegate.stores.port import Store
 
 
 def invite(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tidegate.stores import SqliteStore
 from tidegate.stores.directory.partitions import is_made, make_partition
 from tidegate.stores.rows.connections import database_path
+from tidegate.stores.sqlite import SqliteStore
 
 
 def open_partition(url: str) -> SqliteStore:

@@ -18,10 +18,12 @@ from tests.store_contract.examples import (
     entry,
 )
 
-from tidegate.stores import SqliteStore, StoreUnavailableError, migrate
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.databases import migrate
 from tidegate.stores.index import catalog, derived
 from tidegate.stores.index.catalog import MAX_NAME_CHARACTERS, Bounds
 from tidegate.stores.index.counting import LearnedNames
+from tidegate.stores.sqlite import SqliteStore
 
 SECTIONS = ("headers", "query_params", "cookies", "route_params")
 

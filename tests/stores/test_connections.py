@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.stores import SqliteStore, StoreUnavailableError, UnsafeDatabaseError, migrate
+from tidegate.stores.base import StoreUnavailableError, UnsafeDatabaseError
+from tidegate.stores.databases import migrate
 from tidegate.stores.rows.connections import check_version, database_path
+from tidegate.stores.sqlite import SqliteStore
 
 
 @pytest.mark.parametrize("version", [(3, 7, 0), (3, 40, 1), (3, 51, 2)])

@@ -18,11 +18,13 @@ from tests.store_contract.examples import (
     entry,
 )
 
-from tidegate.stores import DamagedLogError, SqliteStore, migrate
+from tidegate.stores.base import DamagedLogError
 from tidegate.stores.damage.checks import Finding, check_rows
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log import decisions, gaps, log
 from tidegate.stores.directory.lock import claim
 from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
+from tidegate.stores.sqlite import SqliteStore
 
 COUNT = 30
 """Rows, of two tenants alternately."""

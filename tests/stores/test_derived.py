@@ -21,16 +21,13 @@ from tests.store_contract.examples import (
 )
 from tests.store_contract.index import key
 
-from tidegate.stores import (
-    SqliteStore,
-    StoreUnavailableError,
-    UnsafeDatabaseError,
-    migrate,
-    retention,
-)
+from tidegate.stores import retention
+from tidegate.stores.base import StoreUnavailableError, UnsafeDatabaseError
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log import log
 from tidegate.stores.index import catalog, derived, deriving, idempotency, indexing, results
 from tidegate.stores.rows.connections import derived_path
+from tidegate.stores.sqlite import SqliteStore
 
 
 @pytest.fixture

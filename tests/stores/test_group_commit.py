@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.store_contract.examples import WAIT_SECONDS, entry
 
-from tidegate.stores import StoreUnavailableError
+from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
 
 

@@ -22,18 +22,16 @@ from tests.store_contract.examples import (
 from tests.store_contract.partition_log import Connect, PartitionLogContract
 from tests.stores.partition_schema import open_partition
 
-from tidegate.stores import (
+from tidegate.stores import migrations, retention
+from tidegate.stores.base import (
     FencedError,
     HeldError,
     SchemaError,
     StoreUnavailableError,
     UnknownOutcomeError,
     UnsafeDatabaseError,
-    migrate,
-    migrations,
-    retention,
 )
-from tidegate.stores.databases import need_partitions
+from tidegate.stores.databases import migrate, need_partitions
 from tidegate.stores.decision_log import log
 from tidegate.stores.decision_log.partition_log import PartitionLog, PostgresqlLog
 from tidegate.stores.directory.claims import claim_database

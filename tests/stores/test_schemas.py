@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from tests.store_contract.examples import done, entry, put
 from tests.stores.partition_schema import open_partition
 
-from tidegate.stores import migrate
-from tidegate.stores.databases import need_partitions
+from tidegate.stores.databases import migrate, need_partitions
 from tidegate.stores.decision_log import log
 from tidegate.stores.postgresql import PostgresqlStore
 from tidegate.stores.rows.postgresql import connect

@@ -28,20 +28,17 @@ from tests.store_contract.examples import (
 from tests.store_contract.partition_log import Connect, PartitionLogContract
 from tests.stores.partition import open_partition
 
-from tidegate.stores import (
-    DamagedLogError,
-    SqliteStore,
-    Store,
-    StoreUnavailableError,
-    migrate,
-)
+from tidegate.stores.base import DamagedLogError, StoreUnavailableError
 from tidegate.stores.committing import rows
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log import lines, log, snapshots
 from tidegate.stores.decision_log.partition_log import PartitionLog, SqliteLog
 from tidegate.stores.directory.partitions import is_made, make_partition
 from tidegate.stores.index import derived, results
 from tidegate.stores.objects import tenants
+from tidegate.stores.port import Store
 from tidegate.stores.rows import connections
+from tidegate.stores.sqlite import SqliteStore
 
 Url = str
 

@@ -18,7 +18,7 @@ from tidegate.capture.frames import Frame, read_frame
 from tidegate.capture.streams import Streams
 
 if TYPE_CHECKING:
-    from tidegate.settings import CaptureSettings
+    from tidegate.settings.hybrid import CaptureSettings
 
 FLUSH_SECONDS = 1.0
 

@@ -14,7 +14,7 @@ import attrs
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from tidegate.settings import DaemonSettings
+    from tidegate.settings.hybrid import DaemonSettings
 
 SECONDS = 5.0
 MAX_BYTES = 256 * 1024 * 1024

@@ -23,13 +23,14 @@ from tidegate.server.process import (
     listen,
     settle_interpreter,
 )
-from tidegate.settings import ServerSettings
+from tidegate.settings.service import ServerSettings
 
 if TYPE_CHECKING:
     from io import TextIOWrapper
 
     from tidegate.daemon.home import Home
-    from tidegate.settings import DaemonSettings, Settings
+    from tidegate.settings.hybrid import DaemonSettings
+    from tidegate.settings.whole import Settings
 
 LOG = "daemon.log"
 KEPT_LOGS = 5

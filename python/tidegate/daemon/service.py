@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tidegate.evaluation.native import Block
     from tidegate.server.hot.gap import Gap
     from tidegate.server.http.answer import Header
-    from tidegate.settings import Settings
+    from tidegate.settings.whole import Settings
     from tidegate.stores.decision_log.lines import LogBlock
 
 SAVE_SECONDS = 30.0

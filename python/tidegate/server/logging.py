@@ -14,7 +14,7 @@ from tidegate.evaluation.secrets.names import Names
 from tidegate.evaluation.secrets.values import spans
 
 if TYPE_CHECKING:
-    from tidegate.settings import LogSettings
+    from tidegate.settings.service import LogSettings
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("tidegate")
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from tidegate.server.partitions.seat import Seat
     from tidegate.server.service import Service
     from tidegate.server.workers.fork_server import ForkServer
-    from tidegate.settings import ServerSettings, Settings
+    from tidegate.settings.service import ServerSettings
+    from tidegate.settings.whole import Settings
     from tidegate.stores.port import Store
 
 BACKLOG = 2_048

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from tidegate.server.hot.gap import Gap
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Crew, Shared
-    from tidegate.settings import Settings
+    from tidegate.settings.whole import Settings
     from tidegate.stores.decision_log.lines import LogBlock
     from tidegate.stores.port import Store
 

@@ -7,7 +7,7 @@ import pytest
 
 from tidegate.cli.service.cover import need_private_daemon
 from tidegate.errors import SettingsError
-from tidegate.settings import DaemonSettings
+from tidegate.settings.hybrid import DaemonSettings
 
 OPEN = DaemonSettings(host="0.0.0.0")
 TOKEN = "a-token"

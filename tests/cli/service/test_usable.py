@@ -8,7 +8,9 @@ import pytest
 from tidegate.cli.service.cover import need_cover
 from tidegate.cli.service.usable import need_database
 from tidegate.errors import SettingsError
-from tidegate.settings import ServerSettings, Settings, StoreSettings
+from tidegate.settings.service import ServerSettings
+from tidegate.settings.store import StoreSettings
+from tidegate.settings.whole import Settings
 
 OPEN = ServerSettings(host="0.0.0.0")
 

@@ -34,11 +34,12 @@ from tidegate.server.challenges.opening import (
 from tidegate.server.control.app import Application
 from tidegate.server.http.given import Given, Sent
 from tidegate.server.routing.dispatch import answer_by_name
-from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log import lines
 from tidegate.stores.decision_log.lines import LogBlock
 from tidegate.stores.objects import challenges, passes, tenants
 from tidegate.stores.rows.tables import challenge_sessions
+from tidegate.stores.sqlite import SqliteStore
 
 BACK = "https://shop.example/secret?q=1"
 

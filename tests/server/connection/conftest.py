@@ -22,7 +22,7 @@ from tidegate.server.hot.admission import Admission
 from tidegate.server.hot.metrics import HotMetrics
 from tidegate.server.hot.rate_limit import RateLimits
 from tidegate.server.process import configuration
-from tidegate.settings import ServerSettings
+from tidegate.settings.service import ServerSettings
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tidegate.edge.addresses import TrustedProxies
 from tidegate.server.connection.bounds import Bounds
 from tidegate.server.connection.protocol import Protocol, Shared
 from tidegate.server.process import configuration
-from tidegate.settings import ServerSettings
+from tidegate.settings.service import ServerSettings
 
 PROXY, STRANGER = "10.0.0.1", "192.0.2.66"
 

@@ -35,7 +35,7 @@ from tidegate.server.http.answer import Answer
 from tidegate.server.http.limits import SEND_SECONDS
 from tidegate.server.process import configuration
 from tidegate.server.turns.call import HotCall
-from tidegate.settings import ServerSettings
+from tidegate.settings.service import ServerSettings
 
 
 def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecided) -> None:

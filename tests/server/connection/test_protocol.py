@@ -30,7 +30,7 @@ from tidegate.server.http.answer import Answer
 from tidegate.server.http.limits import RECEIVE_SECONDS
 from tidegate.server.http.problems import Problem
 from tidegate.server.process import KEEP_ALIVE_SECONDS, configuration
-from tidegate.settings import ServerSettings
+from tidegate.settings.service import ServerSettings
 
 
 @pytest.mark.parametrize("headers", [(), (b"x-request-id: a-1",)])

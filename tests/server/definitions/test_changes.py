@@ -11,12 +11,13 @@ from sqlalchemy import Connection, func, select
 from tests.server.serving import Caller, Served
 
 from tidegate.server.definitions.changes import remove_pending
-from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.databases import migrate
 from tidegate.stores.objects import pending
 from tidegate.stores.rows import tables
 from tidegate.stores.rows.bulk import STEP_ROWS
 from tidegate.stores.rows.dialects import driver_connection
+from tidegate.stores.sqlite import SqliteStore
 
 COUNT = 450
 """Policies: more than two steps."""

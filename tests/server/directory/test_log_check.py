@@ -12,9 +12,10 @@ from structlog.testing import capture_logs
 from tests.store_contract.examples import OTHER_TENANT, TENANT, done, entry, tenant
 
 from tidegate.server.directory.log_check import check_log
-from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.databases import migrate
 from tidegate.stores.directory.lock import claim
 from tidegate.stores.objects import audit, tenants
+from tidegate.stores.sqlite import SqliteStore
 
 COUNT = 12
 

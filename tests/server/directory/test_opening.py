@@ -21,9 +21,11 @@ from tidegate.server.directory.opening import (
     open_directory,
     own_directory,
 )
-from tidegate.stores import HeldError, SchemaError, SqliteStore, migrate
+from tidegate.stores.base import HeldError, SchemaError
+from tidegate.stores.databases import migrate
 from tidegate.stores.directory.identity import read_file
 from tidegate.stores.migrations import HEAD
+from tidegate.stores.sqlite import SqliteStore
 
 
 def used(directory: Path) -> Path:

@@ -14,9 +14,9 @@ from tests.stores.partition import open_partition
 from tidegate.server.directory.opening import StrayPartError, open_directory
 from tidegate.server.directory.partitions import claim_partition, need_partitions
 from tidegate.server.directory.verification import Verification
-from tidegate.stores import SqliteStore
 from tidegate.stores.base import HeldError
 from tidegate.stores.objects import tenants
+from tidegate.stores.sqlite import SqliteStore
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from sqlalchemy import update
 from tests.store_contract.examples import TENANT, done, entry, tenant
 
 from tidegate.server.engines.compiling import SAMPLE, recent_events
-from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.databases import migrate
 from tidegate.stores.objects import tenants
 from tidegate.stores.rows.tables import decision_log
+from tidegate.stores.sqlite import SqliteStore
 
 OTHER = UUID(int=2)
 

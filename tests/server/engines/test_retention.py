@@ -22,11 +22,14 @@ from tests.store_contract.examples import (
 
 from tidegate.server.engines.compiling import keep_definitions
 from tidegate.server.engines.retention import DAY_NS, STEP_DECISIONS, Retention
-from tidegate.stores import NotFoundError, SqliteStore, StoreUnavailableError, migrate, retention
+from tidegate.stores import retention
+from tidegate.stores.base import NotFoundError, StoreUnavailableError
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log import log, snapshots
 from tidegate.stores.objects import definition_sets, kept_answers, tenants
 from tidegate.stores.objects.kept_answers import KEPT_NS, KeptAnswer
 from tidegate.stores.rows.tables import kept_answers as table
+from tidegate.stores.sqlite import SqliteStore
 
 NOW = START_NS + 31 * DAY_NS
 

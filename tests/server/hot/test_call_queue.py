@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tidegate.server.engines.engines import Runtimes
     from tidegate.server.hot.recorder import Recorder, Settled
     from tidegate.server.http.answer import Outcome
-    from tidegate.stores import LogBlock
+    from tidegate.stores.decision_log.lines import LogBlock
 
 PEPPER = bytes(32)
 ONE, OTHER, UNKNOWN = (UUID(int=7 << 76 | 2 << 62 | number) for number in (1, 2, 3))

@@ -16,9 +16,11 @@ from tidegate.server.hot import recorder as recorder_module
 from tidegate.server.hot.gap import Gap
 from tidegate.server.hot.recorder import Recorder
 from tidegate.server.http.problems import Problem
-from tidegate.stores import LogBlock, SqliteStore, StoreUnavailableError, migrate
-from tidegate.stores.decision_log.lines import encode_index, encode_line
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.databases import migrate
+from tidegate.stores.decision_log.lines import LogBlock, encode_index, encode_line
 from tidegate.stores.decision_log.log import last_seq, scan
+from tidegate.stores.sqlite import SqliteStore
 
 TENANT = UUID(int=1)
 

@@ -17,7 +17,7 @@ from tests.server.serving import Caller, Served
 
 from tidegate.server.http.access_log import MAX_REFUSALS, AccessLog
 from tidegate.server.logging import configure
-from tidegate.settings import LogSettings
+from tidegate.settings.service import LogSettings
 from tidegate.stores.decision_log.lines import LogBlock
 
 

@@ -14,8 +14,10 @@ from tidegate.server.publishing import publisher as module
 from tidegate.server.publishing.base import NotTakenError
 from tidegate.server.publishing.messages import Message
 from tidegate.server.publishing.publisher import Publisher
-from tidegate.stores import SqliteStore, migrate, retention
+from tidegate.stores import retention
+from tidegate.stores.databases import migrate
 from tidegate.stores.objects import tenants
+from tidegate.stores.sqlite import SqliteStore
 
 
 @attrs.define

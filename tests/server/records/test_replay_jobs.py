@@ -23,10 +23,12 @@ from tidegate.server.engines.replay import Draft, Replays, bounded, warm_up_ns
 from tidegate.server.http.ids import new_id
 from tidegate.server.records.decisions import find
 from tidegate.server.records.replayed import made_again
-from tidegate.stores import LogBlock, SqliteStore, migrate
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log import lines, log, replay_jobs
 from tidegate.stores.decision_log.decisions import Clock
+from tidegate.stores.decision_log.lines import LogBlock
 from tidegate.stores.objects import tenants
+from tidegate.stores.sqlite import SqliteStore
 
 WAIT_SECONDS = 30
 HOUR = timedelta(hours=1)

@@ -22,7 +22,8 @@ from tidegate.server.control.runtime import LiveRuntime, NoRuntime
 from tidegate.server.engines.compiled import CompiledSet
 from tidegate.server.engines.engines import Runtimes
 from tidegate.server.hot.metrics import Figures, HotMetrics, Shown
-from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.databases import migrate
+from tidegate.stores.sqlite import SqliteStore
 
 WAIT_SECONDS = 30.0
 DOCS = Path(__file__).parents[3] / "docs" / "service.md"

@@ -13,7 +13,8 @@ import pytest
 from tests.server.turns.whole import LONG, Tenant, World, running, still_waits, until
 
 from tidegate.server.turns.account import HELD_NS, LIGHT_WORK
-from tidegate.settings import ServerSettings, Settings
+from tidegate.settings.service import ServerSettings
+from tidegate.settings.whole import Settings
 
 pytestmark = pytest.mark.usefixtures("process")
 

@@ -29,10 +29,13 @@ from tidegate.server.http.answer import Answer, Outcome
 from tidegate.server.routing.dispatch import control_plane
 from tidegate.server.service import Service
 from tidegate.server.turns.call import CallBack
-from tidegate.settings import Settings, StoreSettings, WorkersSettings
-from tidegate.stores import SqliteStore, migrate
+from tidegate.settings.service import WorkersSettings
+from tidegate.settings.store import StoreSettings
+from tidegate.settings.whole import Settings
+from tidegate.stores.databases import migrate
 from tidegate.stores.decision_log.lines import LogLine
 from tidegate.stores.decision_log.log import scan
+from tidegate.stores.sqlite import SqliteStore
 
 T = TypeVar("T")
 

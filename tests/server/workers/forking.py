@@ -8,7 +8,7 @@ from functools import cache
 from tidegate.operators.keys import Keys
 from tidegate.server.workers.crew import Crew
 from tidegate.server.workers.fork_server import ForkServer, spawned
-from tidegate.settings import Settings
+from tidegate.settings.whole import Settings
 
 
 @cache

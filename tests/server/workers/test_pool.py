@@ -24,9 +24,10 @@ from tidegate.server.offload.desk import Desk
 from tidegate.server.workers.child import NICENESS, Setup
 from tidegate.server.workers.pool import Pool
 from tidegate.server.workers.worker import IDLE_BYTES
-from tidegate.settings import LogSettings
-from tidegate.stores import SqliteStore, migrate
+from tidegate.settings.service import LogSettings
 from tidegate.stores.base import StaleRevisionError
+from tidegate.stores.databases import migrate
+from tidegate.stores.sqlite import SqliteStore
 
 pytestmark = pytest.mark.usefixtures("process")
 

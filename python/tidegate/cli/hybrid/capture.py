@@ -28,10 +28,11 @@ from tidegate.daemon.home import load
 from tidegate.enforcement.guard import Guard
 from tidegate.server import logging
 from tidegate.server.logging import log
-from tidegate.settings import home, load_settings
+from tidegate.settings.environment import home
+from tidegate.settings.sources import load_settings
 
 if TYPE_CHECKING:
-    from tidegate.settings import Settings
+    from tidegate.settings.whole import Settings
 
 CLOSE_SECONDS = 5.0
 WHOLE = 0x40000

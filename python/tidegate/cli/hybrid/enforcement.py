@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from tidegate.daemon.home import Home
     from tidegate.enforcement.blocks import Change
     from tidegate.enforcement.guard import Guard
-    from tidegate.settings import CaptureSettings, Settings
+    from tidegate.settings.hybrid import CaptureSettings
+    from tidegate.settings.whole import Settings
 
 CLOSE_SECONDS = 5.0
 STATUS_SECONDS = 5.0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tidegate.client import FailedEvent
     from tidegate.daemon.home import Home
     from tidegate.event_form import Event
-    from tidegate.settings import Settings
+    from tidegate.settings.whole import Settings
 
 AWAY_SECONDS = 30.0
 """If there is a daemon, how long the service is not tried again after a failure."""

@@ -13,7 +13,8 @@ from click.core import ParameterSource
 
 from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.cli.tenants.init import init_server, server_options
-from tidegate.settings import home, load_settings
+from tidegate.settings.environment import home
+from tidegate.settings.sources import load_settings
 
 API_KEY_VARIABLE = "TIDEGATE_API_KEY"
 _TRY_SECONDS = 30

@@ -16,7 +16,8 @@ from tidegate.daemon.process import log_to
 from tidegate.daemon.process import run as run_daemon
 from tidegate.errors import SettingsError
 from tidegate.server import logging
-from tidegate.settings import Settings, home
+from tidegate.settings.environment import home
+from tidegate.settings.whole import Settings
 
 
 @click.command(cls=SettingsCommand)

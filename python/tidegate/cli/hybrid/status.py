@@ -12,7 +12,8 @@ from tidegate.daemon import enforcement_status
 from tidegate.daemon.definitions import Definitions
 from tidegate.daemon.home import load
 from tidegate.daemon.local_daemon import LocalDaemon
-from tidegate.settings import home, load_settings
+from tidegate.settings.environment import home
+from tidegate.settings.sources import load_settings
 
 
 @click.command()

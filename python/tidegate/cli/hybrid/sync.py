@@ -13,7 +13,8 @@ from tidegate.daemon.definitions import KINDS, Definitions, DefinitionSet, Kind
 from tidegate.daemon.home import load
 from tidegate.daemon.origin import Origin
 from tidegate.errors import DefinitionsError, SettingsError
-from tidegate.settings import home, load_settings
+from tidegate.settings.environment import home
+from tidegate.settings.sources import load_settings
 
 if TYPE_CHECKING:
     from tidegate.server.sync.messages import Snapshot

@@ -9,7 +9,7 @@ import click
 
 from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.cli.remote.client import Remote, RemoteError, remote_options
-from tidegate.settings import RemoteSettings
+from tidegate.settings.outbound import RemoteSettings
 
 _PAGE = 500
 

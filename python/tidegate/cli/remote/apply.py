@@ -15,7 +15,7 @@ from tidegate.cli.remote.document import AppliedDocument
 from tidegate.cli.remote.values import Values, shown
 from tidegate.policy.definitions.findings import Finding
 from tidegate.policy.document.tree import MAX_BYTES
-from tidegate.settings import RemoteSettings
+from tidegate.settings.outbound import RemoteSettings
 
 WOULD_CHANGE = 2
 """The exit code of a dry run that found something to change."""

@@ -15,7 +15,8 @@ import attrs
 
 from tidegate.cli.service.settings import flags_of
 from tidegate.errors import TidegateError
-from tidegate.settings import RemoteSettings, remote_loaders
+from tidegate.settings.outbound import RemoteSettings
+from tidegate.settings.sources import remote_loaders
 
 F = TypeVar("F", bound=Callable[..., Any])
 TIMEOUT_SECONDS = 60

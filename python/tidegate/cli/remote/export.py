@@ -9,7 +9,7 @@ import click
 
 from tidegate.cli.remote.client import Remote, remote_options
 from tidegate.policy.document.yaml_text import write_yaml
-from tidegate.settings import RemoteSettings
+from tidegate.settings.outbound import RemoteSettings
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.remote.client import Remote, remote_options
-from tidegate.settings import RemoteSettings
+from tidegate.settings.outbound import RemoteSettings
 
 
 @click.group()

@@ -20,7 +20,7 @@ from tidegate.stores.migrations import current
 
 if TYPE_CHECKING:
     from tidegate.cluster.rows import Member, Placement, Rows
-    from tidegate.settings import Settings
+    from tidegate.settings.whole import Settings
     from tidegate.stores.directory.cluster_rows import ClusterRows
 
 LOOK_SECONDS = 1.5

@@ -10,7 +10,9 @@ import click
 
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.service.settings import SettingsCommand, settings_options
-from tidegate.settings import Settings, fields_of, variable_of
+from tidegate.settings.checking import fields_of
+from tidegate.settings.environment import variable_of
+from tidegate.settings.whole import Settings
 
 
 @click.group()

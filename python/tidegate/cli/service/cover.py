@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from tidegate.cli.service.settings import unusable
 
 if TYPE_CHECKING:
-    from tidegate.settings import DaemonSettings, ServerSettings
+    from tidegate.settings.hybrid import DaemonSettings
+    from tidegate.settings.service import ServerSettings
 
 
 def need_tls(server: ServerSettings | DaemonSettings, group: str = "server") -> None:

@@ -13,7 +13,8 @@ import click
 
 from tidegate.cli.output import console, errors
 from tidegate.cli.service.settings import SettingsCommand, settings_options
-from tidegate.settings import ServerSettings, Settings
+from tidegate.settings.service import ServerSettings
+from tidegate.settings.whole import Settings
 
 
 @click.command(cls=SettingsCommand)

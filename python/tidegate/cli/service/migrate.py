@@ -11,7 +11,7 @@ from tidegate.cli.service.settings import SettingsCommand, settings_options
 from tidegate.cli.service.usable import need_database, need_directory
 from tidegate.server.directory.database import database_of
 from tidegate.server.directory.opening import migrate_directory
-from tidegate.settings import Settings
+from tidegate.settings.whole import Settings
 from tidegate.stores.databases import need_partitions
 from tidegate.stores.directory.lock import claim
 from tidegate.stores.migrations import HEAD, current

@@ -31,11 +31,14 @@ from tidegate.server.logging import log
 from tidegate.server.partitions.parent import Parent
 from tidegate.server.partitions.seat import Seat, make_inboxes
 from tidegate.server.process import load_program, loaded_program, reserve, run
-from tidegate.settings import Settings
-from tidegate.stores import Store, StoreUnavailableError, databases, open_store
+from tidegate.settings.whole import Settings
+from tidegate.stores import databases
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.databases import open_store
 from tidegate.stores.directory.lock import Lock
 from tidegate.stores.index.catalog import Bounds
 from tidegate.stores.objects import tenants
+from tidegate.stores.port import Store
 
 if TYPE_CHECKING:
     from tidegate.server.workers.fork_server import ForkServer

@@ -13,7 +13,10 @@ from typed_settings.cli_click import ClickOptionFactory
 from typed_settings.loaders import Loader
 
 from tidegate.errors import SettingsError
-from tidegate.settings import RemoteSettings, Settings, check_value, fields_of, loaders, where_read
+from tidegate.settings.checking import check_value, fields_of
+from tidegate.settings.outbound import RemoteSettings
+from tidegate.settings.sources import loaders, where_read
+from tidegate.settings.whole import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FIELDS = {

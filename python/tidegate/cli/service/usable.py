@@ -12,7 +12,8 @@ from tidegate.server.publishing.destinations import destination_of
 from tidegate.stores.rows.dialects import is_postgresql
 
 if TYPE_CHECKING:
-    from tidegate.settings import PublishSettings, Settings
+    from tidegate.settings.outbound import PublishSettings
+    from tidegate.settings.whole import Settings
 
 
 def need_usable(settings: Settings) -> None:

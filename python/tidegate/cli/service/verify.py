@@ -11,7 +11,7 @@ import click
 from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.cli.service.settings import SettingsCommand, settings_options
 from tidegate.server.directory.verification import Verification
-from tidegate.settings import Settings
+from tidegate.settings.whole import Settings
 
 PROGRESS_SECONDS = 2.0
 

@@ -27,7 +27,8 @@ from tidegate.cli.tenants.operator import (
 )
 from tidegate.errors import TidegateError
 from tidegate.operators.passwords import hash_password
-from tidegate.settings import RemoteSettings, Settings
+from tidegate.settings.outbound import RemoteSettings
+from tidegate.settings.whole import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 ENTITY = {

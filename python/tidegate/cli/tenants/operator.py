@@ -20,8 +20,9 @@ from tidegate.operators.permissions import Role
 from tidegate.operators.tokens import Tokens
 from tidegate.server.directory.opening import open_directory
 from tidegate.server.http.ids import new_id
-from tidegate.settings import Settings, load_settings
-from tidegate.stores import open_store
+from tidegate.settings.sources import load_settings
+from tidegate.settings.whole import Settings
+from tidegate.stores.databases import open_store
 from tidegate.stores.objects import audit, memberships, operators, tenants
 
 if TYPE_CHECKING:

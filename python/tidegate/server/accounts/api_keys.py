@@ -7,12 +7,14 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from tidegate.operators.key_ring import PREFIX_BYTES, SECRET_BYTES, make_key
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_by_id
 from tidegate.server.http.authorise import SECOND
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.server.wire import api_keys as wire_api_keys
+from tidegate.server.wire import audit as wire_audit
+from tidegate.server.wire import common as wire_common
 from tidegate.stores.objects import api_keys
 
 if TYPE_CHECKING:
@@ -32,14 +34,14 @@ def list_(call: Call) -> Answer:
     return page_by_id(
         call,
         lambda connection, limit, after: api_keys.page(connection, call.tenant_id, limit, after),
-        lambda key: wire.ApiKey(**_members(key)),
+        lambda key: wire_api_keys.ApiKey(**_members(key)),
         lambda key: key.api_key_id,
     )
 
 
 def create(call: Call) -> Answer:
     """Create a key, and return its text."""
-    body: wire.ApiKeyCreate = call.body
+    body: wire_api_keys.ApiKeyCreate = call.body
     made = make_key(secrets.token_bytes(PREFIX_BYTES + SECRET_BYTES), call.app.keys.pepper)
     key = api_keys.ApiKey(
         api_key_id=new_id(),
@@ -57,7 +59,7 @@ def create(call: Call) -> Answer:
     )
 
     answer = Answer(
-        body=wire.NewApiKey(key=made.text, **_members(key)),
+        body=wire_api_keys.NewApiKey(key=made.text, **_members(key)),
         revision=key.revision,
         location=f"{call.path}/{key.api_key_id}",
     )
@@ -80,7 +82,7 @@ def read(call: Call) -> Answer:
 
 def change(call: Call) -> Answer:
     """Change a key's name, source, trust level, limit or expiry."""
-    given = wire.given(call.body)
+    given = wire_common.given(call.body)
     if "expires_at" in given:
         given["expires_at_ns"] = _nanoseconds(given.pop("expires_at"))
 
@@ -100,7 +102,7 @@ def change(call: Call) -> Answer:
 
 def rotate(call: Call) -> Answer:
     """Give a key a second secret, and return its text; the first stays valid for a while."""
-    body: wire.ApiKeyRotation = call.body
+    body: wire_api_keys.ApiKeyRotation = call.body
     texts: list[str] = []
 
     def work(connection: Connection, key: ApiKey) -> None:
@@ -115,7 +117,9 @@ def rotate(call: Call) -> Answer:
         )
 
     def answer(key: ApiKey) -> Answer:
-        return Answer(body=wire.NewApiKey(key=texts[-1], **_members(key)), revision=key.revision)
+        return Answer(
+            body=wire_api_keys.NewApiKey(key=texts[-1], **_members(key)), revision=key.revision
+        )
 
     return _write(call, "rotate", work, answer)
 
@@ -130,7 +134,7 @@ def revoke(call: Call) -> Answer:
 
 
 def _answer(key: ApiKey) -> Answer:
-    return Answer(body=wire.ApiKey(**_members(key)), revision=key.revision)
+    return Answer(body=wire_api_keys.ApiKey(**_members(key)), revision=key.revision)
 
 
 def _write(
@@ -202,16 +206,16 @@ def _members(key: ApiKey) -> dict[str, Any]:
         "can_sync": key.can_sync,
         "rate_limit_per_minute": key.rate_limit_per_minute,
         "prefix": key.prefix,
-        "expires_at": wire.optional_time(key.expires_at_ns),
-        "last_used_at": wire.optional_time(key.last_used_at_ns),
-        "revoked_at": wire.optional_time(key.revoked_at_ns),
-        "previous_secret_expires_at": wire.optional_time(previous),
-        "created_at": wire.time_text(key.created_at_ns),
-        "updated_at": wire.time_text(key.updated_at_ns),
+        "expires_at": wire_common.optional_time(key.expires_at_ns),
+        "last_used_at": wire_common.optional_time(key.last_used_at_ns),
+        "revoked_at": wire_common.optional_time(key.revoked_at_ns),
+        "previous_secret_expires_at": wire_common.optional_time(previous),
+        "created_at": wire_common.time_text(key.created_at_ns),
+        "updated_at": wire_common.time_text(key.updated_at_ns),
         "revision": key.revision,
     }
 
 
 def _audited(key: ApiKey) -> dict[str, Any]:
     """Return a key for the audit trail: as it is answered, so without its secret."""
-    return wire.audited(wire.ApiKey(**_members(key)))
+    return wire_audit.audited(wire_api_keys.ApiKey(**_members(key)))

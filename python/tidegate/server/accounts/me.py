@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.authorise import SECOND
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import operators as wire_operators
 from tidegate.stores.objects import memberships, tenants
 
 
@@ -17,7 +18,7 @@ def read(call: Call) -> Answer:
             for each in memberships.of_operator(connection, caller.operator_id)
         ]
     mine = tuple(
-        wire.MyMembership(
+        wire_operators.MyMembership(
             tenant_id=tenant.tenant_id,
             name=tenant.name,
             slug=tenant.slug,
@@ -26,11 +27,11 @@ def read(call: Call) -> Answer:
         for role, tenant in found
     )
     return Answer(
-        body=wire.Me(
+        body=wire_operators.Me(
             user_id=caller.operator_id,
             name=caller.name,
             email=caller.email,
-            token_expires_at=wire.time_text(caller.token_expires_at * SECOND),
+            token_expires_at=wire_common.time_text(caller.token_expires_at * SECOND),
             memberships=mine,
         )
     )

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tidegate.operators.permissions import Role, may_change_membership
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_by_id
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.server.wire import audit as wire_audit
+from tidegate.server.wire import tenants as wire_tenants
 from tidegate.stores.base import ConflictError, NotFoundError
 from tidegate.stores.objects import memberships, operators
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 def list_(call: Call) -> Answer:
     """List all members of the tenant."""
 
-    def read(connection: Connection, limit: int, after: UUID | None) -> list[wire.Membership]:
+    def read(
+        connection: Connection, limit: int, after: UUID | None
+    ) -> list[wire_tenants.Membership]:
         members = memberships.page(connection, call.tenant_id, limit, after)
         return [_answer(connection, each) for each in members]
 
@@ -37,9 +40,9 @@ def put(call: Call) -> Answer:
     Name and address of an operator are shown once the operator has used the tenant. The answer
     never reveals whether an address is an operator's.
     """
-    body: wire.MembershipWrite = call.body
+    body: wire_tenants.MembershipWrite = call.body
 
-    def work(connection: Connection) -> wire.Membership:
+    def work(connection: Connection) -> wire_tenants.Membership:
         before = _named(connection, call)
         _require_allowed(connection, call, before, Role(body.role))
         _require_revision(call, before)
@@ -57,8 +60,8 @@ def put(call: Call) -> Answer:
             "update" if before else "create",
             "membership",
             user_id,
-            before=wire.audited(_answer(connection, before)) if before else None,
-            after=wire.audited(_answer(connection, made)),
+            before=wire_audit.audited(_answer(connection, before)) if before else None,
+            after=wire_audit.audited(_answer(connection, made)),
         )
         return _answer(connection, made)
 
@@ -87,7 +90,7 @@ def delete(call: Call) -> Answer:
             memberships.delete(connection, call.tenant_id, user_id)
         except ConflictError as error:
             raise Problem("last-owner", str(error)) from None
-        audited = wire.audited(_answer(connection, before))
+        audited = wire_audit.audited(_answer(connection, before))
         call.audit(connection, "delete", "membership", user_id, before=audited)
 
     call.write(work)
@@ -120,7 +123,7 @@ def _require_operator(connection: Connection, user_id: UUID) -> None:
         operators.find(connection, user_id)
     except NotFoundError:
         detail = "there is no operator with this id"
-        errors = [ErrorDetail(detail=detail, pointer="/user_id", hint=wire.BY_ADDRESS)]
+        errors = [ErrorDetail(detail=detail, pointer="/user_id", hint=wire_tenants.BY_ADDRESS)]
         raise Problem("invalid-request", detail, errors=errors) from None
 
 
@@ -130,7 +133,7 @@ def _named(connection: Connection, call: Call) -> Membership | None:
     Raises:
         Problem: ``invalid-request``; it names no operator, or an id and another operator's address.
     """
-    body: wire.MembershipWrite = call.body
+    body: wire_tenants.MembershipWrite = call.body
     found = None
     with suppress(NotFoundError):
         if body.user_id is not None:
@@ -150,8 +153,8 @@ def _named(connection: Connection, call: Call) -> Membership | None:
     return found
 
 
-def _answer(connection: Connection, membership: Membership) -> wire.Membership:
+def _answer(connection: Connection, membership: Membership) -> wire_tenants.Membership:
     """Return a membership, with name and address once its operator has used it."""
     is_used = membership.accepted_at_ns is not None
     operator = operators.find(connection, membership.user_id) if is_used else None
-    return wire.membership_answer(membership, operator)
+    return wire_tenants.membership_answer(membership, operator)

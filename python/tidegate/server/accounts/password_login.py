@@ -21,7 +21,7 @@ from tidegate.stores.objects import memberships, operators
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from tidegate.server import wire
+    from tidegate.server.wire import operators as wire_operators
 
 
 PASSWORD_SECONDS = 20.0
@@ -37,7 +37,7 @@ def password_form(call: Call) -> Response:
 async def local_token(call: Call) -> Answer:
     """Return a token to a caller who knows an operator's password."""
     call.app.logins.need_local()
-    body: wire.Login = call.body
+    body: wire_operators.Login = call.body
     name, attempts = operators.address_key(body.email), call.app.login_attempts
     base_url, now = call.app.base_url(), call.now // SECOND
     device = call.app.devices.open(call.headers.get("cookie"), base_url, now)

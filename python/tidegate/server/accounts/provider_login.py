@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 from anyio import to_thread
 
 from tidegate.operators.providers import LOCAL
-from tidegate.server import wire
 from tidegate.server.accounts.tokens import access_token
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.authorise import SECOND
 from tidegate.server.login.profile import LoginRefusedError
 from tidegate.server.login.signing_in import Moment, sign_in
 from tidegate.server.login.started import LoginCookie, Started, arrived, ended, own_path
+from tidegate.server.wire import operators as wire_operators
 
 if TYPE_CHECKING:
     from tidegate.server.login.logins import LiveProvider
@@ -33,7 +33,7 @@ def list_providers(call: Call) -> Answer:
         named.append((LOCAL, "Email and password"))
     return Answer(
         body=[
-            wire.IdentityProvider(
+            wire_operators.IdentityProvider(
                 name=name, display_name=display_name, login_url=f"/auth/{name}/login"
             )
             for name, display_name in named
@@ -43,7 +43,7 @@ def list_providers(call: Call) -> Answer:
 
 async def begin(call: Call) -> Answer:
     """Send the browser to the provider."""
-    query: wire.LoginStart = call.query
+    query: wire_operators.LoginStart = call.query
     live = call.app.logins.find(call.names["provider"])
     base_url = call.app.base_url()
     started = Started.new(live.provider.name, own_path(query.next), call.now // SECOND)
@@ -78,7 +78,7 @@ async def _operator(call: Call, live: LiveProvider, base_url: str) -> tuple[Star
     Raises:
         LoginRefusedError: the login failed.
     """
-    response: wire.LoginResponse = call.query
+    response: wire_operators.LoginResponse = call.query
     now = call.now // SECOND
     cookie = call.headers.get("cookie")
     started = LoginCookie(call.app.keys.pepper).open(cookie, response.state or "", base_url, now)

@@ -16,13 +16,15 @@ from tidegate.policy.definitions.model import API_VERSION
 from tidegate.policy.definitions.return_urls import TEMPLATE, foreign_templates
 from tidegate.policy.definitions.slugs import slug_from_name
 from tidegate.policy.document import read_document, to_members
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_by_id
 from tidegate.server.definitions.starting_entities import starting_entities
 from tidegate.server.http.headers import activity
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.problems import Problem, error_of_finding
+from tidegate.server.wire import audit as wire_audit
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import tenants as wire_tenants
 from tidegate.server.wire.kinds import ENTITY, MITIGATION
 from tidegate.stores.objects import definitions, memberships, tenants
 
@@ -42,16 +44,16 @@ def list_(call: Call) -> Answer:
         lambda connection, limit, after: tenants.page_of_operator(
             connection, operator_id, limit, after
         ),
-        wire.tenant_answer,
+        wire_tenants.tenant_answer,
         lambda tenant: tenant.tenant_id,
     )
 
 
 def create(call: Call) -> Answer:
     """Create a tenant with its first definitions and its first Owner."""
-    body: wire.TenantCreate = call.body
+    body: wire_tenants.TenantCreate = call.body
     tenant_id = new_id()
-    changes: dict[str, Any] = wire.given(body.settings) if body.settings else {}
+    changes: dict[str, Any] = wire_common.given(body.settings) if body.settings else {}
     slug = body.slug or slug_from_name(body.name, "tenant")
     made = tenants.Tenant(
         tenant_id=tenant_id,
@@ -63,7 +65,9 @@ def create(call: Call) -> Answer:
     )
 
     location = f"{call.path}/{tenant_id}"
-    answer = Answer(body=wire.tenant_answer(made), revision=made.revision, location=location)
+    answer = Answer(
+        body=wire_tenants.tenant_answer(made), revision=made.revision, location=location
+    )
 
     def work(connection: Connection) -> None:
         partition = tenants.least_loaded(connection, call.app.partitions)
@@ -94,7 +98,7 @@ def create(call: Call) -> Answer:
             "create",
             "tenant",
             tenant_id,
-            after=wire.audited(wire.tenant_answer(made)),
+            after=wire_audit.audited(wire_tenants.tenant_answer(made)),
             tenant_id=tenant_id,
         )
         call.keep(connection, answer)
@@ -108,21 +112,21 @@ def read(call: Call) -> Answer:
     """Return one tenant."""
     with call.app.store.read() as connection:
         found = tenants.find(connection, call.tenant_id)
-    return Answer(body=wire.tenant_answer(found), revision=found.revision)
+    return Answer(body=wire_tenants.tenant_answer(found), revision=found.revision)
 
 
 def change(call: Call) -> Answer:
     """Change the name or settings; omitted settings stay as they are."""
-    body: wire.TenantChange = call.body
-    given = wire.given(body)
+    body: wire_tenants.TenantChange = call.body
+    given = wire_common.given(body)
     with call.app.store.read() as connection:
         seen = tenants.find(connection, call.tenant_id)
     call.require_revision(seen.revision)
     name = given.get("name", seen.name)
-    changes = wire.given(given["settings"]) if "settings" in given else {}
+    changes = wire_common.given(given["settings"]) if "settings" in given else {}
     settings = _checked(call.tenant_id, name, seen.slug, {**seen.settings, **changes})
     if (name, settings) == (seen.name, dict(seen.settings)):
-        return Answer(body=wire.tenant_answer(seen), revision=seen.revision)
+        return Answer(body=wire_tenants.tenant_answer(seen), revision=seen.revision)
 
     def work(connection: Connection) -> tenants.Tenant:
         # Checked here and not before, as a mitigation may be saved meanwhile.
@@ -144,14 +148,14 @@ def change(call: Call) -> Answer:
             "update",
             "tenant",
             call.tenant_id,
-            before=wire.audited(wire.tenant_answer(seen)),
-            after=wire.audited(wire.tenant_answer(made)),
+            before=wire_audit.audited(wire_tenants.tenant_answer(seen)),
+            after=wire_audit.audited(wire_tenants.tenant_answer(made)),
         )
         return made
 
     made = call.write(work)
     return Answer(
-        body=wire.tenant_answer(made),
+        body=wire_tenants.tenant_answer(made),
         revision=made.revision,
         headers=activity(call.tenant_id, call.app.definitions_changed(call.tenant_id)),
     )
@@ -169,7 +173,7 @@ def delete(call: Call) -> Answer:
             "delete",
             "tenant",
             call.tenant_id,
-            before=wire.audited(wire.tenant_answer(found)),
+            before=wire_audit.audited(wire_tenants.tenant_answer(found)),
         )
 
     call.write(work)

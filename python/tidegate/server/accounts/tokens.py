@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.authorise import SECOND
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import operators as wire_operators
 from tidegate.stores.objects import operators, revoked_tokens
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def access_token(call: Call, operator: operators.Operator) -> wire.AccessToken:
+def access_token(call: Call, operator: operators.Operator) -> wire_operators.AccessToken:
     """Create a token for an operator who has just logged in."""
     # After all tokens were revoked, the next is valid from the end of that second.
     now = max(call.now, operator.tokens_valid_from_ns) // SECOND
     lifetime = call.app.token_lifetime_seconds
-    return wire.AccessToken(
+    return wire_operators.AccessToken(
         access_token=call.app.tokens.issue(operator.operator_id, now, lifetime),
         token_type="Bearer",  # noqa: S106 - the name of a scheme
         expires_in=lifetime,
-        expires_at=wire.time_text((now + lifetime) * SECOND),
+        expires_at=wire_common.time_text((now + lifetime) * SECOND),
     )
 
 
 def revoke(call: Call) -> Answer:
     """Revoke the token of the request, or every token of its operator."""
-    query: wire.Revocation = call.query
+    query: wire_operators.Revocation = call.query
     caller = call.operator
 
     def work(connection: Connection) -> None:

@@ -16,11 +16,11 @@ import orjson
 from tidegate.challenge.return_url import destination
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.proofs import ChallengeContext, tenant_of_ticket
-from tidegate.server import wire
 from tidegate.server.challenges import browsers
 from tidegate.server.challenges.ticket import decision_of, host_of
 from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log as logger
+from tidegate.server.wire import challenges as wire_challenges
 from tidegate.server.wire.tenants import all_settings
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log import decisions, log
@@ -149,7 +149,7 @@ def _decision(
     try:
         found = decisions.find_of_any(connection, challenge_id)
     except NotFoundError:
-        query: wire.ChallengeQuery = call.query
+        query: wire_challenges.ChallengeQuery = call.query
         tenant_id = tenant_of_ticket(query.ticket)
         keys = None if tenant_id is None else call.app.proof_keys(tenant_id)
         logged = None if keys is None else decision_of(keys, challenge_id, query.ticket)

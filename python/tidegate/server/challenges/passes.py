@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tidegate.policy.proofs import claimed_tenant
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_after, page_of
 from tidegate.server.http.problems import Problem
+from tidegate.server.wire import challenges as wire_challenges
+from tidegate.server.wire import common as wire_common
 from tidegate.stores.objects import passes
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ def verify(call: Call) -> Answer:
     Raises:
         Problem: ``not-ready``; the revoked passes are unknown now.
     """
-    body: wire.ProofCheck = call.body
+    body: wire_challenges.ProofCheck = call.body
     reason = call.app.runtime.why_not_ready()
     if reason is not None:
         raise Problem("not-ready", reason, headers={"retry-after": "1"})
-    return Answer(body=wire.ProofVerdict(valid=_is_valid(call, body.token)))
+    return Answer(body=wire_challenges.ProofVerdict(valid=_is_valid(call, body.token)))
 
 
 def _is_valid(call: Call, token: str) -> bool:
@@ -41,7 +42,7 @@ def _is_valid(call: Call, token: str) -> bool:
 
 def list_(call: Call) -> Answer:
     """List the passes of a tenant, newest first."""
-    query: wire.PassesQuery = call.query
+    query: wire_challenges.PassesQuery = call.query
     after = page_after(call)
     before = UUID(str(after[0])) if after else None
     with call.app.store.read() as connection:
@@ -69,17 +70,17 @@ def revoke(call: Call) -> Answer:
     return Answer()
 
 
-def _shown(call: Call, found: Pass) -> wire.Pass:
+def _shown(call: Call, found: Pass) -> wire_challenges.Pass:
     if found.expires_at_ns <= call.now:
         status = "expired"
     else:
         status = call.app.runtime.pass_status(found.tenant_id, found.pass_id)
-    return wire.Pass(
+    return wire_challenges.Pass(
         tenant_id=found.tenant_id,
         pass_id=found.pass_id,
         challenge_id=found.challenge_id,
         provider=found.provider,
         status=status,  # type: ignore[arg-type]
-        issued_at=wire.time_text(found.issued_at_ns),
-        expires_at=wire.time_text(found.expires_at_ns),
+        issued_at=wire_common.time_text(found.issued_at_ns),
+        expires_at=wire_common.time_text(found.expires_at_ns),
     )

@@ -9,9 +9,10 @@ from tidegate.challenge.public_url import unreachable
 from tidegate.challenge.return_url import destination
 from tidegate.policy.definitions.model import Challenge
 from tidegate.policy.definitions.return_urls import may_not_return, no_return
-from tidegate.server import wire
 from tidegate.server.challenges.opening import settings_of
 from tidegate.server.control.call import Answer, Call
+from tidegate.server.wire import challenges as wire_challenges
+from tidegate.server.wire import period as wire_period
 from tidegate.stores.objects import challenges, definitions, passes
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def self_test(call: Call) -> Answer:
     )
     is_green = not reasons and all(each.status == "green" for each in tests if each.mitigations)
     return Answer(
-        body=wire.SelfTest(
+        body=wire_challenges.SelfTest(
             tenant_id=call.tenant_id,
             status="green" if is_green else "red",
             public_url=public_url,
@@ -52,15 +53,15 @@ def self_test(call: Call) -> Answer:
 
 def results(call: Call) -> Answer:
     """Return outcomes of the challenges of a tenant."""
-    query: wire.Span = call.query
+    query: wire_period.Span = call.query
     with call.app.store.read() as connection:
         counted = challenges.counts(connection, call.tenant_id, query.from_ns, query.to_ns)
         alive = passes.alive(connection, call.now, call.tenant_id)
     return Answer(
-        body=wire.ChallengeResults(
+        body=wire_challenges.ChallengeResults(
             tenant_id=call.tenant_id,
             providers=tuple(
-                wire.ProviderResults(
+                wire_challenges.ProviderResults(
                     provider=each.provider,
                     issued=each.issued,
                     solved=each.solved,
@@ -85,12 +86,12 @@ def _provider_test(
     live: list[Definition],
     settings: Mapping[str, Any],
     public_url: str,
-) -> wire.ProviderTest:
+) -> wire_challenges.ProviderTest:
     using = [each for each in live if _challenge(each).provider == name]
     unusable = call.app.challenges.providers[name].why_unusable(public_url)
     reasons = [unusable] if unusable else []
     reasons += _bad_templates(using, settings["return_url_origins"])
-    return wire.ProviderTest(
+    return wire_challenges.ProviderTest(
         provider=name,
         status="red" if reasons else "green",
         reasons=tuple(reasons),

@@ -16,7 +16,6 @@ from tidegate.challenge.provider import WAIT, ProviderUnavailableError
 from tidegate.challenge.return_url import destination, with_proof
 from tidegate.edge.reply import is_fetched_ahead
 from tidegate.policy.proofs import ChallengeContext
-from tidegate.server import wire
 from tidegate.server.challenges import browsers, view
 from tidegate.server.challenges.opening import (
     ROUNDS_NS,
@@ -29,6 +28,7 @@ from tidegate.server.control.call import Call
 from tidegate.server.http.headers import DATA_HEADERS
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.problems import Problem
+from tidegate.server.wire import challenges as wire_challenges
 from tidegate.stores.objects import challenges
 from tidegate.stores.objects.challenges import ChallengeSession
 from tidegate.stores.objects.passes import Pass
@@ -92,7 +92,7 @@ def show(call: Call) -> Response:
     Nobody looks at a prefetched page, or at the answer to HEAD: these open no session, which would
     count as an unsolved challenge.
     """
-    query: wire.ChallengeQuery = call.query
+    query: wire_challenges.ChallengeQuery = call.query
     if is_fetched_ahead(lambda name: call.headers.get(name, "")):
         raise Problem("challenge-not-opened")
     if call.method == "HEAD":
@@ -116,7 +116,7 @@ def show(call: Call) -> Response:
 
 def solve(call: Call) -> Response:
     """Exchange a solution for a pass, and send the visitor back with its proof."""
-    body: wire.ChallengeSolution = call.body
+    body: wire_challenges.ChallengeSolution = call.body
     with call.app.store.read() as connection:
         session = challenges.find(connection, call.ids["challenge_id"])
     visit = Visit.of(call, session)
@@ -140,7 +140,7 @@ def solve(call: Call) -> Response:
     return _sent_back(call, visit, made)
 
 
-def _why_wrong(call: Call, visit: Visit, body: wire.ChallengeSolution) -> Problem | None:
+def _why_wrong(call: Call, visit: Visit, body: wire_challenges.ChallengeSolution) -> Problem | None:
     """Return why a solution is invalid; None if it is right."""
     session = visit.session
     if visit.context is None:
@@ -226,5 +226,5 @@ def _sent_back(call: Call, visit: Visit, made: Pass) -> Response:
     status = HTTPStatus.OK if url is None else HTTPStatus.SEE_OTHER
     if call.wants_page:
         return Response(status_code=status, headers=headers)
-    content = msgspec.json.encode(wire.ChallengePassed(proof=proof, redirect_url=url))
+    content = msgspec.json.encode(wire_challenges.ChallengePassed(proof=proof, redirect_url=url))
     return Response(content, status, headers, media_type="application/json")

@@ -14,7 +14,6 @@ from uuid import UUID
 import attrs
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-from tidegate.server import wire
 from tidegate.server.engines.figures import EngineFigures, store_figures
 from tidegate.server.hot.metrics import Families, Shown, build_page, page, process_page
 from tidegate.server.hot.recorder import unavailable
@@ -22,6 +21,9 @@ from tidegate.server.http.ids import new_id
 from tidegate.server.offload.desk import Engines
 from tidegate.server.publishing.publisher import published
 from tidegate.server.turns.lanes import Lanes
+from tidegate.server.wire import audit as wire_audit
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import entities as wire_entities
 from tidegate.stores.decision_log import lifts, lines, snapshots
 from tidegate.stores.objects import passes
 
@@ -235,7 +237,7 @@ class LiveRuntime:
                     actor=actor,
                     request_id=request_id,
                     revision=tenant.revision,
-                    expires_at=wire.time_text(expires_at),
+                    expires_at=wire_common.time_text(expires_at),
                     effects=effects,
                 )
             )
@@ -315,7 +317,7 @@ class LiveRuntime:
                 request_id=request_id,
                 revision=tenant.revision,
                 mitigations=[
-                    wire.audited(mitigation_answer(tenant_id, each, tenant.names))
+                    wire_audit.audited(mitigation_answer(tenant_id, each, tenant.names))
                     for each in lifted
                 ],
                 effects=lines.join_effects(list(lifted.values())),
@@ -366,9 +368,9 @@ class LiveRuntime:
 
 def mitigation_answer(
     tenant_id: UUID, active: ActiveMitigation, names: Names
-) -> wire.EntityMitigation:
+) -> wire_entities.EntityMitigation:
     """Return a mitigation in the form of the answer."""
-    return wire.EntityMitigation(
+    return wire_entities.EntityMitigation(
         tenant_id=tenant_id,
         entity_id=UUID(active.entity_id),
         entity_definition_id=UUID(names.entities[active.definition]),
@@ -380,5 +382,5 @@ def mitigation_answer(
         mitigation_id=UUID(names.mitigations[active.mitigation]),
         mitigation=active.mitigation,
         mode=active.mode,
-        expires_at=wire.time_text(active.expires_at),
+        expires_at=wire_common.time_text(active.expires_at),
     )

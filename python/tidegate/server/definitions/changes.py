@@ -20,10 +20,11 @@ import attrs
 
 from tidegate.errors import DefinitionsError
 from tidegate.policy.document import read_document
-from tidegate.server import wire
 from tidegate.server.engines.definition_set import DefinitionSet, load_set
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.problems import Problem
+from tidegate.server.wire import audit as wire_audit
+from tidegate.server.wire import tenants as wire_tenants
 from tidegate.server.wire.kinds import KINDS, POLICY, to_audited
 from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.objects import definitions, kept_answers, pending, tenants, versions
@@ -303,8 +304,8 @@ def _audit(call: Call, seen: DefinitionSet, change: SetChange) -> Iterator[Audit
             "update",
             "tenant",
             call.tenant_id,
-            before=wire.audited(wire.tenant_answer(tenant)),
-            after=wire.audited(wire.tenant_answer(new)),
+            before=wire_audit.audited(wire_tenants.tenant_answer(tenant)),
+            after=wire_audit.audited(wire_tenants.tenant_answer(new)),
         )
 
 

@@ -12,7 +12,6 @@ from tidegate.policy.definitions.findings import Finding, refuse
 from tidegate.policy.definitions.model import Settings, Tenant, derived_id
 from tidegate.policy.definitions.return_urls import TEMPLATE, foreign_templates
 from tidegate.policy.document import parse_document, to_members
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
@@ -20,6 +19,7 @@ from tidegate.server.definitions.lists import MAX_ENTRIES
 from tidegate.server.engines.definition_set import load_set
 from tidegate.server.http.authorise import require
 from tidegate.server.http.headers import status_path
+from tidegate.server.wire import documents as wire_documents
 from tidegate.server.wire.kinds import KINDS, POLICY, to_warning
 from tidegate.stores.objects import definitions
 from tidegate.stores.objects.definitions import Definition
@@ -43,9 +43,9 @@ def read(call: Call) -> Answer:
 
 def replace(call: Call) -> Answer:
     """Make the tenant's definitions equal to a document; equal objects stay untouched."""
-    query: wire.DocumentQuery = call.query
+    query: wire_documents.DocumentQuery = call.query
     parsed = parse_document(call.raw_body)
-    outcome: list[tuple[int, list[Finding], list[wire.Change]]] = []
+    outcome: list[tuple[int, list[Finding], list[wire_documents.Change]]] = []
 
     def prepare(present: DefinitionSet) -> SetChange | None:
         call.require_revision(present.revision)
@@ -79,7 +79,7 @@ def replace(call: Call) -> Answer:
     if not query.dry_run and not is_written:
         # An earlier change may be saved without being in effect yet.
         call.app.definitions_changed(call.tenant_id)
-    made = wire.DocumentChanges(
+    made = wire_documents.DocumentChanges(
         revision=revision + is_written,
         dry_run=query.dry_run,
         changes=tuple(changes),
@@ -126,7 +126,7 @@ def _need_small_lists(source: Definitions) -> None:
 
 
 def _challenged(
-    call: Call, source: Definitions, changes: Iterable[wire.Change]
+    call: Call, source: Definitions, changes: Iterable[wire_documents.Change]
 ) -> Iterator[Finding]:
     """Yield warnings about the challenges of new or changed policies, with their places."""
     changed = {each.id for each in changes if each.kind == POLICY.name and each.change != "deleted"}
@@ -188,7 +188,9 @@ def _keep_id(
     return attrs.evolve(model, **{kind.id_member: str(same_slug.object_id)})
 
 
-def _changes(present: DefinitionSet, wanted: Iterable[Definition]) -> Iterator[wire.Change]:
+def _changes(
+    present: DefinitionSet, wanted: Iterable[Definition]
+) -> Iterator[wire_documents.Change]:
     known = {
         (each.kind, each.object_id): each
         for objects in present.objects.values()
@@ -212,20 +214,20 @@ def _changes(present: DefinitionSet, wanted: Iterable[Definition]) -> Iterator[w
         yield _change("deleted", each)
 
 
-def _change(what: Any, of: Definition, members: Iterable[str] = ()) -> wire.Change:
-    return wire.Change(
+def _change(what: Any, of: Definition, members: Iterable[str] = ()) -> wire_documents.Change:
+    return wire_documents.Change(
         change=what, kind=of.kind, id=str(of.object_id), name=of.name, members=tuple(members)
     )
 
 
-def _settings_change(present: DefinitionSet, settings: dict[str, Any]) -> wire.Change:
+def _settings_change(present: DefinitionSet, settings: dict[str, Any]) -> wire_documents.Change:
     before = present.tenant.settings
     members = [
         f"settings.{name}"
         for name in dict.fromkeys([*before, *settings])
         if before.get(name) != settings.get(name)
     ]
-    return wire.Change(
+    return wire_documents.Change(
         change="updated",
         kind="tenant",
         id=str(present.tenant_id),

@@ -11,9 +11,9 @@ from tidegate.language.printer import format as format_text
 from tidegate.language.tree.diagnostics import Source
 from tidegate.limits import DEFAULT
 from tidegate.policy.definitions.expressions import Expressions, Use
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.engines.definition_set import load_set
+from tidegate.server.wire import expressions as wire_expressions
 from tidegate.server.wire.kinds import ACTION, LIST
 from tidegate.types import NamedList
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tidegate.language.tree.diagnostics import Diagnostic
     from tidegate.language.tree.schema import Schema
 
-_USES: Mapping[wire.Purpose, Use] = {
+_USES: Mapping[wire_expressions.Purpose, Use] = {
     "action": Use.ACTION,
     "scope": Use.CONDITION,
     "condition": Use.CONDITION,
@@ -35,7 +35,7 @@ _USES: Mapping[wire.Purpose, Use] = {
 
 def check_expression(call: Call) -> Answer:
     """Return diagnostics, type, fields, cost and the formatted text; an error is an answer too."""
-    body: wire.ExpressionCheck = call.body
+    body: wire_expressions.ExpressionCheck = call.body
     use = use_of(body.purpose, body.entity)
     expressions = expressions_of(call)
     nodes = _nodes(body.expression, expressions.schemas[use]) if body.types else ()
@@ -43,10 +43,12 @@ def check_expression(call: Call) -> Answer:
         checked = expressions.check(body.expression, use)
     except ExpressionError as error:
         found = _findings(body.expression, error.diagnostics)
-        return Answer(body=wire.ExpressionReport(ok=False, diagnostics=found, nodes=nodes))
+        return Answer(
+            body=wire_expressions.ExpressionReport(ok=False, diagnostics=found, nodes=nodes)
+        )
     of_key = key_warnings([(checked.root, checked.type)]) if body.purpose == "key-field" else [[]]
     return Answer(
-        body=wire.ExpressionReport(
+        body=wire_expressions.ExpressionReport(
             ok=True,
             diagnostics=_findings(body.expression, [*checked.warnings, *of_key[0]]),
             type=str(checked.type),
@@ -60,21 +62,22 @@ def check_expression(call: Call) -> Answer:
     )
 
 
-def use_of(purpose: wire.Purpose, is_on_entity: bool) -> Use:
+def use_of(purpose: wire_expressions.Purpose, is_on_entity: bool) -> Use:
     """Return the use of an expression from the members of a request."""
     if is_on_entity and purpose == "condition":
         return Use.CONDITION_ON_ENTITY
     return _USES[purpose]
 
 
-def _nodes(text: str, schema: Schema) -> tuple[wire.TypedPart, ...]:
+def _nodes(text: str, schema: Schema) -> tuple[wire_expressions.TypedPart, ...]:
     """Return every part with its type; empty for a text that doesn't parse."""
     try:
         found = node_types(text, schema)
     except ExpressionError:
         return ()
     return tuple(
-        wire.TypedPart(start=span.start, end=span.end, type=str(kind)) for span, kind in found
+        wire_expressions.TypedPart(start=span.start, end=span.end, type=str(kind))
+        for span, kind in found
     )
 
 
@@ -88,10 +91,12 @@ def expressions_of(call: Call) -> Expressions:
     return Expressions(actions, lists, DEFAULT)
 
 
-def _findings(text: str, diagnostics: Iterable[Diagnostic]) -> tuple[wire.ExpressionFinding, ...]:
+def _findings(
+    text: str, diagnostics: Iterable[Diagnostic]
+) -> tuple[wire_expressions.ExpressionFinding, ...]:
     source = Source(text)
     return tuple(
-        wire.ExpressionFinding(
+        wire_expressions.ExpressionFinding(
             code=each.code,
             severity=each.severity,
             message=each.message,

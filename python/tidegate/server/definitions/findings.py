@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from tidegate.operators.permissions import Permission, may
 from tidegate.policy.document import read_document
-from tidegate.server import wire
 from tidegate.server.control.call import Answer
 from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import load_present
+from tidegate.server.wire import documents as wire_documents
 from tidegate.server.wire.kinds import POLICY, to_warning
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def list_(call: Call) -> Answer:
     }
     return Answer(
         body=[
-            wire.DefinitionFindings(
+            wire_documents.DefinitionFindings(
                 tenant_id=call.tenant_id,
                 kind=kind.name,
                 id=each.object_id,

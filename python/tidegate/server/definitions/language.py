@@ -15,8 +15,8 @@ from tidegate.language.check.resolve import TYPE_NAMES
 from tidegate.language.parse.tree_builder import RESERVED
 from tidegate.language.tree.schema import ENTITY_STATE, FIELD_MODEL
 from tidegate.limits import DEFAULT
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
+from tidegate.server.wire import expressions as wire_expressions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,11 +37,12 @@ def _revision() -> int:
 
 
 @cache
-def _language() -> wire.Language:
-    return wire.Language(
+def _language() -> wire_expressions.Language:
+    return wire_expressions.Language(
         functions=tuple(_function(each) for _, each in sorted(FUNCTIONS.items())),
         macros=tuple(
-            wire.LanguageMacro(name=name, usage=usage) for name, usage in sorted(USAGE.items())
+            wire_expressions.LanguageMacro(name=name, usage=usage)
+            for name, usage in sorted(USAGE.items())
         ),
         keywords=tuple(sorted(RESERVED)),
         types=tuple(TYPE_NAMES),
@@ -51,9 +52,9 @@ def _language() -> wire.Language:
     )
 
 
-def _function(function: Function) -> wire.LanguageFunction:
+def _function(function: Function) -> wire_expressions.LanguageFunction:
     meanings = dict.fromkeys(each.meaning.__doc__ or "" for each in function.overloads)
-    return wire.LanguageFunction(
+    return wire_expressions.LanguageFunction(
         name=function.name,
         description="\n\n".join(filter(None, map(_plain, meanings))),
         is_operator=not function.name.replace(".", "").replace("_", "").isalnum(),
@@ -61,9 +62,9 @@ def _function(function: Function) -> wire.LanguageFunction:
     )
 
 
-def _overload(signature: Signature) -> wire.LanguageOverload:
+def _overload(signature: Signature) -> wire_expressions.LanguageOverload:
     texts = tuple(map(str, signature.params))
-    return wire.LanguageOverload(
+    return wire_expressions.LanguageOverload(
         receiver=texts[0] if signature.member else None,
         parameters=texts[1:] if signature.member else texts,
         result=str(signature.result),
@@ -76,5 +77,7 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("``", "`").split())
 
 
-def _fields(model: Mapping[str, Type]) -> tuple[wire.LanguageField, ...]:
-    return tuple(wire.LanguageField(name=name, type=str(kind)) for name, kind in model.items())
+def _fields(model: Mapping[str, Type]) -> tuple[wire_expressions.LanguageField, ...]:
+    return tuple(
+        wire_expressions.LanguageField(name=name, type=str(kind)) for name, kind in model.items()
+    )

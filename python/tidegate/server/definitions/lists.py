@@ -8,10 +8,10 @@ import attrs
 
 from tidegate.policy.document import Excerpt
 from tidegate.policy.document.tree import Scalar
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.server.wire import definitions as wire_definitions
 from tidegate.server.wire.kinds import LIST, to_answer
 
 if TYPE_CHECKING:
@@ -27,14 +27,16 @@ MAX_AUDITED_ENTRIES = 1_000
 """How many entries of one change the audit trail shows; it always has their number."""
 
 
-def _summary(kind: DefinitionKind, stored: Definition, known: DefinitionSet) -> wire.ListSummary:
+def _summary(
+    kind: DefinitionKind, stored: Definition, known: DefinitionSet
+) -> wire_definitions.ListSummary:
     return _without_entries(to_answer(kind, stored, known))
 
 
-def _without_entries(whole: wire.NamedList) -> wire.ListSummary:
+def _without_entries(whole: wire_definitions.NamedList) -> wire_definitions.ListSummary:
     members = attrs.asdict(whole, recurse=False)
     del members["entries"]
-    return wire.ListSummary(**members)
+    return wire_definitions.ListSummary(**members)
 
 
 handlers = Handlers(LIST, show=_summary)
@@ -42,7 +44,7 @@ handlers = Handlers(LIST, show=_summary)
 
 def change_entries(call: Call) -> Answer:
     """Add and remove entries; the answer doesn't list them."""
-    body: wire.EntriesChange = call.body
+    body: wire_definitions.EntriesChange = call.body
 
     def merged(before: Definition) -> list[str]:
         # A dict keeps the order of the present entries, and contains each once.

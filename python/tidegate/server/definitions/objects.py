@@ -11,13 +11,13 @@ from uuid import UUID
 import attrs
 
 from tidegate.policy.document import to_members
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_after, page_of
 from tidegate.server.definitions.challenge_safety import warnings_of
 from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
 from tidegate.server.engines.definition_set import DefinitionSet, load_set
 from tidegate.server.http.ids import new_id
+from tidegate.server.wire import common as wire_common
 from tidegate.server.wire.kinds import POLICY, to_answer, to_body, to_wire_members
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.objects import definitions, tenants
@@ -100,7 +100,7 @@ class Handlers:
 
     def change(self, call: Call) -> Answer:
         """Change the given members; the slug stays when the name changes."""
-        given = wire.given(call.body)
+        given = wire_common.given(call.body)
 
         def body_of(present: DefinitionSet, before: Definition) -> Mapping[str, Any]:
             members = to_wire_members(self.kind, before.body, present) | given

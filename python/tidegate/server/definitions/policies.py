@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_after, page_of
 from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import definitions as wire_definitions
 from tidegate.server.wire.kinds import POLICY, to_saved
 from tidegate.stores.objects import definitions, versions
 
@@ -45,7 +46,7 @@ def list_versions(call: Call) -> Answer:
         )
         known = definitions.ids_by_slug(connection, call.tenant_id)
 
-    def show(version: versions.PolicyVersion) -> wire.PolicyVersion:
+    def show(version: versions.PolicyVersion) -> wire_definitions.PolicyVersion:
         return _answer(version, lambda kind, slug: known.get((kind.name, slug)))
 
     return page_of(call, found, show, lambda each: [each.version])
@@ -53,7 +54,7 @@ def list_versions(call: Call) -> Answer:
 
 def restore(call: Call) -> Answer:
     """Save an old version as the newest."""
-    body: wire.Restore = call.body
+    body: wire_definitions.Restore = call.body
     with call.app.store.read() as connection:
         definitions.find(connection, call.tenant_id, POLICY.name, call.ids["policy_id"])
         version = versions.find(connection, call.tenant_id, call.ids["policy_id"], body.version)
@@ -69,7 +70,7 @@ def order(call: Call) -> Answer:
 
     ``If-Match`` refers to the revision of the definitions as a whole.
     """
-    body: wire.PoliciesOrder = call.body
+    body: wire_definitions.PoliciesOrder = call.body
     ordered: list[definitions.Definition] = []
     revision = 0
 
@@ -91,7 +92,7 @@ def order(call: Call) -> Answer:
 
     change_definitions(call, prepare)
     shown = [
-        wire.OrderedPolicy(
+        wire_definitions.OrderedPolicy(
             policy_id=each.object_id,
             tenant_id=call.tenant_id,
             name=each.name,
@@ -125,14 +126,14 @@ def _in_order(present: DefinitionSet, first: Sequence[UUID]) -> list[definitions
     return [*(known[each] for each in first), *rest]
 
 
-def _answer(version: versions.PolicyVersion, find_id: FindId) -> wire.PolicyVersion:
+def _answer(version: versions.PolicyVersion, find_id: FindId) -> wire_definitions.PolicyVersion:
     members, missing = to_saved(POLICY, version.tenant_id, version.body, find_id)
-    return wire.PolicyVersion(
+    return wire_definitions.PolicyVersion(
         tenant_id=version.tenant_id,
         policy_id=version.policy_id,
         version=version.version,
-        created_at=wire.time_text(version.created_at_ns),
+        created_at=wire_common.time_text(version.created_at_ns),
         created_by=version.actor,
-        policy=wire.SavedPolicy(**members),
+        policy=wire_definitions.SavedPolicy(**members),
         missing_references=missing,
     )

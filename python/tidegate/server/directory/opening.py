@@ -28,8 +28,9 @@ from tidegate.operators.keys import (
     mark_keys,
 )
 from tidegate.server.directory.database import database_of
-from tidegate.stores import migrate, migrations
+from tidegate.stores import migrations
 from tidegate.stores.base import HeldError, StoreUnavailableError
+from tidegate.stores.databases import migrate
 from tidegate.stores.directory import identity
 from tidegate.stores.directory.identity import DirectoryFile, StoredIdentity
 from tidegate.stores.rows import tables

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tidegate.server.engines.definition_set import DefinitionSet
     from tidegate.server.http.problems import ErrorDetail
-    from tidegate.server.wire import PolicyCreate
+    from tidegate.server.wire.definitions import PolicyCreate
 
 
 def with_policy(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tidegate.server.http.ids import new_id
-from tidegate.server.wire import time_text
+from tidegate.server.wire.common import time_text
 from tidegate.stores.objects import audit
 
 if TYPE_CHECKING:

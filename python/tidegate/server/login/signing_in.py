@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tidegate.server import wire
 from tidegate.server.http.ids import new_id
 from tidegate.server.login.profile import LoginRefusedError
+from tidegate.server.wire import audit as wire_audit
+from tidegate.server.wire import tenants as wire_tenants
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.objects import audit, identities, memberships, operators, revoked_tokens
 
@@ -87,7 +88,7 @@ def claim(connection: Connection, email: str, operator_id: UUID, moment: Moment)
 
 
 def _audited(membership: memberships.Membership) -> dict[str, Any]:
-    return wire.audited(wire.membership_answer(membership, None))
+    return wire_audit.audited(wire_tenants.membership_answer(membership, None))
 
 
 def _known(connection: Connection, profile: Profile) -> Operator | None:

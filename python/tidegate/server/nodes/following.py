@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tidegate.server.hot.hot_path import HotPath
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Shared
-    from tidegate.settings import Settings
+    from tidegate.settings.whole import Settings
     from tidegate.stores.directory.claims import Claim
     from tidegate.stores.postgresql import PostgresqlStore
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tidegate.server.nodes.desk import Desk
     from tidegate.server.nodes.forwarding import Forwarding
     from tidegate.server.workers.fork_server import ForkServer
-    from tidegate.settings import Settings
+    from tidegate.settings.whole import Settings
 
 _POLL_SECONDS = 0.005
 _LOCAL_SECONDS = 2.0

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidegate.server.nodes.membership import Membership
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Shared
-    from tidegate.settings import Settings
+    from tidegate.settings.whole import Settings
 
 _RETRY_SECONDS = 0.5
 _SMOOTHING = 0.2

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tidegate.server.nodes.following import Following, Opened
-    from tidegate.settings import Settings
+    from tidegate.settings.whole import Settings
     from tidegate.stores.directory.claims import Claim
 
 

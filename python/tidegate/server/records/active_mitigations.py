@@ -9,11 +9,11 @@ from uuid import UUID
 import msgspec
 
 from tidegate.policy.state.standing import ActiveMitigation
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_after, page_of
 from tidegate.server.control.runtime import mitigation_answer
 from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.server.wire import entities as wire_entities
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.objects import audit
 
@@ -38,7 +38,7 @@ def list_(call: Call) -> Answer:
     if live is None:
         return Answer(body=[])
     engine = live.engine
-    query: wire.MitigationsQuery = call.query
+    query: wire_entities.MitigationsQuery = call.query
     found = engine.active_mitigations(call.now, query.limit + 1, _after(call, engine))
     return page_of(
         call,
@@ -50,7 +50,7 @@ def list_(call: Call) -> Answer:
 
 def lift(call: Call) -> Answer:
     """End an entity's mitigations: all of them, or only those of a policy or a clause."""
-    query: wire.LiftQuery = call.query
+    query: wire_entities.LiftQuery = call.query
     live, state = entity_of(call)
     wanted = [
         each
@@ -73,7 +73,7 @@ def lift_many(call: Call) -> Answer:
     Raises:
         Problem: ``invalid-request``; the call affects many entities, and gives no reason.
     """
-    body: wire.MitigationsLift = call.body
+    body: wire_entities.MitigationsLift = call.body
     if body.entity_id is None and body.reason is None and not body.dry_run:
         detail = "a reason is needed to lift the mitigations of more than one entity"
         errors = [ErrorDetail(detail=detail, pointer="/reason")]
@@ -84,7 +84,7 @@ def lift_many(call: Call) -> Answer:
     complete = len(entities) == len(wanted)
     if body.dry_run:
         count = sum(map(len, entities))
-        return Answer(body=wire.MitigationsLifted(lifted=count, complete=complete))
+        return Answer(body=wire_entities.MitigationsLifted(lifted=count, complete=complete))
     actor = str(call.operator.operator_id)
     lifted = sum(
         len(each)
@@ -95,7 +95,7 @@ def lift_many(call: Call) -> Answer:
     del after["dry_run"]
     about = body.entity_id or call.tenant_id
     call.write(partial(_audit, entry=call.audit_entry("lift", KIND, about, after=after)))
-    return Answer(body=wire.MitigationsLifted(lifted=lifted, complete=complete))
+    return Answer(body=wire_entities.MitigationsLifted(lifted=lifted, complete=complete))
 
 
 def _audit(connection: Connection, entry: AuditEntry) -> None:
@@ -104,7 +104,7 @@ def _audit(connection: Connection, entry: AuditEntry) -> None:
 
 def _wanted(call: Call, live: Tenant) -> dict[str, list[ActiveMitigation]]:
     """Return a call's mitigations by entity, for at most one entity more than it lifts."""
-    body: wire.MitigationsLift = call.body
+    body: wire_entities.MitigationsLift = call.body
 
     def is_wanted(each: ActiveMitigation) -> bool:
         return (

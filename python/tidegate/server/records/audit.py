@@ -6,10 +6,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_by_id
 from tidegate.server.records.earlier_audit import Earlier
+from tidegate.server.wire import audit as wire_audit
+from tidegate.server.wire import common as wire_common
 from tidegate.stores.objects import audit, operators
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ def list_(call: Call) -> Answer:
     The actor was a member, and other members could see the name. So the name stays when the
     membership ends; the address is never shown.
     """
-    query: wire.AuditQuery = call.query
+    query: wire_audit.AuditQuery = call.query
 
-    def read(connection: Connection, limit: int, before: UUID | None) -> list[wire.AuditEntry]:
+    def read(
+        connection: Connection, limit: int, before: UUID | None
+    ) -> list[wire_audit.AuditEntry]:
         found = audit.page(
             connection,
             call.tenant_id,
@@ -57,13 +60,13 @@ def _operators(entries: Iterable[audit.AuditEntry]) -> set[UUID]:
 
 def _answer(
     tenant_id: UUID, entry: audit.AuditEntry, actor_name: str | None, earlier: Earlier
-) -> wire.AuditEntry:
+) -> wire_audit.AuditEntry:
     before, missing_before = earlier.to_wire(entry, entry.before, "/before")
     after, missing_after = earlier.to_wire(entry, entry.after, "/after")
-    return wire.AuditEntry(
+    return wire_audit.AuditEntry(
         audit_id=entry.audit_id,
         tenant_id=tenant_id,
-        at=wire.time_text(entry.at_ns),
+        at=wire_common.time_text(entry.at_ns),
         actor=entry.actor,
         actor_name=actor_name,
         action=entry.action,

@@ -12,10 +12,11 @@ from tidegate.language.printer import member_text
 from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.operators.permissions import Permission, may
 from tidegate.policy.definitions.redaction import Redaction
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_after, page_of
 from tidegate.server.engines.derived_reads import learned
+from tidegate.server.wire import catalog as wire_catalog
+from tidegate.server.wire import common as wire_common
 from tidegate.server.wire.kinds import ACTION
 from tidegate.stores.index import catalog
 from tidegate.stores.objects import definitions
@@ -115,7 +116,7 @@ def list_(call: Call) -> Answer:
     return page_of(call, page, lambda each: each, lambda each: [each.name])
 
 
-def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
+def _fields(connection: Connection, call: Call) -> Iterator[wire_catalog.CatalogField]:
     examples = _Examples.for_(call)
     for name, kind in FIELD_MODEL.items():
         group: Literal["captured", "derived"] = (
@@ -127,7 +128,7 @@ def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
             text = each.body.get("description") or f"whether the action {each.name} was recognised"
             yield _unseen(call.tenant_id, f"actions.{each.slug}", "bool", "action", text)
     for seen in catalog.fields(connection, call.tenant_id):
-        yield wire.CatalogField(
+        yield wire_catalog.CatalogField(
             tenant_id=call.tenant_id,
             name=seen.name,
             expression=expression_of(seen.name, seen.type),
@@ -139,7 +140,7 @@ def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
             present=seen.present,
             fill_rate=seen.present / max(1, seen.events),
             distinct_estimate=seen.distinct_estimate,
-            last_seen_at=wire.time_text(seen.last_seen_at_ns),
+            last_seen_at=wire_common.time_text(seen.last_seen_at_ns),
         )
 
 
@@ -162,8 +163,8 @@ def _unseen(
     kind: str,
     group: Literal["captured", "derived", "action"],
     description: str,
-) -> wire.CatalogField:
-    return wire.CatalogField(
+) -> wire_catalog.CatalogField:
+    return wire_catalog.CatalogField(
         tenant_id=tenant_id,
         name=name,
         expression=name,

@@ -14,11 +14,11 @@ from tidegate.language.check.macros import USAGE
 from tidegate.language.check.node_types import node_types
 from tidegate.language.printer import to_text
 from tidegate.language.tree import ast
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.definitions.expressions import expressions_of, use_of
 from tidegate.server.engines.derived_reads import learned
 from tidegate.server.records.catalog import expression_of
+from tidegate.server.wire import expressions as wire_expressions
 from tidegate.stores.index import catalog
 from tidegate.types import DYN, TypeParam
 
@@ -42,7 +42,7 @@ _OPENING = {")": "(", "]": "["}
 
 def complete(call: Call) -> Answer:
     """Return completions at a position; an unfinished text isn't an error."""
-    body: wire.ExpressionCompletion = call.body
+    body: wire_expressions.ExpressionCompletion = call.body
     before = body.expression[: body.position]
     expressions = expressions_of(call)
     schema = expressions.schemas[use_of(body.purpose, body.entity)]
@@ -70,41 +70,41 @@ def complete(call: Call) -> Answer:
     return _answer(start, _starting(items, before[start:]))
 
 
-def _answer(start: int, items: Sequence[wire.Completion]) -> Answer:
+def _answer(start: int, items: Sequence[wire_expressions.Completion]) -> Answer:
     shown = tuple(items[:MOST])
-    return Answer(body=wire.Completions(start=start, completions=shown))
+    return Answer(body=wire_expressions.Completions(start=start, completions=shown))
 
 
 def _starting(
-    items: Iterator[wire.Completion] | list[wire.Completion], text: str
-) -> list[wire.Completion]:
+    items: Iterator[wire_expressions.Completion] | list[wire_expressions.Completion], text: str
+) -> list[wire_expressions.Completion]:
     """Return completions that start with a text, ignoring case."""
     wanted = text.lower()
     return [each for each in items if each.insert.lower().startswith(wanted)]
 
 
-def _lists(slugs: frozenset[str]) -> Iterator[wire.Completion]:
+def _lists(slugs: frozenset[str]) -> Iterator[wire_expressions.Completion]:
     for slug in sorted(slugs):
         text = to_text(ast.StringLiteral(slug))
-        yield wire.Completion(label=slug, insert=text, kind="list")
+        yield wire_expressions.Completion(label=slug, insert=text, kind="list")
 
 
-def _fields(schema: Schema) -> Iterator[wire.Completion]:
+def _fields(schema: Schema) -> Iterator[wire_expressions.Completion]:
     for name, kind in sorted(schema.fields.items()):
         is_action = name.startswith("actions.")
-        yield wire.Completion(
+        yield wire_expressions.Completion(
             label=name, insert=name, type=str(kind), kind="action" if is_action else "field"
         )
 
 
-def _captured(call: Call) -> list[wire.Completion]:
+def _captured(call: Call) -> list[wire_expressions.Completion]:
     """Return names that traffic has, most frequent first, as the text that reads them."""
     with learned(call.app.store) as connection:
         found = catalog.fields(connection, call.tenant_id)
     found.sort(key=lambda each: (-each.present, each.name))
     made = [(expression_of(each.name, each.type), each) for each in found]
     return [
-        wire.Completion(
+        wire_expressions.Completion(
             label=each.name,
             insert=text,
             type="string",
@@ -115,10 +115,10 @@ def _captured(call: Call) -> list[wire.Completion]:
     ]
 
 
-def _members(kind: Type) -> list[wire.Completion]:
+def _members(kind: Type) -> list[wire_expressions.Completion]:
     """Return the functions of values of a type."""
     return [
-        wire.Completion(
+        wire_expressions.Completion(
             label=function.name,
             insert=f"{function.name}(",
             type=str(signatures[0].result),
@@ -144,13 +144,13 @@ def _takes(parameter: Type, kind: Type) -> bool:
     return parameter == kind if is_plain else type(parameter) is type(kind)
 
 
-def _functions() -> Iterator[wire.Completion]:
+def _functions() -> Iterator[wire_expressions.Completion]:
     for name, usage in sorted(USAGE.items()):
-        yield wire.Completion(label=name, insert=f"{name}(", detail=usage, kind="macro")
+        yield wire_expressions.Completion(label=name, insert=f"{name}(", detail=usage, kind="macro")
     for (name, is_member), function in sorted(FUNCTIONS.items()):
         if not is_member and name[:1].isalpha():
             signature = function.overloads[0].signature
-            yield wire.Completion(
+            yield wire_expressions.Completion(
                 label=name,
                 insert=f"{name}(",
                 type=str(signature.result),

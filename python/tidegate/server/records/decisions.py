@@ -9,7 +9,6 @@ from uuid import UUID
 import msgspec
 
 from tidegate.policy.shown_proof import ShownProof
-from tidegate.server import wire
 from tidegate.server.challenges.opening import returns
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_after
@@ -18,6 +17,8 @@ from tidegate.server.logging import log as logger
 from tidegate.server.records.kept import Kept
 from tidegate.server.records.recorded import require_sound
 from tidegate.server.records.rows import read_rows
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import decisions as wire_decisions
 from tidegate.stores.decision_log import decisions, log
 from tidegate.stores.index import results
 
@@ -39,7 +40,7 @@ def search(call: Call) -> Answer:
 
     A page may be short, or empty, and still have a next one: a search for rare decisions is long.
     """
-    query: wire.DecisionsQuery = call.query
+    query: wire_decisions.DecisionsQuery = call.query
     after = page_after(call)
     wanted = decisions.DecisionQuery(
         from_ns=query.from_ns,
@@ -127,16 +128,16 @@ def _answer(
     names: Names,
     kept: Kept,
     is_returned: bool | None,
-) -> wire.Decision:
+) -> wire_decisions.Decision:
     record, event = kept.record(logged.record, logged.event), kept.event(logged.event)
-    return wire.Decision(
+    return wire_decisions.Decision(
         decision_id=found.decision_id,
         tenant_id=found.tenant_id,
         api_key_id=logged.api_key_id,
         source=logged.source,
         endpoint=logged.endpoint,
-        observed_at=wire.time_text(found.observed_at_ns),
-        received_at=wire.time_text(logged.received_at_ns),
+        observed_at=wire_common.time_text(found.observed_at_ns),
+        received_at=wire_common.time_text(logged.received_at_ns),
         action=record["action"],
         challenge_returns=is_returned,
         reason=record["reason"],
@@ -147,7 +148,7 @@ def _answer(
         mitigation=record["mitigation"],
         revision=logged.revision,
         entities=tuple(
-            wire.DecidedEntity(
+            wire_decisions.DecidedEntity(
                 entity_id=UUID(each["entity_id"]),
                 entity_definition_id=names.entity(each["definition"]),
                 definition=each["definition"],
@@ -158,41 +159,42 @@ def _answer(
         matched_actions=tuple(record["matched_actions"]),
         fired_clauses=tuple(_fired(each, names) for each in record["fired"]),
         errors=tuple(
-            wire.ExpressionError(place=place, code=code) for place, code in record["errors"].items()
+            wire_decisions.ExpressionError(place=place, code=code)
+            for place, code in record["errors"].items()
         ),
         budget_ended_at=tuple(record.get("budget_ended_at", ())),
         client_ip_problem=record.get("client_ip_problem"),
         proof=_proof(record.get("proof")),
         duration_us=logged.duration_us,
-        daemon=None if logged.daemon is None else wire.DecidedBy(*logged.daemon),
+        daemon=None if logged.daemon is None else wire_decisions.DecidedBy(*logged.daemon),
         answer=msgspec.Raw(logged.answer),
         event=msgspec.Raw(event),
     )
 
 
-def _proof(record: dict[str, Any] | None) -> wire.ShownProof | None:
+def _proof(record: dict[str, Any] | None) -> wire_decisions.ShownProof | None:
     if record is None:
         return None
     proof = ShownProof.of(record)
     claim = proof.claim
-    return wire.ShownProof(
+    return wire_decisions.ShownProof(
         status=proof.status,
         pass_id=claim.pass_id if claim else None,
-        expires_at=wire.time_text(claim.expires_at) if claim else None,
+        expires_at=wire_common.time_text(claim.expires_at) if claim else None,
         network=claim.network if claim else None,
         differs=claim.differs if claim else (),
     )
 
 
-def _fired(fired: dict[str, Any], names: Names) -> wire.FiredClause:
+def _fired(fired: dict[str, Any], names: Names) -> wire_decisions.FiredClause:
     window = fired["window"]
-    return wire.FiredClause(
+    return wire_decisions.FiredClause(
         policy_id=names.policy(fired["policy"]),
         policy=fired["policy"],
         clause=fired["clause"],
         mitigation_id=names.mitigation(fired["mitigation"]),
         mode=fired["mode"],
         entity_id=None if fired["entity_id"] is None else UUID(fired["entity_id"]),
-        window=None if window is None else wire.WindowValue(**window),
+        window=None if window is None else wire_decisions.WindowValue(**window),
         active=fired["active"],
     )

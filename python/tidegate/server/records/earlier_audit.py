@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 import msgspec
 
-from tidegate.server import wire
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import definitions as wire_definitions
+from tidegate.server.wire import tenants as wire_tenants
 from tidegate.server.wire.kinds import ENTITY, KINDS, LIST, MITIGATION, POLICY, to_saved
 from tidegate.stores.objects import definitions
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from tidegate.server.wire.kinds import DefinitionKind
     from tidegate.stores.objects.audit import AuditEntry
 
-Shown: TypeAlias = "tuple[Any, tuple[wire.MissingReference, ...]]"
+Shown: TypeAlias = "tuple[Any, tuple[wire_definitions.MissingReference, ...]]"
 """A value as it is answered, and its references to deleted objects."""
 
 _TIMES = {
@@ -71,7 +73,7 @@ class Earlier:
             case (_, dict()) if entry.kind in KINDS:
                 return self._definition(KINDS[entry.kind], entry, value, place)
             case ("tenant", dict()) if "tenant_id" not in value:
-                settings = wire.all_settings(value.get("settings", {}))
+                settings = wire_tenants.all_settings(value.get("settings", {}))
                 return {"tenant_id": entry.object_id, **value, "settings": settings}, ()
             case ("membership", dict()) if "tenant_id" not in value:
                 return {**self._owned, "user_id": entry.object_id, **value}, ()
@@ -98,18 +100,20 @@ class Earlier:
 
     def _mitigations(self, lifted: list[Any], place: str) -> Shown:
         shown: list[Any] = []
-        missing: list[wire.MissingReference] = []
+        missing: list[wire_definitions.MissingReference] = []
         for at, each in enumerate(lifted):
             members = dict(each)
             if "tenant_id" not in members:
-                members |= self._owned | {"expires_at": wire.time_text(each["expires_at"])}
+                members |= self._owned | {"expires_at": wire_common.time_text(each["expires_at"])}
                 for slug, name, kind in _LIFTED:
                     found = self._find_id(kind, each[slug])
                     members[name] = None if found is None else str(found)
                     if found is None:
                         pointer = f"{place}/{at}/{name}"
                         missing.append(
-                            wire.MissingReference(pointer=pointer, kind=kind.name, slug=each[slug])
+                            wire_definitions.MissingReference(
+                                pointer=pointer, kind=kind.name, slug=each[slug]
+                            )
                         )
             shown.append(members)
         return shown, tuple(missing)
@@ -128,12 +132,12 @@ class Earlier:
 
 def _with_times(value: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        _TIMES.get(name, name): wire.optional_time(each) if name in _TIMES else each
+        _TIMES.get(name, name): wire_common.optional_time(each) if name in _TIMES else each
         for name, each in value.items()
     }
 
 
 def _placed(
-    missing: tuple[wire.MissingReference, ...], place: str
-) -> tuple[wire.MissingReference, ...]:
+    missing: tuple[wire_definitions.MissingReference, ...], place: str
+) -> tuple[wire_definitions.MissingReference, ...]:
     return tuple(attrs.evolve(each, pointer=place + each.pointer) for each in missing)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.runtime import mitigation_answer
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.records.active_mitigations import entity_of
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import entities as wire_entities
 from tidegate.stores.base import NotFoundError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def find(call: Call) -> Answer:
 
     The values may be secrets: they are hashed like values of events, and not used otherwise.
     """
-    body: wire.EntityLookup = call.body
+    body: wire_entities.EntityLookup = call.body
     live = call.app.runtime.find(call.tenant_id)
     known = {} if live is None else live.names.entities
     wanted = str(body.entity_definition_id)
@@ -47,7 +48,7 @@ def find(call: Call) -> Answer:
         )
     entity_id, key = found
     return Answer(
-        body=wire.EntityName(
+        body=wire_entities.EntityName(
             tenant_id=call.tenant_id,
             entity_id=UUID(entity_id),
             entity_definition_id=body.entity_definition_id,
@@ -57,25 +58,25 @@ def find(call: Call) -> Answer:
     )
 
 
-def _answer(tenant_id: UUID, state: EntityState, names: Names) -> wire.EntityState:
-    return wire.EntityState(
+def _answer(tenant_id: UUID, state: EntityState, names: Names) -> wire_entities.EntityState:
+    return wire_entities.EntityState(
         tenant_id=tenant_id,
         entity_id=UUID(state.entity_id),
         entity_definition_id=UUID(names.entities[state.definition]),
         definition=state.definition,
         key=state.key,
         event_count=state.event_count,
-        first_seen_at=wire.time_text(state.first_seen_at),
-        last_seen_at=wire.time_text(state.last_seen_at),
+        first_seen_at=wire_common.time_text(state.first_seen_at),
+        last_seen_at=wire_common.time_text(state.last_seen_at),
         windows=tuple(
-            wire.EntityWindow(
+            wire_entities.EntityWindow(
                 policy_id=UUID(names.policies[each.policy]),
                 policy=each.policy,
                 clause=each.clause,
                 value=each.value,
                 threshold=each.threshold,
                 duration_seconds=each.duration // SECOND_NS,
-                falls_at=wire.optional_time(each.falls_at),
+                falls_at=wire_common.optional_time(each.falls_at),
             )
             for each in state.windows
         ),

@@ -10,12 +10,12 @@ from tidegate.policy.decision import EngineDecision
 from tidegate.policy.definitions.model import Settings
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.explain.explain import hide_keys
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.engines.history import MAX_FOLDED, Past, before
 from tidegate.server.logging import log
 from tidegate.server.records.decisions import find
 from tidegate.server.records.kept import Kept
+from tidegate.server.wire import decisions as wire_decisions
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log.lines import read_event
 from tidegate.stores.objects import tenants
@@ -84,7 +84,7 @@ def _answer(
     because: Sequence[str] = (),
 ) -> Answer:
     return Answer(
-        body=wire.DecisionExplanation(
+        body=wire_decisions.DecisionExplanation(
             decision_id=found.decision_id,
             tenant_id=found.tenant_id,
             revision=logged.revision,
@@ -99,9 +99,9 @@ def _answer(
     )
 
 
-def trace_of(explanation: Explanation) -> wire.Trace:
+def trace_of(explanation: Explanation) -> wire_decisions.Trace:
     """Return an explanation in the form of the answer."""
-    return wire.Trace(
+    return wire_decisions.Trace(
         time=explanation.time,
         actions=explanation.actions,
         entities=explanation.entities,

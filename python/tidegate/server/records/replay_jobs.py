@@ -10,7 +10,6 @@ import msgspec
 import orjson
 
 from tidegate.policy.document import read_document
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_after, page_by_id, page_of
 from tidegate.server.definitions.changes import load_present
@@ -20,6 +19,10 @@ from tidegate.server.engines.replay import Draft, spans, warm_up_ns
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.problems import ErrorDetail, Problem, problem_of
 from tidegate.server.records.decisions import search_period
+from tidegate.server.wire import audit as wire_audit
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import period as wire_period
+from tidegate.server.wire import replay as wire_replay
 from tidegate.stores.base import ConflictError
 from tidegate.stores.decision_log import decisions, replay_jobs
 from tidegate.stores.objects import kept_answers
@@ -35,8 +38,8 @@ _KIND = "replay-job"
 
 def create(call: Call) -> Answer:
     """Check a draft and run it; a tenant has one job at a time."""
-    body: wire.ReplayJobCreate = call.body
-    from_ns, to_ns = wire.nanoseconds(body.since), wire.nanoseconds(body.until)
+    body: wire_replay.ReplayJobCreate = call.body
+    from_ns, to_ns = wire_period.nanoseconds(body.since), wire_period.nanoseconds(body.until)
     if from_ns >= to_ns:
         raise _refusal("the period ends before it begins", "/until")
     document, definitions = _definitions(call, body)
@@ -86,7 +89,7 @@ def _create(
     if replay_jobs.is_busy(connection, job.tenant_id):
         raise ConflictError("the tenant has a replay job that waits or runs; cancel it first")
     replay_jobs.create(connection, job, draft)
-    call.audit(connection, "create", _KIND, job.job_id, after=wire.audited(_answer(job)))
+    call.audit(connection, "create", _KIND, job.job_id, after=wire_audit.audited(_answer(job)))
     if kept is not None:
         kept_answers.keep(connection, kept)
 
@@ -122,8 +125,8 @@ def cancel(call: Call) -> Answer:
                 "cancel",
                 _KIND,
                 job_id,
-                before=wire.audited(_answer(before)),
-                after=wire.audited(_answer(after)),
+                before=wire_audit.audited(_answer(before)),
+                after=wire_audit.audited(_answer(after)),
             )
         return after
 
@@ -145,7 +148,9 @@ def list_differences(call: Call) -> Answer:
     return page_of(call, found, partial(_difference, call.tenant_id), lambda each: [each.ordinal])
 
 
-def _definitions(call: Call, body: wire.ReplayJobCreate) -> tuple[dict[str, Any], Definitions]:
+def _definitions(
+    call: Call, body: wire_replay.ReplayJobCreate
+) -> tuple[dict[str, Any], Definitions]:
     """Return the definitions to run, also as a document.
 
     Raises:
@@ -185,31 +190,33 @@ def _refusal(detail: str, pointer: str) -> Problem:
     return Problem("invalid-request", detail, errors=[ErrorDetail(detail=detail, pointer=pointer)])
 
 
-def _answer(job: replay_jobs.ReplayJob) -> wire.ReplayJob:
+def _answer(job: replay_jobs.ReplayJob) -> wire_replay.ReplayJob:
     request = job.request
-    return wire.ReplayJob(
+    return wire_replay.ReplayJob(
         replay_job_id=job.job_id,
         tenant_id=job.tenant_id,
         status=job.status,
-        since=wire.time_text(request["since_ns"]),
-        until=wire.time_text(request["until_ns"]),
+        since=wire_common.time_text(request["since_ns"]),
+        until=wire_common.time_text(request["until_ns"]),
         time=request.get("time", "received"),  # the only value in earlier versions
         policy_id=request["policy_id"],
         progress=job.progress,
         total=request["total"],
-        result=None if job.result is None else msgspec.convert(job.result, wire.ReplayResult),
+        result=None
+        if job.result is None
+        else msgspec.convert(job.result, wire_replay.ReplayResult),
         error=job.error,
         created_by=job.actor,
-        created_at=wire.time_text(job.created_at_ns),
-        started_at=wire.optional_time(job.started_at_ns),
-        finished_at=wire.optional_time(job.finished_at_ns),
+        created_at=wire_common.time_text(job.created_at_ns),
+        started_at=wire_common.optional_time(job.started_at_ns),
+        finished_at=wire_common.optional_time(job.finished_at_ns),
     )
 
 
-def _difference(tenant_id: UUID, found: replay_jobs.Difference) -> wire.ReplayDifference:
-    return wire.ReplayDifference(
+def _difference(tenant_id: UUID, found: replay_jobs.Difference) -> wire_replay.ReplayDifference:
+    return wire_replay.ReplayDifference(
         tenant_id=tenant_id,
         decision_id=found.decision_id,
-        recorded=wire.ReplayedDecision(**found.recorded),
-        replayed=wire.ReplayedDecision(**found.replayed),
+        recorded=wire_replay.ReplayedDecision(**found.recorded),
+        replayed=wire_replay.ReplayedDecision(**found.replayed),
     )

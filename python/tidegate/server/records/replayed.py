@@ -10,7 +10,6 @@ from tidegate.engine import Engine
 from tidegate.errors import EventError
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.explain.explain import hide_keys
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.engines.comparison import Outcomes, shown
 from tidegate.server.engines.replay import (
@@ -24,6 +23,7 @@ from tidegate.server.engines.replay import (
 from tidegate.server.records.decisions import find
 from tidegate.server.records.explain import trace_of
 from tidegate.server.records.kept import Kept
+from tidegate.server.wire import replay as wire_replay
 from tidegate.stores.decision_log import log, replay_jobs
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def explain(call: Call) -> Answer:
         elif not because:
             because = ["the replay had other entities in its state when it came to this decision"]
     return Answer(
-        body=wire.ReplayExplanation(
+        body=wire_replay.ReplayExplanation(
             decision_id=decision_id,
             tenant_id=call.tenant_id,
             replay_job_id=job_id,

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import attrs
 
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import page_after, page_of
 from tidegate.server.engines.derived_reads import indexed
@@ -15,6 +14,9 @@ from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.records.decisions import search_period
 from tidegate.server.records.kept import Kept
 from tidegate.server.records.rows import read_rows
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import period as wire_period
+from tidegate.server.wire import results as wire_results
 from tidegate.server.wire.kinds import POLICY
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log import decisions, traffic
@@ -40,7 +42,7 @@ _NUMBERS = ("total", "allow", "challenge", "block", "by_others", "monitor", "err
 
 def list_policies(call: Call) -> Answer:
     """Return every policy with its counts, including deleted policies that still have counts."""
-    query: wire.ResultsQuery = call.query
+    query: wire_results.ResultsQuery = call.query
     after = page_after(call)
     last = UUID(str(after[0])) if after else UUID(int=0)
     with indexed(call.app.store) as connection:
@@ -60,7 +62,7 @@ def list_policies(call: Call) -> Answer:
 
 def read_policy(call: Call) -> Answer:
     """Return the counts of one policy, and its newest decisions."""
-    query: wire.Period = call.query
+    query: wire_period.Period = call.query
     policy_id = call.ids["policy_id"]
     with indexed(call.app.store) as connection:
         known = _policies(connection, call.tenant_id).get(policy_id)
@@ -73,12 +75,12 @@ def read_policy(call: Call) -> Answer:
         recent = search_period(connection, call.tenant_id, wanted, RECENT).decisions
         rows = read_rows(connection, call.tenant_id, recent, Kept.of(call))
     shown = attrs.asdict(_policy(call.tenant_id, policy_id, known, counts), recurse=False)
-    return Answer(body=wire.PolicyResult(**shown, recent_decisions=rows))
+    return Answer(body=wire_results.PolicyResult(**shown, recent_decisions=rows))
 
 
 def timeline(call: Call) -> Answer:
     """Return counts by steps of time, including empty steps."""
-    query: wire.TimelineQuery = call.query
+    query: wire_results.TimelineQuery = call.query
     to_ns = call.now if query.to_ns is None else query.to_ns
     from_ns = to_ns - DAY_NS if query.from_ns is None else query.from_ns
     step = query.step or _step(to_ns - from_ns)
@@ -97,8 +99,8 @@ def timeline(call: Call) -> Answer:
     starts = (number * step_ns for number in range(first, end))
     return Answer(
         body=[
-            wire.TimelineStep(
-                start=wire.time_text(start),
+            wire_results.TimelineStep(
+                start=wire_common.time_text(start),
                 series=_series(query.by, counts.get(start, results.Counts()), split.get(start, {})),
                 **_counts(counts.get(start, results.Counts())),
             )
@@ -115,7 +117,7 @@ def _split(
     Raises:
         Problem: ``invalid-request``; the period has too many decisions.
     """
-    query: wire.TimelineQuery = call.query
+    query: wire_results.TimelineQuery = call.query
     if query.by == "policy":
         return results.totals_by_policy(connection, call.tenant_id, period, step)
     if query.by not in ("reason", "api_key"):
@@ -151,7 +153,7 @@ def _series(
     return {str(name): total for name, total in split.items()}
 
 
-def _period(query: wire.Period) -> results.Period:
+def _period(query: wire_period.Period) -> results.Period:
     return results.Period(from_ns=query.from_ns, to_ns=query.to_ns, clock=query.time)
 
 
@@ -171,8 +173,8 @@ def _policy(
     policy_id: UUID,
     known: definitions.Definition | None,
     counts: results.Counts,
-) -> wire.PolicyResults:
-    return wire.PolicyResults(
+) -> wire_results.PolicyResults:
+    return wire_results.PolicyResults(
         tenant_id=tenant_id,
         policy_id=policy_id,
         name=known.name if known else None,
@@ -187,5 +189,5 @@ def _counts(counts: results.Counts) -> dict[str, Any]:
     last = counts.last_match_ns
     return {
         **{name: getattr(counts, name) for name in _NUMBERS},
-        "last_match_at": None if last is None else wire.time_text(last),
+        "last_match_at": None if last is None else wire_common.time_text(last),
     }

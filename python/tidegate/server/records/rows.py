@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import attrs
 
 from tidegate.errors import EventError
-from tidegate.server import wire
 from tidegate.server.logging import log as logger
 from tidegate.server.records.recorded import record_in
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import decisions as wire_decisions
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import log
 from tidegate.stores.decision_log.lines import event_in, read_event
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tidegate.server.records.kept import Kept
     from tidegate.stores.decision_log.decisions import FoundDecision
 
-_MODES = get_args(wire.ModeName)
+_MODES = get_args(wire_decisions.ModeName)
 """Weakest first."""
 MAX_SHOWN = 512
 """The most characters of an event's text in a list."""
@@ -43,7 +44,7 @@ class _Shown:
 
 def read_rows(
     connection: Connection, tenant_id: UUID, found: Sequence[FoundDecision], kept: Kept
-) -> tuple[wire.DecisionSummary, ...]:
+) -> tuple[wire_decisions.DecisionSummary, ...]:
     """Return decisions for a list; if a line is damaged, with the index's data only.
 
     Args:
@@ -63,7 +64,7 @@ def read_rows(
 
 def rows_of(
     found: Iterable[FoundDecision], lines: dict[int, bytes], kept: Kept
-) -> tuple[wire.DecisionSummary, ...]:
+) -> tuple[wire_decisions.DecisionSummary, ...]:
     """Return decisions for a list, given their lines."""
     return tuple(_row(each, _shown(each.seq, lines.get(each.seq), kept)) for each in found)
 
@@ -98,13 +99,13 @@ def _text(value: Any) -> str | None:
     return value[:MAX_SHOWN] if isinstance(value, str) else None
 
 
-def _row(found: FoundDecision, shown: _Shown) -> wire.DecisionSummary:
+def _row(found: FoundDecision, shown: _Shown) -> wire_decisions.DecisionSummary:
     modes = [mode for _, mode in found.fired]
-    return wire.DecisionSummary(
+    return wire_decisions.DecisionSummary(
         decision_id=found.decision_id,
         tenant_id=found.tenant_id,
-        received_at=wire.time_text(found.received_at_ns),
-        observed_at=wire.time_text(found.observed_at_ns),
+        received_at=wire_common.time_text(found.received_at_ns),
+        observed_at=wire_common.time_text(found.observed_at_ns),
         action=found.action,  # type: ignore[arg-type]
         reason=found.reason,  # type: ignore[arg-type]
         policy_id=found.policy_id,
@@ -117,7 +118,7 @@ def _row(found: FoundDecision, shown: _Shown) -> wire.DecisionSummary:
         api_key_id=found.api_key_id,
         entity_ids=found.entity_ids,
         fired=tuple(
-            wire.FiredPolicy(policy_id=policy_id, mode=mode)  # type: ignore[arg-type]
+            wire_decisions.FiredPolicy(policy_id=policy_id, mode=mode)  # type: ignore[arg-type]
             for policy_id, mode in found.fired
         ),
         damaged=shown.damaged,

@@ -9,7 +9,6 @@ from tidegate.errors import EventError
 from tidegate.policy.definitions.model import Definitions
 from tidegate.policy.document import read_document
 from tidegate.policy.explain.explain import Explanation
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import load_present
@@ -17,6 +16,7 @@ from tidegate.server.engines.drafts import in_member, with_policy
 from tidegate.server.engines.engines import proof_keys_of
 from tidegate.server.http.problems import problem_of
 from tidegate.server.records.explain import trace_of
+from tidegate.server.wire import replay as wire_replay
 from tidegate.server.wire.kinds import POLICY, to_warning
 
 
@@ -33,7 +33,7 @@ def simulate(call: Call) -> Answer:
     The state is the engine's present one; the policy decides even if it is saved as a draft, and a
     draft in the body takes its place.
     """
-    body: wire.Simulation = call.body
+    body: wire_replay.Simulation = call.body
     present = load_present(call)
     document = with_policy(present, call.ids["policy_id"], body.policy, call.given_back)
     definitions = read_document(document, present.compilation).compiled.source
@@ -42,7 +42,7 @@ def simulate(call: Call) -> Answer:
     found = challenge_warnings(call, definitions, {str(call.ids["policy_id"])})
     saved = present.find(POLICY, call.ids["policy_id"])
     return Answer(
-        body=wire.SimulationResult(
+        body=wire_replay.SimulationResult(
             decision=explanation.decision.to_record(),
             fired=any(saved and each.policy == saved.slug for each in explanation.decision.fired),
             trace=trace_of(explanation),

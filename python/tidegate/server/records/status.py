@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import results as wire_results
 from tidegate.stores.decision_log import log, snapshots
 from tidegate.stores.index import results
 from tidegate.stores.index.derived import indexed_seq
@@ -42,7 +43,7 @@ def read_status(call: Call) -> Answer:
             for each in _daemons(connection, call.tenant_id)
         )
     return Answer(
-        body=wire.Status(
+        body=wire_results.Status(
             ready=reason is None,
             because=reason,
             revision=tenant.definition_revision,
@@ -52,7 +53,7 @@ def read_status(call: Call) -> Answer:
             evictions=stats.get("evictions_total"),
             decisions_a_second=round(counted.total / 60, 3),
             waiting=waiting,
-            last_snapshot_at=wire.optional_time(taken_at),
+            last_snapshot_at=wire_common.optional_time(taken_at),
             daemons=seen,
         )
     )

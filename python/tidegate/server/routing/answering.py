@@ -10,7 +10,6 @@ import attrs
 import msgspec
 from starlette.responses import Response
 
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.control.pages import next_page
 from tidegate.server.http.convert import convert_body, convert_parameters, member_types
@@ -23,6 +22,7 @@ from tidegate.server.http.preconditions import Precondition, entity_tag, is_unch
 from tidegate.server.http.problems import Problem
 from tidegate.server.http.repeats import REPLAYED, Repeatable
 from tidegate.server.http.request import query_parameters
+from tidegate.server.wire import documents as wire_documents
 from tidegate.stores.objects import kept_answers
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def saved_only(sent: Sent, tenant_id: UUID) -> Sent:
     headers = {**sent.headers, **activity(tenant_id, False)}
     body = sent.body
     with suppress(msgspec.DecodeError):
-        changes = msgspec.json.decode(body, type=wire.DocumentChanges)
+        changes = msgspec.json.decode(body, type=wire_documents.DocumentChanges)
         body = msgspec.json.encode(attrs.evolve(changes, active=False))
     return attrs.evolve(sent, headers={**headers, "content-length": str(len(body))}, body=body)
 

@@ -6,12 +6,13 @@ from typing import Any
 
 from tidegate.edge.reply import AHEAD_HEADERS
 from tidegate.operators.permissions import Permission
-from tidegate.server import wire
 from tidegate.server.challenges import passes, self_test, view, visit
 from tidegate.server.http.forms import FORM
 from tidegate.server.offload.kinds import Work
 from tidegate.server.pages.page import FILE_TYPES, file
 from tidegate.server.routing.route import Credential, Route
+from tidegate.server.wire import challenges as wire_challenges
+from tidegate.server.wire import period as wire_period
 
 _CHALLENGE = "/challenge/{challenge_id}"
 _TENANT = "/tenants/{tenant_id}"
@@ -40,7 +41,7 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         ),
         handler=visit.show,
         cookie="by which challenges of one browser are counted",
-        query=wire.ChallengeQuery,
+        query=wire_challenges.ChallengeQuery,
         refusals=(
             "challenge-expired",
             "challenge-not-opened",
@@ -60,10 +61,10 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
             " 200 where the tenant names nowhere to go."
         ),
         handler=visit.solve,
-        body=wire.ChallengeSolution,
+        body=wire_challenges.ChallengeSolution,
         media_types=("application/json", FORM),
         max_bytes=_SOLUTION_BYTES,
-        answer=wire.ChallengePassed,
+        answer=wire_challenges.ChallengePassed,
         status=303,
         also={200: "Solved, and the tenant names nowhere to go."},
         refusals=(
@@ -104,9 +105,9 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         tag="challenges",
         credential=Credential.OPTIONAL_API_KEY,
         handler=passes.verify,
-        body=wire.ProofCheck,
+        body=wire_challenges.ProofCheck,
         max_bytes=_SOLUTION_BYTES,
-        answer=wire.ProofVerdict,
+        answer=wire_challenges.ProofVerdict,
         refusals=("not-ready",),
     ),
     Route(
@@ -117,8 +118,8 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         tag="challenges",
         permission=Permission.READ_RECORDS,
         handler=passes.list_,
-        query=wire.PassesQuery,
-        answer=list[wire.Pass],
+        query=wire_challenges.PassesQuery,
+        answer=list[wire_challenges.Pass],
     ),
     Route(
         method="DELETE",
@@ -139,7 +140,7 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         tag="challenges",
         permission=Permission.READ_DEFINITIONS,
         handler=self_test.self_test,
-        answer=wire.SelfTest,
+        answer=wire_challenges.SelfTest,
     ),
     Route(
         method="GET",
@@ -150,7 +151,7 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         tag="results",
         permission=Permission.READ_DEFINITIONS,
         handler=self_test.results,
-        query=wire.Span,
-        answer=wire.ChallengeResults,
+        query=wire_period.Span,
+        answer=wire_challenges.ChallengeResults,
     ),
 )

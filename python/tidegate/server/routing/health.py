@@ -5,17 +5,17 @@ from __future__ import annotations
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.hot.metrics import Shown
 from tidegate.server.http.authorise import CHALLENGE
 from tidegate.server.http.headers import DATA_HEADERS
 from tidegate.server.http.problems import Problem
+from tidegate.server.wire import common as wire_common
 
 
 def healthz(call: Call) -> Answer:  # noqa: ARG001
     """Report that the process answers."""
-    return Answer(body=wire.Health(status="ok"))
+    return Answer(body=wire_common.Health(status="ok"))
 
 
 def readyz(call: Call) -> Answer:
@@ -27,7 +27,7 @@ def readyz(call: Call) -> Answer:
     reason = call.app.runtime.why_not_ready()
     if reason is not None:
         raise Problem("not-ready", reason, headers={"retry-after": "1"})
-    return Answer(body=wire.Health(status="ready"))
+    return Answer(body=wire_common.Health(status="ready"))
 
 
 def metrics(call: Call) -> Response:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidegate.server import wire
 from tidegate.server.accounts import me, password_login, provider_login, tokens
 from tidegate.server.login import pages
 from tidegate.server.offload.kinds import Work
 from tidegate.server.routing.route import Credential, Route
+from tidegate.server.wire import operators as wire_operators
 
 _LOGIN_BYTES = 16 * 1024
 """The size limit for a body that anybody can send: it is read on the loop."""
 _HTML, _SCRIPT, _STYLE = "text/html", "text/javascript", "text/css"
-_NEXT = wire.LoginStart
+_NEXT = wire_operators.LoginStart
 _BROWSER: dict[str, Any] = {
     "tag": "operators",
     "credential": Credential.NONE,
@@ -41,8 +41,8 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         max_bytes=_LOGIN_BYTES,
         headers=("cookie",),
         cookie="that the operator has logged in from this device",
-        body=wire.Login,
-        answer=wire.AccessToken,
+        body=wire_operators.Login,
+        answer=wire_operators.AccessToken,
         refusals=("unauthenticated", "rate-limited", "overloaded"),
     ),
     Route(
@@ -52,7 +52,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         summary="End the token of this request, or all of its operator",
         tag="operators",
         handler=tokens.revoke,
-        query=wire.Revocation,
+        query=wire_operators.Revocation,
         status=204,
         refusals=("overloaded",),
     ),
@@ -63,7 +63,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         summary="Who is calling",
         tag="operators",
         handler=me.read,
-        answer=wire.Me,
+        answer=wire_operators.Me,
     ),
     Route(
         method="GET",
@@ -74,7 +74,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         credential=Credential.NONE,
         handler=provider_login.list_providers,
         work=Work.LOOP,
-        answer=list[wire.IdentityProvider],
+        answer=list[wire_operators.IdentityProvider],
     ),
     Route(
         method="GET",
@@ -84,7 +84,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         tag="operators",
         credential=Credential.NONE,
         handler=password_login.password_form,
-        query=wire.LoginStart,
+        query=wire_operators.LoginStart,
         answer_type="text/html",
         refusals=("not-found",),
         rooted=True,
@@ -96,7 +96,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         summary="Send a browser to an identity provider",
         description="When the provider cannot be used now, to the page that says so.",
         handler=provider_login.begin,
-        query=wire.LoginStart,
+        query=wire_operators.LoginStart,
         **_BROWSER,
     ),
     Route(
@@ -109,7 +109,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
             " `refused`, `cancelled`, `expired`, `unavailable` or `not-invited`."
         ),
         handler=provider_login.finish,
-        query=wire.LoginResponse,
+        query=wire_operators.LoginResponse,
         open_query=True,
         headers=("cookie",),
         **_BROWSER,

@@ -20,7 +20,6 @@ import orjson
 
 import tidegate
 from tidegate.policy.document.schema import document_schema
-from tidegate.server import wire
 from tidegate.server.http.convert import answer_of, member_types, read_only_types
 from tidegate.server.http.forms import FORM
 from tidegate.server.http.problems import CONTENT_TYPE, KINDS, ProblemDocument
@@ -28,6 +27,7 @@ from tidegate.server.http.repeats import KEY_FORM
 from tidegate.server.http.request import NAME_FORM, is_id
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.routing.routes import ROUTES, TAGS
+from tidegate.server.wire import events as wire_events
 
 _REFERENCE = "#/components/schemas/{name}"
 _DOCUMENT = "DefinitionsDocument"
@@ -35,8 +35,8 @@ _DOCUMENT = "DefinitionsDocument"
 VERSION = "1.2.0"
 """The version of the interface; docs/versions.md says which change raises which part."""
 _NAMED: Mapping[Any, str] = {
-    list[wire.Event]: "EventBatch",
-    list[wire.BatchItem]: "BatchAnswer",
+    list[wire_events.Event]: "EventBatch",
+    list[wire_events.BatchItem]: "BatchAnswer",
 }
 """Lists for which generators need a name."""
 _SECURITY: Mapping[Credential, list[dict[str, list[str]]]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.operators.permissions import Permission
-from tidegate.server import wire
 from tidegate.server.http.cursor import Paging
 from tidegate.server.offload.kinds import Work
 from tidegate.server.records import (
@@ -23,6 +22,14 @@ from tidegate.server.records import (
 from tidegate.server.routing import health
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.traffic import field_values
+from tidegate.server.wire import audit as wire_audit
+from tidegate.server.wire import catalog as wire_catalog
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import decisions as wire_decisions
+from tidegate.server.wire import entities as wire_entities
+from tidegate.server.wire import period as wire_period
+from tidegate.server.wire import replay as wire_replay
+from tidegate.server.wire import results as wire_results
 
 _TENANT = "/tenants/{tenant_id}"
 _DECISION = f"{_TENANT}/decisions/{{decision_id}}"
@@ -51,8 +58,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
             " what is rare goes on there."
         ),
         handler=decisions.search,
-        query=wire.DecisionsQuery,
-        answer=list[wire.DecisionSummary],
+        query=wire_decisions.DecisionsQuery,
+        answer=list[wire_decisions.DecisionSummary],
         **_RECORDS,
     ),
     Route(
@@ -61,7 +68,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="read-decision",
         summary="Read a decision in full, with its event",
         handler=decisions.read,
-        answer=wire.Decision,
+        answer=wire_decisions.Decision,
         **_RECORDS,
     ),
     Route(
@@ -76,7 +83,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         ),
         handler=explain.explain,
         work=Work.EXPLAIN,
-        answer=wire.DecisionExplanation,
+        answer=wire_decisions.DecisionExplanation,
         **_RECORDS,
     ),
     Route(
@@ -85,8 +92,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="list-policy-results",
         summary="Count what each policy did",
         handler=results.list_policies,
-        query=wire.ResultsQuery,
-        answer=list[wire.PolicyResults],
+        query=wire_results.ResultsQuery,
+        answer=list[wire_results.PolicyResults],
         **_RESULTS,
     ),
     Route(
@@ -95,8 +102,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="read-policy-results",
         summary="Count what a policy did, with its newest decisions",
         handler=results.read_policy,
-        query=wire.Period,
-        answer=wire.PolicyResult,
+        query=wire_period.Period,
+        answer=wire_results.PolicyResult,
         **_RESULTS,
     ),
     Route(
@@ -110,8 +117,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         ),
         handler=results.timeline,
         work=Work.TRAFFIC,
-        query=wire.TimelineQuery,
-        answer=list[wire.TimelineStep],
+        query=wire_results.TimelineQuery,
+        answer=list[wire_results.TimelineStep],
         **_RESULTS,
     ),
     Route(
@@ -124,8 +131,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         ),
         handler=field_values.list_fields,
         work=Work.TRAFFIC,
-        query=wire.CatalogQuery,
-        answer=list[wire.CatalogField],
+        query=wire_catalog.CatalogQuery,
+        answer=list[wire_catalog.CatalogField],
         **_RESULTS,
     ),
     Route(
@@ -138,8 +145,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
             " value, which is kept nowhere."
         ),
         handler=entities.find,
-        body=wire.EntityLookup,
-        answer=wire.EntityName,
+        body=wire_entities.EntityLookup,
+        answer=wire_entities.EntityName,
         **_RECORDS,
     ),
     Route(
@@ -148,7 +155,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="read-entity-state",
         summary="What is known of an entity now: counts, windows, active mitigations",
         handler=entities.read_state,
-        answer=wire.EntityState,
+        answer=wire_entities.EntityState,
         **_RECORDS,
     ),
     Route(
@@ -157,8 +164,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="list-active-mitigations",
         summary="List the mitigations that entities are under",
         handler=active_mitigations.list_,
-        query=wire.MitigationsQuery,
-        answer=list[wire.EntityMitigation],
+        query=wire_entities.MitigationsQuery,
+        answer=list[wire_entities.EntityMitigation],
         **_RECORDS,
     ),
     Route(
@@ -170,7 +177,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         tag="records",
         permission=Permission.WRITE_DEFINITIONS,
         handler=active_mitigations.lift,
-        query=wire.LiftQuery,
+        query=wire_entities.LiftQuery,
         status=204,
         refusals=("decision-log-unavailable", "overloaded"),
     ),
@@ -186,8 +193,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         tag="records",
         permission=Permission.WRITE_DEFINITIONS,
         handler=active_mitigations.lift_many,
-        body=wire.MitigationsLift,
-        answer=wire.MitigationsLifted,
+        body=wire_entities.MitigationsLift,
+        answer=wire_entities.MitigationsLifted,
         refusals=("decision-log-unavailable", "overloaded"),
     ),
     Route(
@@ -196,7 +203,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="read-status",
         summary="How the service stands for the tenant",
         handler=status.read_status,
-        answer=wire.Status,
+        answer=wire_results.Status,
         **_RECORDS,
     ),
     Route(
@@ -208,8 +215,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         permission=Permission.READ_RECORDS,
         handler=simulate.simulate,
         work=Work.EXPLAIN,
-        body=wire.Simulation,
-        answer=wire.SimulationResult,
+        body=wire_replay.Simulation,
+        answer=wire_replay.SimulationResult,
         refusals=("invalid-event", "invalid-definitions", "conflict"),
         max_bytes=_SIMULATION_BYTES,
     ),
@@ -220,7 +227,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         summary="List replay jobs, the newest first",
         handler=replay_jobs.list_,
         query=Paging,
-        answer=list[wire.ReplayJob],
+        answer=list[wire_replay.ReplayJob],
         **_RECORDS,
     ),
     Route(
@@ -237,8 +244,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         ),
         handler=replay_jobs.create,
         work=Work.COMPILE,
-        body=wire.ReplayJobCreate,
-        answer=wire.ReplayJob,
+        body=wire_replay.ReplayJobCreate,
+        answer=wire_replay.ReplayJob,
         status=201,
         refusals=("conflict", "invalid-definitions", "overloaded"),
         max_bytes=_DRAFT_BYTES,
@@ -251,7 +258,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="read-replay-job",
         summary="How far a replay job is, or what came out",
         handler=replay_jobs.read,
-        answer=wire.ReplayJob,
+        answer=wire_replay.ReplayJob,
         **_RECORDS,
     ),
     Route(
@@ -260,7 +267,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="cancel-replay-job",
         summary="End a replay job that waits or runs",
         handler=replay_jobs.cancel,
-        answer=wire.ReplayJob,
+        answer=wire_replay.ReplayJob,
         refusals=("overloaded",),
         **_RECORDS,
     ),
@@ -270,8 +277,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="list-replay-differences",
         summary="List the decisions that came out otherwise, in the order of arrival",
         handler=replay_jobs.list_differences,
-        query=wire.DifferencesQuery,
-        answer=list[wire.ReplayDifference],
+        query=wire_replay.DifferencesQuery,
+        answer=list[wire_replay.ReplayDifference],
         **_RECORDS,
     ),
     Route(
@@ -286,7 +293,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         ),
         handler=replayed.explain,
         work=Work.EXPLAIN,
-        answer=wire.ReplayExplanation,
+        answer=wire_replay.ReplayExplanation,
         **_RECORDS,
     ),
     Route(
@@ -295,8 +302,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="list-audit",
         summary="List the changes that operators made, the newest first",
         handler=audit.list_,
-        query=wire.AuditQuery,
-        answer=list[wire.AuditEntry],
+        query=wire_audit.AuditQuery,
+        answer=list[wire_audit.AuditEntry],
         **_RECORDS,
     ),
 )
@@ -308,7 +315,7 @@ OPERATION_ROUTES: tuple[Route, ...] = (
         summary="The process answers",
         credential=Credential.NONE,
         handler=health.healthz,
-        answer=wire.Health,
+        answer=wire_common.Health,
         **_OPERATION,
     ),
     Route(
@@ -318,7 +325,7 @@ OPERATION_ROUTES: tuple[Route, ...] = (
         description="503 at the start, at the stop, and while the decision log cannot be written.",
         credential=Credential.NONE,
         handler=health.readyz,
-        answer=wire.Health,
+        answer=wire_common.Health,
         refusals=("not-ready",),
         **_OPERATION,
     ),

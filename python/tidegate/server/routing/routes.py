@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidegate.operators.permissions import Permission
-from tidegate.server import wire
 from tidegate.server.accounts import api_keys, memberships, tenants
 from tidegate.server.definitions import (
     document,
@@ -32,6 +31,12 @@ from tidegate.server.routing.record_routes import OPERATION_ROUTES, RECORD_ROUTE
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.routing.sync_routes import SYNC_ROUTES
 from tidegate.server.routing.traffic_routes import TRAFFIC_ROUTES
+from tidegate.server.wire import api_keys as wire_api_keys
+from tidegate.server.wire import definitions as wire_definitions
+from tidegate.server.wire import documents as wire_documents
+from tidegate.server.wire import events as wire_events
+from tidegate.server.wire import expressions as wire_expressions
+from tidegate.server.wire import tenants as wire_tenants
 from tidegate.server.wire.kinds import ACTION, ENTITY, MITIGATION
 
 TAGS: Mapping[str, str] = {
@@ -83,8 +88,8 @@ _EVENTS: tuple[Route, ...] = (
         name="send-event",
         summary="Send one event",
         description="A 2xx means that event and decision are on stable storage.",
-        body=wire.Event,
-        answer=wire.BeaconAnswer,
+        body=wire_events.Event,
+        answer=wire_events.BeaconAnswer,
         refusals=_EVENT_REFUSALS,
         **_HOT,
     ),
@@ -93,8 +98,8 @@ _EVENTS: tuple[Route, ...] = (
         name="send-events",
         summary="Send up to 1,000 events, each answered for itself",
         description="As a JSON array, or one event a line; at most 4 MiB.",
-        body=list[wire.Event],
-        answer=list[wire.BatchItem],
+        body=list[wire_events.Event],
+        answer=list[wire_events.BatchItem],
         refusals=("rate-limited", "decision-log-unavailable", "overloaded"),
         max_bytes=_LIST_BYTES,
         media_types=("application/json", "application/x-ndjson"),
@@ -105,8 +110,8 @@ _EVENTS: tuple[Route, ...] = (
         name="decide",
         summary="Send one request and learn what to do with it",
         description="A 2xx means that event and decision are on stable storage.",
-        body=wire.Event,
-        answer=wire.RuntimeAnswer,
+        body=wire_events.Event,
+        answer=wire_events.RuntimeAnswer,
         refusals=(*_EVENT_REFUSALS, "empty-payload"),
         **_HOT,
     ),
@@ -139,7 +144,7 @@ _TENANTS: tuple[Route, ...] = (
         tag="tenants",
         handler=tenants.list_,
         query=Paging,
-        answer=list[wire.Tenant],
+        answer=list[wire_tenants.Tenant],
     ),
     Route(
         method="POST",
@@ -148,8 +153,8 @@ _TENANTS: tuple[Route, ...] = (
         summary="Create a tenant; the caller becomes its Owner",
         tag="tenants",
         handler=tenants.create,
-        body=wire.TenantCreate,
-        answer=wire.Tenant,
+        body=wire_tenants.TenantCreate,
+        answer=wire_tenants.Tenant,
         status=201,
         refusals=("conflict", "overloaded"),
         repeatable=True,
@@ -162,7 +167,7 @@ _TENANTS: tuple[Route, ...] = (
         tag="tenants",
         permission=Permission.READ_DEFINITIONS,
         handler=tenants.read,
-        answer=wire.Tenant,
+        answer=wire_tenants.Tenant,
         conditional=True,
     ),
     Route(
@@ -175,8 +180,8 @@ _TENANTS: tuple[Route, ...] = (
         permission=Permission.MANAGE_TENANT,
         handler=tenants.change,
         present=tenants.read,
-        body=wire.TenantChange,
-        answer=wire.Tenant,
+        body=wire_tenants.TenantChange,
+        answer=wire_tenants.Tenant,
         conditional=True,
         refusals=("conflict", "overloaded"),
     ),
@@ -202,7 +207,7 @@ _TENANTS: tuple[Route, ...] = (
         permission=Permission.MANAGE_ACCESS,
         handler=memberships.list_,
         query=Paging,
-        answer=list[wire.Membership],
+        answer=list[wire_tenants.Membership],
     ),
     Route(
         method="POST",
@@ -214,8 +219,8 @@ _TENANTS: tuple[Route, ...] = (
         permission=Permission.MANAGE_ACCESS,
         handler=memberships.put,
         present=memberships.present,
-        body=wire.MembershipWrite,
-        answer=wire.Membership,
+        body=wire_tenants.MembershipWrite,
+        answer=wire_tenants.Membership,
         conditional=True,
         refusals=("last-owner", "overloaded"),
     ),
@@ -243,7 +248,7 @@ _API_KEYS: tuple[Route, ...] = (
         summary="List API keys, also revoked and expired ones",
         handler=api_keys.list_,
         query=Paging,
-        answer=list[wire.ApiKey],
+        answer=list[wire_api_keys.ApiKey],
         **_KEYS,
     ),
     Route(
@@ -252,8 +257,8 @@ _API_KEYS: tuple[Route, ...] = (
         name="create-api-key",
         summary="Create an API key; its text is shown this once",
         handler=api_keys.create,
-        body=wire.ApiKeyCreate,
-        answer=wire.NewApiKey,
+        body=wire_api_keys.ApiKeyCreate,
+        answer=wire_api_keys.NewApiKey,
         status=201,
         refusals=("conflict", "overloaded"),
         repeatable=True,
@@ -265,7 +270,7 @@ _API_KEYS: tuple[Route, ...] = (
         name="read-api-key",
         summary="Read an API key, without its text",
         handler=api_keys.read,
-        answer=wire.ApiKey,
+        answer=wire_api_keys.ApiKey,
         conditional=True,
         **_KEYS,
     ),
@@ -276,8 +281,8 @@ _API_KEYS: tuple[Route, ...] = (
         summary="Change an API key",
         handler=api_keys.change,
         present=api_keys.read,
-        body=wire.ApiKeyChange,
-        answer=wire.ApiKey,
+        body=wire_api_keys.ApiKeyChange,
+        answer=wire_api_keys.ApiKey,
         conditional=True,
         refusals=("conflict", "overloaded"),
         **_KEYS,
@@ -288,8 +293,8 @@ _API_KEYS: tuple[Route, ...] = (
         name="rotate-api-key",
         summary="Give an API key a second secret; the first counts for a while longer",
         handler=api_keys.rotate,
-        body=wire.ApiKeyRotation,
-        answer=wire.NewApiKey,
+        body=wire_api_keys.ApiKeyRotation,
+        answer=wire_api_keys.NewApiKey,
         conditional=True,
         refusals=("conflict", "overloaded"),
         repeatable=True,
@@ -314,7 +319,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         path="actions",
         noun="an action",
         plural="actions",
-        change=wire.ActionChange,
+        change=wire_definitions.ActionChange,
         also_bare=True,
     ).routes(),
     *DefinitionResource(
@@ -322,7 +327,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         path="entity-definitions",
         noun="an entity definition",
         plural="entity definitions",
-        change=wire.EntityDefinitionChange,
+        change=wire_definitions.EntityDefinitionChange,
         also_bare=True,
     ).routes(),
     *DefinitionResource(
@@ -330,7 +335,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         path="mitigations",
         noun="a mitigation",
         plural="mitigations",
-        change=wire.MitigationChange,
+        change=wire_definitions.MitigationChange,
         also_bare=True,
         # The body of a block answer alone may have 64 KiB.
         max_bytes=512 * 1024,
@@ -340,7 +345,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         path="policies",
         noun="a policy",
         plural="policies",
-        change=wire.PolicyChange,
+        change=wire_definitions.PolicyChange,
         max_bytes=1024 * 1024,
     ).routes(),
     Route(
@@ -353,7 +358,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         handler=policies.list_versions,
         work=Work.DOCUMENT,
         query=Paging,
-        answer=list[wire.PolicyVersion],
+        answer=list[wire_definitions.PolicyVersion],
     ),
     Route(
         method="POST",
@@ -364,8 +369,8 @@ _DEFINITIONS: tuple[Route, ...] = (
         permission=Permission.WRITE_DEFINITIONS,
         handler=policies.restore,
         work=Work.COMPILE,
-        body=wire.Restore,
-        answer=wire.Policy,
+        body=wire_definitions.Restore,
+        answer=wire_definitions.Policy,
         conditional=True,
         refusals=CONFLICTS,
     ),
@@ -374,8 +379,8 @@ _DEFINITIONS: tuple[Route, ...] = (
         path="lists",
         noun="a list",
         plural="lists, without their entries",
-        change=wire.ListChange,
-        shown=wire.ListSummary,
+        change=wire_definitions.ListChange,
+        shown=wire_definitions.ListSummary,
         max_bytes=_LIST_BYTES,
     ).routes(),
     Route(
@@ -387,8 +392,8 @@ _DEFINITIONS: tuple[Route, ...] = (
         permission=Permission.WRITE_DEFINITIONS,
         handler=lists.change_entries,
         work=Work.COMPILE,
-        body=wire.EntriesChange,
-        answer=wire.ListSummary,
+        body=wire_definitions.EntriesChange,
+        answer=wire_definitions.ListSummary,
         conditional=True,
         refusals=CONFLICTS,
         max_bytes=_LIST_BYTES,
@@ -403,8 +408,8 @@ _DEFINITIONS: tuple[Route, ...] = (
         permission=Permission.READ_DEFINITIONS,
         handler=expressions.check_expression,
         work=Work.CHECK,
-        body=wire.ExpressionCheck,
-        answer=wire.ExpressionReport,
+        body=wire_expressions.ExpressionCheck,
+        answer=wire_expressions.ExpressionReport,
     ),
     Route(
         method="POST",
@@ -416,8 +421,8 @@ _DEFINITIONS: tuple[Route, ...] = (
         permission=Permission.READ_DEFINITIONS,
         handler=completion.complete,
         work=Work.CHECK,
-        body=wire.ExpressionCompletion,
-        answer=wire.Completions,
+        body=wire_expressions.ExpressionCompletion,
+        answer=wire_expressions.Completions,
     ),
     Route(
         method="GET",
@@ -428,7 +433,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=language.read_language,
-        answer=wire.Language,
+        answer=wire_expressions.Language,
         conditional=True,
     ),
     Route(
@@ -444,8 +449,8 @@ _DEFINITIONS: tuple[Route, ...] = (
         permission=Permission.WRITE_DEFINITIONS,
         handler=policies.order,
         work=Work.COMPILE,
-        body=wire.PoliciesOrder,
-        answer=list[wire.OrderedPolicy],
+        body=wire_definitions.PoliciesOrder,
+        answer=list[wire_definitions.OrderedPolicy],
         conditional=True,
         refusals=CONFLICTS,
     ),
@@ -474,7 +479,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         permission=Permission.READ_DEFINITIONS,
         handler=findings.list_,
         work=Work.COMPILE,
-        answer=list[wire.DefinitionFindings],
+        answer=list[wire_documents.DefinitionFindings],
     ),
     Route(
         method="PUT",
@@ -490,8 +495,8 @@ _DEFINITIONS: tuple[Route, ...] = (
         handler=document.replace,
         work=Work.COMPILE,
         body=bytes,
-        query=wire.DocumentQuery,
-        answer=wire.DocumentChanges,
+        query=wire_documents.DocumentQuery,
+        answer=wire_documents.DocumentChanges,
         conditional=True,
         refusals=CONFLICTS,
         max_bytes=_DOCUMENT_BYTES,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.operators.permissions import Permission
-from tidegate.server import wire
 from tidegate.server.http.cursor import Paging
 from tidegate.server.http.limits import MAX_BATCH_BYTES
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.sync import daemons
+from tidegate.server.wire import sync as wire_sync
 
 _SYNC: dict[str, Any] = {"tag": "sync", "credential": Credential.SYNC_KEY, "handler": None}
 _REFUSALS = ("sync-not-permitted", "definitions-unavailable")
@@ -20,7 +20,7 @@ SYNC_ROUTES: tuple[Route, ...] = (
         path="/sync/snapshot",
         name="read-snapshot",
         summary="Read everything that a daemon decides by",
-        answer=wire.SyncSnapshot,
+        answer=wire_sync.SyncSnapshot,
         refusals=_REFUSALS,
         **_SYNC,
     ),
@@ -30,8 +30,8 @@ SYNC_ROUTES: tuple[Route, ...] = (
         name="read-changes",
         summary="Read what changed after a number; wait until something has",
         description="410 when the changes after it are not known any more: take a snapshot.",
-        query=wire.SyncQuery,
-        answer=wire.SyncChanges,
+        query=wire_sync.SyncQuery,
+        answer=wire_sync.SyncChanges,
         refusals=(*_REFUSALS, "unknown-cursor", "invalid-request"),
         **_SYNC,
     ),
@@ -40,8 +40,8 @@ SYNC_ROUTES: tuple[Route, ...] = (
         path="/sync/ack",
         name="acknowledge-changes",
         summary="Say what a daemon holds, and how it is",
-        body=wire.SyncAck,
-        answer=wire.SyncAcknowledged,
+        body=wire_sync.SyncAck,
+        answer=wire_sync.SyncAcknowledged,
         refusals=(*_REFUSALS, "invalid-request"),
         **_SYNC,
     ),
@@ -54,8 +54,8 @@ SYNC_ROUTES: tuple[Route, ...] = (
             "At most 200, as the daemon recorded them. What of a batch is recorded already is"
             " passed over, however late it comes again."
         ),
-        body=wire.ForwardedEvents,
-        answer=wire.ForwardedAnswer,
+        body=wire_sync.ForwardedEvents,
+        answer=wire_sync.ForwardedAnswer,
         refusals=(
             *_REFUSALS,
             "invalid-request",
@@ -75,6 +75,6 @@ SYNC_ROUTES: tuple[Route, ...] = (
         permission=Permission.READ_DEFINITIONS,
         handler=daemons.list_,
         query=Paging,
-        answer=list[wire.Daemon],
+        answer=list[wire_sync.Daemon],
     ),
 )

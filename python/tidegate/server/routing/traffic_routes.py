@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.operators.permissions import Permission
-from tidegate.server import wire
 from tidegate.server.offload.kinds import Work
 from tidegate.server.routing.route import Route
 from tidegate.server.traffic import differences, entities, handlers, key_health, search
+from tidegate.server.wire import entities as wire_entities
+from tidegate.server.wire import replay as wire_replay
+from tidegate.server.wire import traffic as wire_traffic
 
 _TENANT = "/tenants/{tenant_id}"
 _DRAFT_BYTES = 1024 * 1024
@@ -35,8 +37,8 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
             f" windows that begin empty.{_BOUNDS}"
         ),
         handler=handlers.match,
-        body=wire.TrafficMatch,
-        answer=wire.TrafficFound,
+        body=wire_traffic.TrafficMatch,
+        answer=wire_traffic.TrafficFound,
         refusals=("invalid-definitions",),
         max_bytes=_DRAFT_BYTES,
         **_LOOK,
@@ -47,8 +49,8 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
         summary="The most frequent values of fields over recorded events",
         description=f"Values that are secrets are counted by their hashes.{_BOUNDS}",
         handler=handlers.count_values,
-        body=wire.TrafficFacets,
-        answer=wire.FacetsFound,
+        body=wire_traffic.TrafficFacets,
+        answer=wire_traffic.FacetsFound,
         **_LOOK,
     ),
     Route(
@@ -61,8 +63,8 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
             " have a cursor. An operator has one search, or other look at traffic, at a time."
         ),
         handler=search.search,
-        body=wire.DecisionSearch,
-        answer=wire.DecisionsFound,
+        body=wire_traffic.DecisionSearch,
+        answer=wire_traffic.DecisionsFound,
         **_LOOK,
     ),
     Route(
@@ -71,8 +73,8 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
         summary="The entities that have the most of the newest events",
         description=_BOUNDS.strip(),
         handler=entities.top,
-        query=wire.EntitiesQuery,
-        answer=wire.EntitiesFound,
+        query=wire_traffic.EntitiesQuery,
+        answer=wire_traffic.EntitiesFound,
         **_READ,
     ),
     Route(
@@ -81,8 +83,8 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
         summary="The entities that are in the same events as an entity",
         description=_BOUNDS.strip(),
         handler=entities.together,
-        query=wire.EntitiesQuery,
-        answer=wire.EntitiesFound,
+        query=wire_traffic.EntitiesQuery,
+        answer=wire_traffic.EntitiesFound,
         **_READ,
     ),
     Route(
@@ -91,8 +93,8 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
         summary="Whether the key of an entity definition tells actors apart, by recorded events",
         description=_BOUNDS.strip(),
         handler=key_health.read_health,
-        query=wire.KeyHealthQuery,
-        answer=wire.KeyHealth,
+        query=wire_entities.KeyHealthQuery,
+        answer=wire_entities.KeyHealth,
         **_READ,
     ),
     Route(
@@ -101,8 +103,8 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
         summary="What the decisions that a replay changes have in common",
         description=("Counted are the differences that the job lists." + _BOUNDS),
         handler=differences.summarise,
-        query=wire.SummaryQuery,
-        answer=wire.DifferencesSummary,
+        query=wire_replay.SummaryQuery,
+        answer=wire_replay.DifferencesSummary,
         **_READ,
     ),
 )

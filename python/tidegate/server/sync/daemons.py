@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidegate.server import wire
 from tidegate.server.control.pages import page_by_id
+from tidegate.server.wire import sync as wire_sync
 from tidegate.server.wire.common import time_text
 from tidegate.stores.objects import daemons
 
@@ -24,8 +24,8 @@ def list_(call: Call) -> Answer:
     )
 
 
-def _answer(daemon: Daemon) -> wire.Daemon:
-    return wire.Daemon(
+def _answer(daemon: Daemon) -> wire_sync.Daemon:
+    return wire_sync.Daemon(
         daemon_id=daemon.daemon_id,
         tenant_id=daemon.tenant_id,
         name=daemon.name,

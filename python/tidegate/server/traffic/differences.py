@@ -10,12 +10,12 @@ import attrs
 
 from tidegate.errors import EvaluationError, EventError
 from tidegate.policy.definitions.expressions import Use
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.records.kept import Kept
 from tidegate.server.traffic.facets import MAX_TEXT
 from tidegate.server.traffic.looking import SECONDS, Deadline, Seen, readable
 from tidegate.server.traffic.selection import TenantExpressions
+from tidegate.server.wire import replay as wire_replay
 from tidegate.stores.decision_log import replay_jobs, traffic
 from tidegate.stores.decision_log.decisions import DecisionQuery
 
@@ -52,7 +52,7 @@ class _Counted:
 
 def summarise(call: Call) -> Answer:
     """Count a job's differences by one of their members, or of their events' members."""
-    query: wire.SummaryQuery = call.query
+    query: wire_replay.SummaryQuery = call.query
     deadline = Deadline.after(SECONDS)
     outcomes = Counter[tuple[str, str]]()
     groups: dict[str | None, _Counted] = {}
@@ -73,16 +73,16 @@ def summarise(call: Call) -> Answer:
     largest = sorted(groups.items(), key=lambda each: (-each[1].count, each[1].label))
     different = (job.result or {}).get("different", counted)
     return Answer(
-        body=wire.DifferencesSummary(
+        body=wire_replay.DifferencesSummary(
             by=query.by,
             counted=counted,
             complete=counted == different,
             outcomes=tuple(
-                wire.ChangedOutcome(recorded=was, replayed=now, count=count)  # type: ignore[arg-type]
+                wire_replay.ChangedOutcome(recorded=was, replayed=now, count=count)  # type: ignore[arg-type]
                 for (was, now), count in outcomes.most_common()
             ),
             groups=tuple(
-                wire.DifferenceGroup(value=value, **attrs.asdict(each))
+                wire_replay.DifferenceGroup(value=value, **attrs.asdict(each))
                 for value, each in largest[: query.limit]
             ),
         )
@@ -103,7 +103,7 @@ def _valued(
     call: Call, connection: Connection, found: Sequence[Difference], deadline: Deadline
 ) -> Iterator[tuple[Difference, Value]]:
     """Yield the differences with the value that they are counted by, as far as the time allows."""
-    by: wire.DifferenceMember = call.query.by
+    by: wire_replay.DifferenceMember = call.query.by
     if by in ("action", "policy"):
         for each in found:
             yield each, _own_value(each, by)

@@ -15,10 +15,12 @@ from tidegate.engine import Engine, left_out
 from tidegate.errors import DefinitionsError, EventError
 from tidegate.policy.definitions.expressions import Use
 from tidegate.policy.document import read_document
-from tidegate.server import wire
 from tidegate.server.engines.drafts import in_member
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.problems import Problem, problem_of
+from tidegate.server.wire import definitions as wire_definitions
+from tidegate.server.wire import replay as wire_replay
+from tidegate.server.wire import traffic as wire_traffic
 from tidegate.server.wire.kinds import POLICY, to_body
 
 if TYPE_CHECKING:
@@ -75,7 +77,9 @@ class Draft:
     matched: list[bytes] = attrs.field(factory=list)
 
     @classmethod
-    def of(cls, call: Call, policy: wire.PolicyCreate, known: TenantExpressions) -> Draft:
+    def of(
+        cls, call: Call, policy: wire_definitions.PolicyCreate, known: TenantExpressions
+    ) -> Draft:
         """Build the draft of a request.
 
         Raises:
@@ -126,26 +130,27 @@ class Draft:
                     entities.add(fired.entity_id)
         return True
 
-    def counts(self) -> tuple[wire.ClauseCount, ...]:
+    def counts(self) -> tuple[wire_traffic.ClauseCount, ...]:
         """Return the effect of each clause."""
         return tuple(
-            wire.ClauseCount(clause=name, fired=count[0], entities=len(entities))
+            wire_traffic.ClauseCount(clause=name, fired=count[0], entities=len(entities))
             for name, (count, entities) in self.clauses.items()
         )
 
-    def entities(self) -> tuple[wire.EntityUse, ...]:
+    def entities(self) -> tuple[wire_replay.EntityUse, ...]:
         """Return how many events the entity definitions of the clauses applied to."""
         named = {each.entity for each in self.engine.definitions.policies[0].clauses}
         return tuple(
-            msgspec.convert(each, wire.EntityUse)
+            msgspec.convert(each, wire_replay.EntityUse)
             for each in self.left_out.entities()
             if each["entity"] in named
         )
 
-    def could_not_fire(self) -> tuple[wire.StoppedPolicy, ...]:
+    def could_not_fire(self) -> tuple[wire_replay.StoppedPolicy, ...]:
         """Return the draft if it could not fire on any of the events."""
         return tuple(
-            msgspec.convert(each, wire.StoppedPolicy) for each in self.left_out.could_not_fire()
+            msgspec.convert(each, wire_replay.StoppedPolicy)
+            for each in self.left_out.could_not_fire()
         )
 
     def _count_scope(self, events: Sequence[Seen]) -> None:

@@ -7,12 +7,13 @@ from uuid import UUID
 
 import attrs
 
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.records.decisions import passed_over
 from tidegate.server.records.kept import Kept
 from tidegate.server.traffic.looking import SECONDS, Deadline, Look
 from tidegate.server.traffic.tally import Tally
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import traffic as wire_traffic
 from tidegate.stores.base import NotFoundError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def together(call: Call) -> Answer:
 
 def _counted(call: Call, beside: UUID | None = None) -> Answer:
     """Return the busiest entities; given ``beside``, in events of that entity, excluding it."""
-    query: wire.EntitiesQuery = call.query
+    query: wire_traffic.EntitiesQuery = call.query
     kept = Kept.of(call)
     known = {} if kept.forms is None else kept.forms.by_slug
     wanted = {
@@ -66,7 +67,7 @@ def _counted(call: Call, beside: UUID | None = None) -> Answer:
         raise NotFoundError("entity")
     busiest = sorted(found.items(), key=lambda each: (-each[1].events, each[0]))
     return Answer(
-        body=wire.EntitiesFound(
+        body=wire_traffic.EntitiesFound(
             looked_at=look.looked_at,
             complete=look.complete,
             entities=tuple(_answer(*each, kept) for each in busiest[: query.limit]),
@@ -101,13 +102,13 @@ def _count(
         tally.match(seen)
 
 
-def _answer(entity_id: UUID, counted: _Counted, kept: Kept) -> wire.EntityTraffic:
+def _answer(entity_id: UUID, counted: _Counted, kept: Kept) -> wire_traffic.EntityTraffic:
     """Return the entity with its id and key as they are stored now."""
     assert kept.forms is not None  # without forms no definition is known, and nothing is counted
     form = kept.forms.by_slug[counted.definition]
     named = kept.forms.named(counted.definition, counted.key, kept.redactor)
     named_id, key = named or (str(entity_id), counted.key)
-    return wire.EntityTraffic(
+    return wire_traffic.EntityTraffic(
         entity_id=UUID(named_id),
         entity_definition_id=UUID(form.id),
         definition=counted.definition,
@@ -115,5 +116,5 @@ def _answer(entity_id: UUID, counted: _Counted, kept: Kept) -> wire.EntityTraffi
         events=counted.events,
         challenge=counted.challenge,
         block=counted.block,
-        last_seen_at=wire.time_text(counted.last_seen_ns),
+        last_seen_at=wire_common.time_text(counted.last_seen_ns),
     )

@@ -11,7 +11,7 @@ from tidegate.errors import EvaluationError, EventError
 from tidegate.language.printer import to_text
 from tidegate.language.tree import ast
 from tidegate.policy.definitions.expressions import Use
-from tidegate.server import wire
+from tidegate.server.wire import traffic as wire_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,10 +72,10 @@ class Facets:
                 except EvaluationError:
                     counted.failed += 1
 
-    def found(self, top: int) -> tuple[wire.Facet, ...]:
+    def found(self, top: int) -> tuple[wire_traffic.Facet, ...]:
         """Return the most frequent values of each expression."""
         return tuple(
-            wire.Facet(
+            wire_traffic.Facet(
                 expression=each.text,
                 distinct=len(each.values),
                 failed=each.failed,
@@ -98,12 +98,12 @@ def _value(found: Any) -> Value:
     return "string", str(found)[: MAX_TEXT + 1]
 
 
-def _shown(value: Value, count: int) -> wire.FacetValue:
+def _shown(value: Value, count: int) -> wire_traffic.FacetValue:
     kind, found = value
     if isinstance(found, str):
         literal = None
         if len(found) <= MAX_TEXT and _HASH not in found:
             literal = to_text(ast.StringLiteral(found))
-        return wire.FacetValue(value=found[:MAX_TEXT], literal=literal, count=count)
+        return wire_traffic.FacetValue(value=found[:MAX_TEXT], literal=literal, count=count)
     literal = str(found).lower() if kind == "bool" else str(found)
-    return wire.FacetValue(value=found, literal=literal, count=count)
+    return wire_traffic.FacetValue(value=found, literal=literal, count=count)

@@ -8,7 +8,6 @@ import attrs
 
 from tidegate.operators.permissions import Permission, may
 from tidegate.policy.definitions.expressions import Use
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.problems import Problem
 from tidegate.server.records import catalog
@@ -16,11 +15,13 @@ from tidegate.server.records.kept import Kept
 from tidegate.server.traffic.facets import Facets
 from tidegate.server.traffic.looking import SECONDS, Deadline, Look
 from tidegate.server.traffic.selection import TenantExpressions
+from tidegate.server.wire import catalog as wire_catalog
+from tidegate.server.wire import traffic as wire_traffic
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-NEWEST = wire.TrafficRange(newest=500)
+NEWEST = wire_traffic.TrafficRange(newest=500)
 """The events to count values in."""
 TOP = 5
 NO_VALUE = ("map", "list", "timestamp", "duration", "double")
@@ -32,7 +33,7 @@ def list_fields(call: Call) -> Answer:
     answer = catalog.list_(call)
     if not call.query.values:
         return answer
-    fields: list[wire.CatalogField] = answer.body
+    fields: list[wire_catalog.CatalogField] = answer.body
     shows_values = call.role is not None and may(call.role, Permission.READ_RECORDS)
     with call.app.store.read() as connection:
         known = TenantExpressions.of(call, connection)
@@ -45,7 +46,7 @@ def list_fields(call: Call) -> Answer:
     )
 
 
-def _can_be_counted(field: wire.CatalogField, known: TenantExpressions) -> bool:
+def _can_be_counted(field: wire_catalog.CatalogField, known: TenantExpressions) -> bool:
     if field.type.split("(")[0] in NO_VALUE:
         return False
     try:
@@ -57,7 +58,7 @@ def _can_be_counted(field: wire.CatalogField, known: TenantExpressions) -> bool:
 
 def _look(
     call: Call, connection: Connection, known: TenantExpressions, expressions: list[str]
-) -> tuple[int, tuple[wire.Facet, ...]]:
+) -> tuple[int, tuple[wire_traffic.Facet, ...]]:
     """Return how many events were read, and each expression's values in them."""
     facets = Facets(known, expressions, "fields")
     look = Look(connection, call.tenant_id, NEWEST, Kept.of(call), Deadline.after(SECONDS))
@@ -67,8 +68,11 @@ def _look(
 
 
 def _with_values(
-    field: wire.CatalogField, found: wire.Facet | None, looked_at: int, shows_values: bool
-) -> wire.CatalogField:
+    field: wire_catalog.CatalogField,
+    found: wire_traffic.Facet | None,
+    looked_at: int,
+    shows_values: bool,
+) -> wire_catalog.CatalogField:
     if found is None:
         return field
     top_values = found.values if shows_values else None

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tidegate.errors import EventError
 from tidegate.policy.definitions.expressions import Use
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.records.decisions import passed_over
@@ -16,6 +15,7 @@ from tidegate.server.traffic.facets import Facets
 from tidegate.server.traffic.looking import SECONDS, Deadline, Look
 from tidegate.server.traffic.selection import TenantExpressions
 from tidegate.server.traffic.tally import Tally
+from tidegate.server.wire import traffic as wire_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ _TOP = 20
 
 def match(call: Call) -> Answer:
     """Return the events that match an expression, or for which the draft of a policy fires."""
-    body: wire.TrafficMatch = call.body
+    body: wire_traffic.TrafficMatch = call.body
     if body.policy is not None and body.expression is not None:
         detail = "an expression or a policy is matched, not both"
         errors = [ErrorDetail(detail=detail, pointer="/expression")]
@@ -55,7 +55,7 @@ def match(call: Call) -> Answer:
             look.looked_at = draft.decided
             facets.add(draft.matched)
     return Answer(
-        body=wire.TrafficFound(
+        body=wire_traffic.TrafficFound(
             looked_at=look.looked_at,
             complete=look.complete,
             in_scope=None if draft is None else draft.in_scope,
@@ -72,7 +72,7 @@ def match(call: Call) -> Answer:
 
 def count_values(call: Call) -> Answer:
     """Return the most frequent values of some expressions over the events that match another."""
-    body: wire.TrafficFacets = call.body
+    body: wire_traffic.TrafficFacets = call.body
     deadline = Deadline.after(SECONDS)
     tally = Tally()
     with call.app.store.read() as connection:
@@ -82,7 +82,7 @@ def count_values(call: Call) -> Answer:
         for row in _matching(look, body, known, tally):
             facets.add([each.event for each in row])
     return Answer(
-        body=wire.FacetsFound(
+        body=wire_traffic.FacetsFound(
             looked_at=look.looked_at,
             complete=look.complete,
             facets=facets.found(body.top),
@@ -93,7 +93,7 @@ def count_values(call: Call) -> Answer:
 
 
 def _matching(
-    look: Look, selection: wire.TrafficSelection, known: TenantExpressions, tally: Tally
+    look: Look, selection: wire_traffic.TrafficSelection, known: TenantExpressions, tally: Tally
 ) -> Iterator[list[Seen]]:
     """Yield the matching events, a row of the log at a time, and count all events."""
     text = selection.expression

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import attrs
 
-from tidegate.server import wire
 from tidegate.server.traffic.facets import MAX_TEXT
 from tidegate.server.traffic.tally import SECOND_NS
+from tidegate.server.wire import entities as wire_entities
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -137,7 +137,7 @@ class KeyFigures:
             "not_applicable": self.not_applicable,
             "missing": self.missing,
             "parts": tuple(
-                wire.KeyPartHealth(
+                wire_entities.KeyPartHealth(
                     expression=text,
                     fill_rate=part.fill_rate,
                     distinct=len(part.values),
@@ -149,7 +149,9 @@ class KeyFigures:
             "distinct_per_event": self.distinct_per_event,
             "largest_share": self.largest_share,
             "largest": tuple(
-                wire.KeyGroup(key=tuple(_shown(part) for _, part in name), events=seen.events)
+                wire_entities.KeyGroup(
+                    key=tuple(_shown(part) for _, part in name), events=seen.events
+                )
                 for name, seen in by_size[:LARGEST]
             ),
             "newcomers_an_hour": self._newcomers(),
@@ -170,7 +172,7 @@ class KeyFigures:
         new = sum(each.first_ns > first + half for each in self._keys.values())
         return new * HOUR_NS / half
 
-    def _beside(self, ids: Mapping[str, str]) -> Sequence[wire.KeyBeside]:
+    def _beside(self, ids: Mapping[str, str]) -> Sequence[wire_entities.KeyBeside]:
         found = []
         for definition in self.definitions_beside:
             if definition not in ids:
@@ -178,7 +180,7 @@ class KeyFigures:
             others = [len(each) for each in self._others[definition].values()]
             keys = [len(each) for each in self._keys_of[definition].values()]
             found.append(
-                wire.KeyBeside(
+                wire_entities.KeyBeside(
                     entity_definition_id=UUID(ids[definition]),
                     definition=definition,
                     median=_percentile(others, 50),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tidegate.server import wire
+from tidegate.server.wire import entities as wire_entities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ _READS = re.compile(r"\b(?:request|derived|fields|source)\b")
 
 def findings(
     figures: KeyFigures, key_fields: tuple[str, ...], on_missing_key: str, window: int | None
-) -> tuple[wire.KeyHealthFinding, ...]:
+) -> tuple[wire_entities.KeyHealthFinding, ...]:
     """Return the findings about a key, worst first.
 
     Args:
@@ -43,7 +43,7 @@ def findings(
     return tuple(found)
 
 
-def verdict(figures: KeyFigures, found: tuple[wire.KeyHealthFinding, ...]) -> str:
+def verdict(figures: KeyFigures, found: tuple[wire_entities.KeyHealthFinding, ...]) -> str:
     """Return one sentence about a key."""
     if not figures.events:
         return "No event that was looked at has this key."
@@ -56,7 +56,7 @@ def verdict(figures: KeyFigures, found: tuple[wire.KeyHealthFinding, ...]) -> st
 
 def _of_parts(
     figures: KeyFigures, key_fields: tuple[str, ...], on_missing_key: str
-) -> Iterator[wire.KeyHealthFinding]:
+) -> Iterator[wire_entities.KeyHealthFinding]:
     least = min(figures.fill_rates, default=1.0)
     if least < LEAST_FILL:
         result = (
@@ -64,33 +64,33 @@ def _of_parts(
             if on_missing_key == "skip"
             else "strangers who leave it out share one key"
         )
-        yield wire.KeyHealthFinding(
+        yield wire_entities.KeyHealthFinding(
             code="key-often-missing",
             detail=f"A part of the key is there in {least:.0%} of the events: {result}.",
         )
     if all(_READS.search(each) and not _GIVEN.search(each) for each in key_fields):
-        yield wire.KeyHealthFinding(
+        yield wire_entities.KeyHealthFinding(
             code="key-forgeable",
             detail="The client chooses every part of the key freely, and can change it at will.",
         )
 
 
-def _of_spread(figures: KeyFigures, window: int | None) -> Iterator[wire.KeyHealthFinding]:
+def _of_spread(figures: KeyFigures, window: int | None) -> Iterator[wire_entities.KeyHealthFinding]:
     per_event, largest = figures.distinct_per_event or 0.0, figures.largest_share or 0.0
     if per_event > MOST_PER_EVENT:
-        yield wire.KeyHealthFinding(
+        yield wire_entities.KeyHealthFinding(
             code="key-per-request",
             detail="Nearly every event has a key of its own: no window fills.",
         )
     if largest > LARGEST_SHARE:
-        yield wire.KeyHealthFinding(
+        yield wire_entities.KeyHealthFinding(
             code="key-too-broad",
             detail=f"One key has {largest:.0%} of the events: a mitigation of it meets many.",
         )
     for definition in figures.definitions_beside:
         others = figures.others_a_key(definition)
         if others > MOST_ACCOUNTS:
-            yield wire.KeyHealthFinding(
+            yield wire_entities.KeyHealthFinding(
                 code="key-shared",
                 detail=(
                     f"One key in a hundred is seen with {others} or more of {definition}:"
@@ -99,7 +99,7 @@ def _of_spread(figures: KeyFigures, window: int | None) -> Iterator[wire.KeyHeal
             )
     life = figures.life_seconds
     if window is not None and life is not None and life < window and per_event > 0.5:
-        yield wire.KeyHealthFinding(
+        yield wire_entities.KeyHealthFinding(
             code="key-short-lived",
             detail=(
                 f"A key is seen for {life:.0f} s, and the widest window has {window} s: a client"

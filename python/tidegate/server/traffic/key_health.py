@@ -10,7 +10,6 @@ from tidegate.errors import EvaluationError, EventError
 from tidegate.policy.decide import MISSING
 from tidegate.policy.definitions.expressions import Use
 from tidegate.policy.definitions.keys import part_of
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.records.decisions import passed_over
 from tidegate.server.records.kept import Kept
@@ -19,6 +18,7 @@ from tidegate.server.traffic.key_findings import findings, verdict
 from tidegate.server.traffic.looking import SECONDS, Deadline, Look
 from tidegate.server.traffic.selection import TenantExpressions
 from tidegate.server.traffic.tally import Tally
+from tidegate.server.wire import entities as wire_entities
 from tidegate.server.wire.kinds import ENTITY, POLICY
 from tidegate.stores.base import NotFoundError
 
@@ -50,7 +50,7 @@ def read_health(call: Call) -> Answer:
     window = _widest_window(known.known, slug)
     found = findings(figures, tuple(body["key_fields"]), body["on_missing_key"], window)
     return Answer(
-        body=wire.KeyHealth(
+        body=wire_entities.KeyHealth(
             looked_at=look.looked_at,
             complete=look.complete,
             verdict=verdict(figures, found),

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.server import wire
     from tidegate.server.records.kept import Kept
+    from tidegate.server.wire import traffic as wire_traffic
     from tidegate.stores.decision_log.decisions import Spans
     from tidegate.stores.decision_log.traffic import Recorded
 
@@ -90,7 +90,7 @@ class Look:
 
     connection: Connection
     tenant_id: UUID
-    selection: wire.TrafficRange
+    selection: wire_traffic.TrafficRange
     kept: Kept
     deadline: Deadline
     entity_id: UUID | None = None

@@ -18,7 +18,6 @@ from tidegate.errors import EventError
 from tidegate.language.printer import to_text
 from tidegate.language.tree import ast
 from tidegate.policy.definitions.expressions import Use
-from tidegate.server import wire
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.records.decisions import passed_over
@@ -27,6 +26,8 @@ from tidegate.server.records.recorded import record_in
 from tidegate.server.records.rows import rows_of
 from tidegate.server.traffic.looking import SECONDS, Deadline, redacted, spans
 from tidegate.server.traffic.selection import TenantExpressions
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import traffic as wire_traffic
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import decisions, log
 from tidegate.stores.decision_log.lines import event_in
@@ -48,7 +49,7 @@ MAX_EXAMINED = 5_000
 
 def search(call: Call) -> Answer:
     """Return the decisions of a search, newest first."""
-    body: wire.DecisionSearch = call.body
+    body: wire_traffic.DecisionSearch = call.body
     deadline = Deadline.after(SECONDS)
     scope = _scope(call)
     before = None
@@ -60,9 +61,9 @@ def search(call: Call) -> Answer:
     lines = {each.seq: line for each, line in found if line is not None}
     rows = rows_of([each for each, _ in found], lines, searching.kept)
     cursor = None if before is None else call.app.cursors.seal([str(before)], scope)
-    looked = None if before is None else wire.time_text((before.int >> 80) * 1_000_000)
+    looked = None if before is None else wire_common.time_text((before.int >> 80) * 1_000_000)
     return Answer(
-        body=wire.DecisionsFound(decisions=rows, cursor=cursor, searched_back_to=looked),
+        body=wire_traffic.DecisionsFound(decisions=rows, cursor=cursor, searched_back_to=looked),
         headers=passed_over(searching.passed),
     )
 
@@ -91,7 +92,7 @@ class _Searching:
         Raises:
             Problem: ``invalid-request``; a condition is invalid.
         """
-        body: wire.DecisionSearch = call.body
+        body: wire_traffic.DecisionSearch = call.body
         known = TenantExpressions.of(call, connection)
         checked = {
             pointer: known.check(text, Use.CONDITION, pointer)
@@ -104,7 +105,7 @@ class _Searching:
         self, before: UUID | None, deadline: Deadline
     ) -> tuple[list[tuple[FoundDecision, bytes | None]], UUID | None]:
         """Return decisions with their lines, and where the next page starts, if there is one."""
-        body: wire.DecisionSearch = self.call.body
+        body: wire_traffic.DecisionSearch = self.call.body
         needs_line = self.programs is not None or body.clause is not None
         received = spans(self.connection, self.call.tenant_id, self.query)
         found: list[tuple[FoundDecision, bytes | None]] = []
@@ -169,7 +170,7 @@ class _Searching:
         return {each.seq: each.line for each in lines}
 
 
-def _query(body: wire.DecisionSearch) -> decisions.DecisionQuery:
+def _query(body: wire_traffic.DecisionSearch) -> decisions.DecisionQuery:
     path = body.path if body.path_prefix is None else f"{body.path_prefix}*"
     return decisions.DecisionQuery(
         from_ns=body.from_ns,
@@ -187,7 +188,7 @@ def _query(body: wire.DecisionSearch) -> decisions.DecisionQuery:
     )
 
 
-def _conditions(body: wire.DecisionSearch) -> Iterator[tuple[str, str]]:
+def _conditions(body: wire_traffic.DecisionSearch) -> Iterator[tuple[str, str]]:
     """Yield the conditions on the event as expressions, each with the member that has it.
 
     Raises:

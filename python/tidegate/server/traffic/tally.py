@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tidegate.server import wire
 from tidegate.server.records.rows import rows_of
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import traffic as wire_traffic
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -65,8 +66,8 @@ class Tally:
     def bounds(self) -> dict[str, Any]:
         """Return the times of the first and the last event that was read."""
         return {
-            "since": wire.optional_time(min(self._seen_at, default=None)),
-            "until": wire.optional_time(max(self._seen_at, default=None)),
+            "since": wire_common.optional_time(min(self._seen_at, default=None)),
+            "until": wire_common.optional_time(max(self._seen_at, default=None)),
             "matched": self.matched,
         }
 
@@ -78,15 +79,15 @@ class Tally:
         found = [each.recorded.entry.decision() for each in sampled]
         return {
             "errors": tuple(
-                wire.FailureCount(code=code, count=count)
+                wire_traffic.FailureCount(code=code, count=count)
                 for code, count in self.errors.most_common()
             ),
             "entities": tuple(
-                wire.EntityCount(definition=name, count=len(ids))
+                wire_traffic.EntityCount(definition=name, count=len(ids))
                 for name, ids in sorted(self._entities.items())
             ),
             "outcomes": tuple(
-                wire.OutcomeCount(recorded=recorded, draft=draft, count=count)  # type: ignore[arg-type]
+                wire_traffic.OutcomeCount(recorded=recorded, draft=draft, count=count)  # type: ignore[arg-type]
                 for (recorded, draft), count in self.outcomes.most_common()
             ),
             "step": step,
@@ -104,8 +105,8 @@ class Tally:
         return {
             "step": step,
             "timeline": tuple(
-                wire.AnswerStep(
-                    start=wire.time_text(at * length),
+                wire_traffic.AnswerStep(
+                    start=wire_common.time_text(at * length),
                     total=counts[at].total(),
                     **{name: counts[at][name] for name in ("allow", "challenge", "block")},
                 )
@@ -117,15 +118,15 @@ class Tally:
         by_id = sorted(self._sampled, key=lambda each: each.recorded.entry.name, reverse=True)
         return by_id[: self.samples]
 
-    def _timeline(self) -> tuple[int, tuple[wire.MatchStep, ...]]:
+    def _timeline(self) -> tuple[int, tuple[wire_traffic.MatchStep, ...]]:
         """Return the seconds of a step, and the steps, including empty ones between others."""
         step, steps = self._steps()
         length = step * SECOND_NS
         seen = Counter(at // length for at in self._seen_at)
         matched = Counter(at // length for at in self._matched_at)
         return step, tuple(
-            wire.MatchStep(
-                start=wire.time_text(at * length), looked_at=seen[at], matched=matched[at]
+            wire_traffic.MatchStep(
+                start=wire_common.time_text(at * length), looked_at=seen[at], matched=matched[at]
             )
             for at in steps
         )

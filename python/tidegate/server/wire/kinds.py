@@ -11,8 +11,11 @@ import msgspec
 from msgspec import UNSET
 
 from tidegate.policy.definitions.findings import pointer_to
-from tidegate.server import wire
 from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.server.wire import audit as wire_audit
+from tidegate.server.wire import common as wire_common
+from tidegate.server.wire import definitions as wire_definitions
+from tidegate.server.wire import documents as wire_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,36 +60,36 @@ LIST = DefinitionKind(
     name="list",
     section="lists",
     id_member="list_id",
-    create=wire.ListCreate,
-    answer=wire.NamedList,
+    create=wire_definitions.ListCreate,
+    answer=wire_definitions.NamedList,
 )
 ACTION = DefinitionKind(
     name="action",
     section="actions",
     id_member="action_id",
-    create=wire.ActionCreate,
-    answer=wire.Action,
+    create=wire_definitions.ActionCreate,
+    answer=wire_definitions.Action,
 )
 ENTITY = DefinitionKind(
     name="entity",
     section="entities",
     id_member="entity_definition_id",
-    create=wire.EntityDefinitionCreate,
-    answer=wire.EntityDefinition,
+    create=wire_definitions.EntityDefinitionCreate,
+    answer=wire_definitions.EntityDefinition,
 )
 MITIGATION = DefinitionKind(
     name="mitigation",
     section="mitigations",
     id_member="mitigation_id",
-    create=wire.MitigationCreate,
-    answer=wire.Mitigation,
+    create=wire_definitions.MitigationCreate,
+    answer=wire_definitions.Mitigation,
 )
 POLICY = DefinitionKind(
     name="policy",
     section="policies",
     id_member="policy_id",
-    create=wire.PolicyCreate,
-    answer=wire.Policy,
+    create=wire_definitions.PolicyCreate,
+    answer=wire_definitions.Policy,
 )
 KINDS: Mapping[str, DefinitionKind] = {
     kind.name: kind for kind in (LIST, ACTION, ENTITY, MITIGATION, POLICY)
@@ -121,7 +124,7 @@ def to_body(kind: DefinitionKind, members: Mapping[str, Any], known: Objects) ->
 
 
 def _clause_body(
-    clause: wire.Clause, known: Objects, pointer: str, errors: list[ErrorDetail]
+    clause: wire_definitions.Clause, known: Objects, pointer: str, errors: list[ErrorDetail]
 ) -> dict[str, Any]:
     body: dict[str, Any] = msgspec.to_builtins(clause)
 
@@ -163,7 +166,7 @@ def _members(
     kind: DefinitionKind,
     body: Mapping[str, Any],
     find_id: FindId,
-    missing: list[wire.MissingReference],
+    missing: list[wire_definitions.MissingReference],
 ) -> dict[str, Any]:
     members = {name: value for name, value in body.items() if name != kind.id_member}
     if kind is POLICY:
@@ -179,7 +182,7 @@ def _clause_wire(
     clause: Mapping[str, Any],
     find_id: FindId,
     pointer: str,
-    missing: list[wire.MissingReference],
+    missing: list[wire_definitions.MissingReference],
 ) -> dict[str, Any]:
     members = dict(clause)
 
@@ -187,7 +190,7 @@ def _clause_wire(
         found = [(slug, find_id(kind, slug)) for slug in slugs]
         place = pointer_to(pointer, name)
         missing.extend(
-            wire.MissingReference(pointer=place, kind=kind.name, slug=slug)
+            wire_definitions.MissingReference(pointer=place, kind=kind.name, slug=slug)
             for slug, object_id in found
             if object_id is None
         )
@@ -204,7 +207,7 @@ def _clause_wire(
 
 def to_saved(
     kind: DefinitionKind, tenant_id: UUID, body: Mapping[str, Any], find_id: FindId
-) -> tuple[dict[str, Any], tuple[wire.MissingReference, ...]]:
+) -> tuple[dict[str, Any], tuple[wire_definitions.MissingReference, ...]]:
     """Convert a stored body to the object as it is answered, as far as the body alone allows.
 
     Args:
@@ -219,7 +222,7 @@ def to_saved(
     Raises:
         msgspec.ValidationError: the body isn't of this kind.
     """
-    missing: list[wire.MissingReference] = []
+    missing: list[wire_definitions.MissingReference] = []
     members = _members(kind, body, find_id, missing)
     members |= {kind.id_member: UUID(body[kind.id_member]), "tenant_id": tenant_id}
     return members, tuple(missing)
@@ -250,7 +253,7 @@ def to_audited(kind: DefinitionKind, stored: Definition, find_id: FindId) -> dic
         stored: the object.
         find_id: returns the ids of the objects that it refers to.
     """
-    return wire.audited(_answer(kind, stored, find_id, ()))
+    return wire_audit.audited(_answer(kind, stored, find_id, ()))
 
 
 def _answer(
@@ -261,8 +264,8 @@ def _answer(
         "slug": stored.slug,
         kind.id_member: stored.object_id,
         "tenant_id": stored.tenant_id,
-        "created_at": wire.time_text(stored.created_at_ns),
-        "updated_at": wire.time_text(stored.updated_at_ns),
+        "created_at": wire_common.time_text(stored.created_at_ns),
+        "updated_at": wire_common.time_text(stored.updated_at_ns),
         "revision": stored.revision,
     }
     if kind is LIST:
@@ -277,9 +280,9 @@ def wire_pointer(pointer: str) -> str:
     return "/".join(_WIRE_NAMES.get(part, part) for part in pointer.split("/"))
 
 
-def to_warning(finding: Finding) -> wire.DefinitionWarning:
+def to_warning(finding: Finding) -> wire_documents.DefinitionWarning:
     """Convert a finding to the answer's form of a warning."""
-    return wire.DefinitionWarning(
+    return wire_documents.DefinitionWarning(
         code=finding.code,
         detail=finding.message,
         pointer=finding.pointer,

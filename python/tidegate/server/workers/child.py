@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
     from tidegate.policy.key_forms import KeyForms
     from tidegate.server.engines.replay import Draft
-    from tidegate.settings import LogSettings
+    from tidegate.settings.service import LogSettings
 
 T = TypeVar("T")
 

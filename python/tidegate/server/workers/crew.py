@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
     from tidegate.server.offload.desk import A, Desk
     from tidegate.server.workers.fork_server import ForkServer
-    from tidegate.settings import Settings
+    from tidegate.settings.whole import Settings
 
 T = TypeVar("T")
 
