@@ -27,6 +27,7 @@ from benchmarks.machine import describe
 from benchmarks.server.served import Served
 from benchmarks.traffic.policies import read_policies, to_definitions
 from benchmarks.traffic.workload import TRAFFIC, has_traffic, read_lines
+from tidegate.evaluation.native import Block
 from tidegate.operators.keys import load_keys
 from tidegate.server.control.app import Application
 from tidegate.server.demo import make_owner
@@ -154,7 +155,7 @@ def decide(tenant: Tenant, numbers: range) -> LogBlock:
     calls = tenant.engine.read_calls(bodies, [False] * len(bodies), b"")
     at, key = time.time_ns(), str(uuid4())
     names = b"".join([uuid7().bytes for _ in bodies])
-    block = calls.decide(names, [key] * len(bodies), at, "", tenant.redactor)
+    block = Block(*calls.decide(names, [key] * len(bodies), at, "", tenant.redactor))
     return LogBlock(
         tenant.tenant_id, block.count, at, block.first_id, block.last_id, block.lines, block.index
     )

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
 
-from tidegate.decider import ActionType, Reason
 from tidegate.errors import EventError
 from tidegate.evaluation.envelope import Context, Strictness
 from tidegate.evaluation.matches import Matches
-from tidegate.policy.definitions.model import Mode
+from tidegate.policy.backend import ServedColumns
 
 __all__ = [
     "FACTS",
-    "Block",
     "Calls",
     "Engine",
     "Frozen",
@@ -21,7 +19,6 @@ __all__ = [
     "ProofKeys",
     "Redactor",
     "RuleSet",
-    "Served",
     "count_log",
 ]
 
@@ -166,7 +163,7 @@ class Engine:
 
     def serve(
         self, body: bytes, received_at: int, decision_id: str, proofs: bytes | None = ...
-    ) -> Served:
+    ) -> ServedColumns:
         """Decide, remember, and give all that a service needs.
 
         Raises:
@@ -321,35 +318,6 @@ class Frozen:
         """Hand over JSON, in pieces of about a megabyte; an error of ``take`` ends it."""
 
 @final
-class Served:
-    """A decision that was counted; ``tidegate.policy.served.Served`` says what each part is."""
-
-    @property
-    def answer(self) -> bytes: ...
-    @property
-    def record(self) -> bytes: ...
-    @property
-    def effects(self) -> bytes: ...
-    @property
-    def action(self) -> ActionType: ...
-    @property
-    def reason(self) -> Reason: ...
-    @property
-    def policy(self) -> str | None: ...
-    @property
-    def mode(self) -> Mode | None: ...
-    @property
-    def entity_id(self) -> str | None: ...
-    @property
-    def entity_ids(self) -> list[str]: ...
-    @property
-    def observed_at(self) -> int: ...
-    @property
-    def path(self) -> str | None: ...
-    @property
-    def fired(self) -> list[tuple[str, Mode]]: ...
-
-@final
 class Calls:
     """Hot calls of one tenant, in the order they came, read and not yet decided on."""
 
@@ -374,7 +342,7 @@ class Calls:
         base_url: str,
         redactor: Redactor,
         aside: Sequence[int] = ...,
-    ) -> Block:
+    ) -> _BlockColumns:
         """Decide on the calls that are not refused, in order, and remember them.
 
         Args:
@@ -392,60 +360,22 @@ class Calls:
 _RefusedCall: TypeAlias = Literal["other-tenant", "empty", "key-length"]
 """The event names another tenant; holds nothing; its idempotency key is empty or too long."""
 
-@final
-class Block:
-    """Decisions made together."""
-
-    @property
-    def answers(self) -> list[bytes | None]:
-        """The answer to each call; None where there is no decision."""
-
-    @property
-    def failures(self) -> list[tuple[int, EventError]]:
-        """The calls whose events were refused, by their number."""
-
-    @property
-    def count(self) -> int:
-        """Decisions."""
-
-    @property
-    def first_id(self) -> bytes:
-        """Of the first decision, 16 bytes; zeros without any, as the last."""
-
-    @property
-    def last_id(self) -> bytes: ...
-    @property
-    def lines(self) -> bytes:
-        """The decisions as ``tidegate.stores.decision_log.lines.LogBlock`` has them."""
-
-    @property
-    def index(self) -> bytes:
-        """Their index entries, in the form of ``LogBlock`` too."""
-
-    @property
-    def actions(self) -> list[tuple[str, str, int]]:
-        """Endpoint, action, and how many decisions, of those that there were."""
-
-    @property
-    def outcomes(self) -> list[tuple[str, str, str, int]]:
-        """Id of the policy that answered (empty: none did), reason, action, and how many
-        decisions."""
-
-    @property
-    def rule_errors(self) -> int:
-        """Decisions in which an expression ended in an error."""
-
-    @property
-    def over_budget(self) -> int:
-        """Decisions whose budget ended before all was decided."""
-
-    @property
-    def client_problems(self) -> list[tuple[str, int]]:
-        """Why clients that events name have no address, and how many decisions."""
-
-    @property
-    def most_work(self) -> int:
-        """Units of work that the dearest decision took."""
+_BlockColumns: TypeAlias = tuple[
+    list[bytes | None],
+    list[tuple[int, EventError]],
+    int,
+    bytes,
+    bytes,
+    bytes,
+    bytes,
+    list[tuple[str, str, int]],
+    list[tuple[str, str, str, int]],
+    int,
+    int,
+    list[tuple[str, int]],
+    int,
+]
+"""The parts of a ``tidegate.evaluation.native.Block``, in its order."""
 
 @final
 class LearnedNames:

@@ -27,6 +27,7 @@ from tidegate.policy.explain.explain import Explanation, explain
 from tidegate.policy.explain.left_out import LeftOut
 from tidegate.policy.key_forms import KeyForms
 from tidegate.policy.reference_engine import ReferenceEngine
+from tidegate.policy.served import Served
 from tidegate.policy.shown_proof import to_records
 from tidegate.policy.state.snapshot import restore
 from tidegate.policy.state.standing import read_active, read_state
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.keys import Part
     from tidegate.policy.explain.shown import Later
     from tidegate.policy.proofs import ProofKeys
-    from tidegate.policy.served import Served
     from tidegate.policy.shown_proof import ShownProof
     from tidegate.policy.state.standing import ActiveMitigation, EntityState
 
@@ -132,7 +132,8 @@ class _Deciding:
         Raises:
             EventError: the event is rejected.
         """
-        return self._backend.serve(body, self._at(received_at), decision_id, to_records(proofs))
+        at = self._at(received_at)
+        return Served(*self._backend.serve(body, at, decision_id, to_records(proofs)))
 
     def read_calls(self, bodies: list[bytes], needs_content: list[bool], hash_key: bytes) -> Calls:
         """Parse hot-path calls of the tenant, to be decided on together.

@@ -20,15 +20,16 @@ from shared_data import shared_lines
 from tidegate.errors import EventError
 from tidegate.evaluation import redact as reference_redaction
 from tidegate.evaluation.envelope import envelope
-from tidegate.evaluation.native import NativeEngine, NativeProofKeys, Redactor
+from tidegate.evaluation.native import Block, NativeEngine, NativeProofKeys, Redactor
 from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.reference_engine import ReferenceEngine
+from tidegate.policy.served import Served
 from tidegate.testing.choices import RandomChoices, pick
 from tidegate.testing.strategies import event_bytes
 
 if TYPE_CHECKING:
-    from tidegate.evaluation.native import Block, Calls
+    from tidegate.evaluation.native import Calls
     from tidegate.policy.definitions.compiled import CompiledDefinitions
 
 SCENARIOS = 40
@@ -55,7 +56,8 @@ def read(engine: NativeEngine, *bodies: bytes, runtime: bool = True) -> Calls:
 
 def decide(calls: Calls, count: int, aside: Sequence[int] = (), at: int = START) -> Block:
     names = b"".join(each.bytes for each in ids(1, count))
-    return calls.decide(names, [API_KEYS[0]] * count, at, BASE_URL, Redactor([], SECRET), aside)
+    keys = [API_KEYS[0]] * count
+    return Block(*calls.decide(names, keys, at, BASE_URL, Redactor([], SECRET), aside))
 
 
 @pytest.mark.parametrize("seed", range(SCENARIOS))
@@ -94,7 +96,7 @@ def test_a_block_is_what_its_definition_says(seed: int) -> None:
             )
             for arrival, name in zip(part, names, strict=True)
         ]
-        block = together.read_calls(
+        decided = together.read_calls(
             [call.body for call in calls], [call.endpoint == "runtime" for call in calls], SECRET
         ).decide(
             b"".join(name.bytes for name in names),
@@ -103,12 +105,13 @@ def test_a_block_is_what_its_definition_says(seed: int) -> None:
             BASE_URL,
             redactor,
         )
+        block = Block(*decided)
         lines = block.lines.split(b"\n")
         entries = orjson.loads(b"[%b]" % block.index)
         assert block.count == len(lines) == len(entries) == len(calls)
         durations = [orjson.loads(line)["duration_us"] for line in lines]
         expected = [
-            entry(around, call, single.serve(call.body, at, call.decision_id), took)
+            entry(around, call, Served(*single.serve(call.body, at, call.decision_id)), took)
             for call, took in zip(calls, durations, strict=True)
         ]
         assert block.answers == [each.answer for each in expected]

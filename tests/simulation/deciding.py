@@ -15,6 +15,7 @@ from tidegate.definitions import load_compiled
 from tidegate.errors import EventError
 from tidegate.evaluation.native import NativeEngine
 from tidegate.policy.definitions.bundle import bundle
+from tidegate.policy.served import Served
 from tidegate.server.hot.rate_limit import RateLimits
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class EngineDecider:
     def decide(self, call: Call, received_at: int) -> Entry:
         """Decide on a call, and change the state by it."""
         try:
-            served = self._engine(call.tenant).serve(call.body, received_at, call.decision_id)
+            engine = self._engine(call.tenant)
+            served = Served(*engine.serve(call.body, received_at, call.decision_id))
         except EventError as error:
             raise CallRefusedError("event", str(error).encode()) from None
         return Entry(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
 import orjson
 
-from tidegate._native import Block, Calls, PlainForm, Redactor, RuleSet
+from tidegate._native import Calls, PlainForm, Redactor, RuleSet
 from tidegate._native import Engine as NativeEngine
 from tidegate._native import ProofKeys as NativeProofKeys
 from tidegate.evaluation.document import Compiled, Document
@@ -17,6 +18,7 @@ from tidegate.wire_values import from_wire
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from tidegate.errors import EventError
     from tidegate.evaluation.document import Programs
     from tidegate.evaluation.envelope import Context
 
@@ -29,6 +31,42 @@ __all__ = [
     "PlainForm",
     "Redactor",
 ]
+
+
+@attrs.frozen
+class Block:
+    """Decisions made together, as ``Calls.decide`` hands them over.
+
+    Attributes:
+        answers: the answer to each call; None where there is no decision.
+        failures: the calls whose events were refused, by their number.
+        count: the number of decisions.
+        first_id: of the first decision, 16 bytes; zeros without any, as the last.
+        last_id: of the last decision.
+        lines: the decisions as ``tidegate.stores.decision_log.lines.LogBlock`` has them.
+        index: their index entries, in the form of ``LogBlock`` too.
+        actions: endpoint, action, and the number of decisions, without zeros.
+        outcomes: id of the policy that answered (empty: none did), reason, action, and the number
+            of decisions.
+        rule_errors: decisions in which an expression ended in an error.
+        over_budget: decisions whose budget ended before all was decided.
+        client_problems: why clients that events name have no address, and the number of decisions.
+        most_work: units of work of the most expensive decision.
+    """
+
+    answers: list[bytes | None]
+    failures: list[tuple[int, EventError]]
+    count: int
+    first_id: bytes
+    last_id: bytes
+    lines: bytes
+    index: bytes
+    actions: list[tuple[str, str, int]]
+    outcomes: list[tuple[str, str, str, int]]
+    rule_errors: int
+    over_budget: int
+    client_problems: list[tuple[str, int]]
+    most_work: int
 
 
 class NativeRules:

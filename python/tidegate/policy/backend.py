@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from tidegate.decider import ActionType, Reason
     from tidegate.errors import EventError
-    from tidegate.policy.served import Served
+    from tidegate.policy.definitions.model import Mode
     from tidegate.policy.state.standing import MitigationName
 
 
@@ -27,6 +28,13 @@ class Frozen(Protocol):
         """
 
 
+ServedColumns: TypeAlias = (
+    "tuple[bytes, bytes, bytes, ActionType, Reason, str | None, Mode | None, str | None, list[str],"
+    " int, str | None, list[tuple[str, Mode]]]"
+)
+"""The parts of a :class:`~tidegate.policy.served.Served`, in its order."""
+
+
 class Backend(Protocol):
     """An evaluator's interface for an engine; answers are JSON."""
 
@@ -42,7 +50,7 @@ class Backend(Protocol):
     def decide_batch(self, bodies: list[bytes], at: int, /) -> list[bytes | EventError]: ...
     def serve(
         self, body: bytes, received_at: int, decision_id: str, proofs: bytes | None = None, /
-    ) -> Served: ...
+    ) -> ServedColumns: ...
     def apply_effects(self, effects: Iterable[bytes], /) -> None: ...
     def count_late(self, effects: bytes, now: int, /) -> bytes: ...
     def peek(

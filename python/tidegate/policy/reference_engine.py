@@ -14,7 +14,7 @@ from tidegate.errors import EventError, SnapshotError
 from tidegate.evaluation.envelope import admit
 from tidegate.policy import effects
 from tidegate.policy.decide import decide
-from tidegate.policy.served import ServedDecision
+from tidegate.policy.served import Served
 from tidegate.policy.shown_proof import ShownProof
 from tidegate.policy.state import standing
 from tidegate.policy.state.passes import Revoke
@@ -84,9 +84,9 @@ class ReferenceEngine:
 
     def serve(
         self, body: bytes, received_at: int, decision_id: str, proofs: bytes | None = None
-    ) -> ServedDecision:
+    ) -> Served:
         """Decide, remember, and return everything that a service needs."""
-        return ServedDecision.of(self._decide(body, received_at, None, proofs), decision_id)
+        return Served.of(self._decide(body, received_at, None, proofs), decision_id)
 
     def apply_effects(self, entries: Iterable[bytes]) -> None:
         """Repeat decisions by their effects."""

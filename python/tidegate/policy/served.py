@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-import attrs
 import orjson
 
 from tidegate.policy import effects
@@ -19,59 +18,23 @@ _STRENGTH = ("Monitor", "Challenge", "Block")
 _MODES: dict[str, Mode] = {"challenge": "Challenge", "block": "Block"}
 
 
-class Served(Protocol):
-    """A decision that was counted."""
+class Served(NamedTuple):
+    """A decision that was counted.
 
-    @property
-    def answer(self) -> bytes:
-        """The answer to the caller, as JSON: ``action``, ``reason`` and ``decision_id``."""
-
-    @property
-    def record(self) -> bytes:
-        """The record of docs/decision.md, as JSON."""
-
-    @property
-    def effects(self) -> bytes:
-        """The effects of the decision on the state, as JSON for ``Engine.apply_effects``."""
-
-    @property
-    def action(self) -> ActionType: ...
-
-    @property
-    def reason(self) -> Reason: ...
-
-    @property
-    def policy(self) -> str | None:
-        """Slug of the answering policy."""
-
-    @property
-    def mode(self) -> Mode | None:
-        """Mode of the answering mitigation."""
-
-    @property
-    def entity_id(self) -> str | None:
-        """Id of the first entity of the event."""
-
-    @property
-    def entity_ids(self) -> list[str]:
-        """Ids of its entities."""
-
-    @property
-    def observed_at(self) -> int:
-        """The time at which the event counts, in nanoseconds since 1970."""
-
-    @property
-    def path(self) -> str | None:
-        """``request.path`` as received, up to a query; None if it is empty."""
-
-    @property
-    def fired(self) -> list[tuple[str, Mode]]:
-        """The policies with a clause that fired, once each, with their strongest mode."""
-
-
-@attrs.frozen
-class ServedDecision:
-    """The decision parts of the reference evaluator."""
+    Attributes:
+        answer: the answer to the caller, as JSON: ``action``, ``reason`` and ``decision_id``.
+        record: the record of docs/decision.md, as JSON.
+        effects: the effects of the decision on the state, as JSON for ``Engine.apply_effects``.
+        action: the type of its action.
+        reason: why it was taken.
+        policy: slug of the answering policy.
+        mode: mode of the answering mitigation.
+        entity_id: id of the first entity of the event.
+        entity_ids: ids of its entities.
+        observed_at: the time at which the event counts, in nanoseconds since 1970.
+        path: ``request.path`` as received, up to a query; None if it is empty.
+        fired: the policies with a clause that fired, once each, with their strongest mode.
+    """
 
     answer: bytes
     record: bytes
@@ -87,7 +50,7 @@ class ServedDecision:
     fired: list[tuple[str, Mode]]
 
     @classmethod
-    def of(cls, decided: Decided, decision_id: str) -> ServedDecision:
+    def of(cls, decided: Decided, decision_id: str) -> Served:
         """The parts of a decision."""
         decision = decided.decision
         entity_ids = [entity.entity_id for entity in decision.entities]

@@ -12,9 +12,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FACTS", functions::facts(module.py())?)?;
     module.add_class::<classes::engine::PyEngine>()?;
     module.add_class::<classes::engine::PyFrozen>()?;
-    module.add_class::<classes::served::PyServed>()?;
     module.add_class::<classes::calls::PyCalls>()?;
-    module.add_class::<classes::calls::PyBlock>()?;
     module.add_class::<classes::plain_form::PyPlainForm>()?;
     module.add_class::<classes::learned_names::PyLearnedNames>()?;
     module.add_class::<classes::proof_keys::PyProofKeys>()?;

@@ -16,6 +16,7 @@ from tidegate.evaluation.native import NativeEngine
 from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.reference_engine import ReferenceEngine
+from tidegate.policy.served import Served
 from tidegate.testing.choices import RandomChoices
 
 SECOND = 1_000_000_000
@@ -131,9 +132,9 @@ def test_both_count_late_alike(seed: int) -> None:
     for number, arrival in enumerate(arrivals(choices, 80)):
         now = max(now, arrival.received_at)
         if number % 3 == 0:
-            served = [each.serve(arrival.body, now, "id").effects for each in both]
+            served = [Served(*each.serve(arrival.body, now, "id")).effects for each in both]
         else:
-            sent = bytes(elsewhere.serve(arrival.body, arrival.received_at, "id").effects)
+            sent = Served(*elsewhere.serve(arrival.body, arrival.received_at, "id")).effects
             late = now + (number % 5) * 7 * SECOND
             served = [each.count_late(sent, late) for each in both]
         ours, theirs = (orjson.loads(bytes(each)) for each in served)

@@ -24,6 +24,7 @@ from uuid_utils import uuid7
 
 from tidegate.errors import EventError
 from tidegate.evaluation.clients import PROBLEMS
+from tidegate.evaluation.native import Block
 from tidegate.server.http.answer import Answer
 from tidegate.server.http.limits import MAX_BODY_BYTES, MAX_IDEMPOTENCY_KEY
 from tidegate.server.http.problems import ErrorDetail, Problem, problem_of
@@ -34,7 +35,7 @@ from tidegate.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from tidegate.evaluation.native import Block, Calls
+    from tidegate.evaluation.native import Calls
     from tidegate.operators.key_ring import ApiKey
     from tidegate.server.engines.engines import Runtimes
     from tidegate.server.engines.tenant import Tenant
@@ -267,7 +268,7 @@ class CallQueue:
         keyed = self._begin(calls, read, at, take)
         try:
             recovery = self.recorder.check(tenant.tenant_id)
-            block = await run(
+            decided = await run(
                 partial(
                     read.decide,
                     b"".join([call.decision_id or uuid7().bytes for call in calls]),
@@ -278,6 +279,7 @@ class CallQueue:
                     keyed.deferred,
                 )
             )
+            block = Block(*decided)
             self.recorder.check_still(recovery)
             self._record(tenant, calls, keyed, block, at)
         except Exception as error:

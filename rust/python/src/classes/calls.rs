@@ -4,9 +4,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use bumpalo::Bump;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 use self_cell::self_cell;
 use tidegate_core::EventError;
 use tidegate_core::event::client::Problem;
@@ -93,16 +94,16 @@ impl PyCalls {
 impl PyCalls {
     #[pyo3(signature = (ids, api_key_ids, received_at, base_url, redactor, aside = Vec::new()))]
     #[expect(clippy::too_many_arguments, reason = "they are named on the other side")]
-    fn decide(
+    fn decide<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         ids: &[u8],
         api_key_ids: Vec<PyBackedStr>,
         received_at: i64,
         base_url: &str,
-        redactor: &Bound<'_, PyRedactor>,
+        redactor: &Bound<'py, PyRedactor>,
         aside: Vec<usize>,
-    ) -> PyResult<PyBlock> {
+    ) -> PyResult<Bound<'py, PyTuple>> {
         let (ids, rest) = ids.as_chunks::<16>();
         let context = BlockContext { received_at, base_url, redactor: &redactor.get().0 };
         let engine = &self.engine.get().engine;
@@ -129,7 +130,7 @@ impl PyCalls {
             Ok((block, made))
         });
         let (block, made) = decided?;
-        PyBlock::new(py, ids.len(), block, made)
+        columns(py, ids.len(), block, made)
     }
 }
 
@@ -147,78 +148,65 @@ fn shown(py: Python<'_>, refusal: &Refusal) -> PyResult<Py<PyAny>> {
 /// The number of a call, its endpoint, the id of its decision, and its outcome.
 type Decided = (usize, Endpoint, [u8; 16], Result<Answered, EventError>);
 
-/// Decisions made together. See `_native.pyi`.
-#[pyclass(frozen, get_all, name = "Block", module = "tidegate._native")]
-pub(crate) struct PyBlock {
-    answers: Vec<Option<Py<PyBytes>>>,
-    failures: Vec<(usize, Py<PyAny>)>,
-    count: usize,
-    first_id: [u8; 16],
-    last_id: [u8; 16],
-    lines: Vec<u8>,
-    index: Vec<u8>,
-    actions: Vec<(&'static str, &'static str, usize)>,
-    outcomes: Vec<(String, &'static str, &'static str, usize)>,
-    rule_errors: usize,
-    over_budget: usize,
-    client_problems: Vec<(&'static str, usize)>,
-    most_work: u64,
-}
-
-impl PyBlock {
-    fn new(py: Python<'_>, calls: usize, block: Block, decided: Vec<Decided>) -> PyResult<Self> {
-        let mut answers: Vec<Option<Py<PyBytes>>> = (0..calls).map(|_| None).collect();
-        let (mut failures, mut ids, mut made) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, endpoint, id, outcome) in decided {
-            match outcome {
-                Err(error) => failures.push((number, event_error_object(py, error.into())?)),
-                Ok(answered) => {
-                    let text = block.lines.get(answered.answer.clone()).unwrap_or_default();
-                    if let Some(answer) = answers.get_mut(number) {
-                        *answer = Some(PyBytes::new(py, text.as_bytes()).unbind());
-                    }
-                    ids.push(id);
-                    made.push((endpoint, answered));
+/// Decisions made together, in the order of `tidegate.evaluation.native.Block`.
+fn columns<'py>(
+    py: Python<'py>,
+    calls: usize,
+    block: Block,
+    decided: Vec<Decided>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let mut answers: Vec<Option<Py<PyBytes>>> = (0..calls).map(|_| None).collect();
+    let (mut failures, mut ids, mut made) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, endpoint, id, outcome) in decided {
+        match outcome {
+            Err(error) => failures.push((number, event_error_object(py, error.into())?)),
+            Ok(answered) => {
+                let text = block.lines.get(answered.answer.clone()).unwrap_or_default();
+                if let Some(answer) = answers.get_mut(number) {
+                    *answer = Some(PyBytes::new(py, text.as_bytes()).unbind());
                 }
+                ids.push(id);
+                made.push((endpoint, answered));
             }
         }
-        let count = |is_counted: &dyn Fn(Endpoint, &Answered) -> bool| {
-            made.iter().filter(|(endpoint, answered)| is_counted(*endpoint, answered)).count()
-        };
-        let mut actions = Vec::new();
-        for endpoint in [Endpoint::Beacon, Endpoint::Runtime] {
-            for action in [Action::Allow, Action::Challenge, Action::Block] {
-                let number = count(&|at, answered| (at, answered.action) == (endpoint, action));
-                actions.push((endpoint.as_str(), action.as_str(), number));
-            }
-        }
-        actions.retain(|(.., number)| *number > 0);
-        let problems = [
-            Problem::Empty,
-            Problem::NotAnAddress,
-            Problem::SeveralAddresses,
-            Problem::OnlyProxies,
-        ];
-        let found = problems.map(|problem| {
-            (problem.as_str(), count(&|_, answered| answered.client_problem == Some(problem)))
-        });
-        let outcomes = block.outcomes.iter();
-        Ok(Self {
-            outcomes: outcomes
-                .map(|it| (it.policy.to_string(), it.reason.as_str(), it.action.as_str(), it.count))
-                .collect(),
-            count: made.len(),
-            rule_errors: count(&|_, answered| answered.has_errors),
-            over_budget: count(&|_, answered| answered.is_over_budget),
-            client_problems: found.into_iter().filter(|(_, number)| *number > 0).collect(),
-            most_work: made.iter().map(|(_, answered)| answered.work).max().unwrap_or_default(),
-            first_id: ids.iter().min().copied().unwrap_or_default(),
-            last_id: ids.iter().max().copied().unwrap_or_default(),
-            lines: block.lines.into_bytes(),
-            index: block.index.into_bytes(),
-            answers,
-            failures,
-            actions,
-        })
     }
+    let count = |is_counted: &dyn Fn(Endpoint, &Answered) -> bool| {
+        made.iter().filter(|(endpoint, answered)| is_counted(*endpoint, answered)).count()
+    };
+    let mut actions = Vec::new();
+    for endpoint in [Endpoint::Beacon, Endpoint::Runtime] {
+        for action in [Action::Allow, Action::Challenge, Action::Block] {
+            let number = count(&|at, answered| (at, answered.action) == (endpoint, action));
+            actions.push((endpoint.as_str(), action.as_str(), number));
+        }
+    }
+    actions.retain(|(.., number)| *number > 0);
+    let problems =
+        [Problem::Empty, Problem::NotAnAddress, Problem::SeveralAddresses, Problem::OnlyProxies];
+    let found = problems.map(|problem| {
+        (problem.as_str(), count(&|_, answered| answered.client_problem == Some(problem)))
+    });
+    let outcomes = block.outcomes.iter();
+    let outcomes = outcomes
+        .map(|it| (it.policy.to_string(), it.reason.as_str(), it.action.as_str(), it.count));
+    let client_problems = found.into_iter().filter(|(_, number)| *number > 0);
+    let most_work = made.iter().map(|(_, answered)| answered.work).max();
+    PyTuple::new(
+        py,
+        [
+            answers.into_bound_py_any(py)?,
+            failures.into_bound_py_any(py)?,
+            made.len().into_bound_py_any(py)?,
+            ids.iter().min().copied().unwrap_or_default().into_bound_py_any(py)?,
+            ids.iter().max().copied().unwrap_or_default().into_bound_py_any(py)?,
+            block.lines.into_bytes().into_bound_py_any(py)?,
+            block.index.into_bytes().into_bound_py_any(py)?,
+            actions.into_bound_py_any(py)?,
+            outcomes.collect::<Vec<_>>().into_bound_py_any(py)?,
+            count(&|_, answered| answered.has_errors).into_bound_py_any(py)?,
+            count(&|_, answered| answered.is_over_budget).into_bound_py_any(py)?,
+            client_problems.collect::<Vec<_>>().into_bound_py_any(py)?,
+            most_work.unwrap_or_default().into_bound_py_any(py)?,
+        ],
+    )
 }

@@ -24,7 +24,7 @@ use crate::background_drop::drop_aside;
 use crate::classes::calls::PyCalls;
 use crate::classes::proof_keys::PyProofKeys;
 use crate::classes::redactor::PyRedactor;
-use crate::classes::served::PyServed;
+use crate::classes::served::{self, Columns};
 use crate::convert::error::{Error, Result, event_error_object, value_error};
 use crate::convert::event::{read_whole_event, user_agents};
 
@@ -89,11 +89,11 @@ impl PyEngine {
         received_at: Received,
         decision_id: &str,
         proofs: Option<&[u8]>,
-    ) -> Result<PyServed> {
+    ) -> Result<Columns> {
         let given = self.given(None, proofs)?;
         let served =
             py.detach(|| Served::decide(&self.engine, body, received_at.0, decision_id, given))?;
-        Ok(PyServed::new(served, self.engine.definitions()))
+        Ok(served::columns(served, self.engine.definitions()))
     }
 
     fn read_calls(
