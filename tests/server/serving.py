@@ -21,9 +21,10 @@ from tidegate.operators.keys import load_keys
 from tidegate.operators.passwords import hash_password
 from tidegate.server.control.app import Application
 from tidegate.server.http.access_log import AccessLog
+from tidegate.server.http.application import HttpApplication
 from tidegate.server.http.ids import new_id
 from tidegate.server.login.logins import Logins
-from tidegate.server.routing.dispatch import control_plane
+from tidegate.server.routing.dispatch import control_plane, nothing
 from tidegate.server.routing.routes import words_of_paths
 from tidegate.stores.databases import migrate
 from tidegate.stores.objects import memberships, operators
@@ -136,7 +137,7 @@ def serving(directory: Path, logins: Logins | None = None) -> Iterator[Served]:
     )
     server = uvicorn.Server(
         uvicorn.Config(
-            control_plane(application),
+            HttpApplication(control_plane(application), nothing(application)),
             log_level="warning",
             server_header=False,
             lifespan="off",

@@ -10,21 +10,21 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from tidegate.daemon.figures import DaemonFigures
 from tidegate.server.hot.hot_path import problem_answer
 from tidegate.server.http.answer import Answer
-from tidegate.server.http.exchange import respond
 from tidegate.server.http.headers import DATA_HEADERS
 from tidegate.server.http.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from starlette.requests import Request
+
     from tidegate.daemon.service import Daemon
     from tidegate.server.http.answer import Header
-    from tidegate.server.http.exchange import Receive, Scope, Send
 
 _HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in DATA_HEADERS.items())
 
 
-class DaemonApplication:
+class DaemonAnswers:
     """Responds to everything but decisions.
 
     Args:
@@ -37,10 +37,9 @@ class DaemonApplication:
         self._registry.register(DaemonFigures(daemon))
         self._registry.register(daemon.metrics)
 
-    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
-        """Respond to one request."""
-        if scope["type"] == "http":
-            await respond(send, self._answer(str(scope["path"]), scope["headers"]))
+    async def __call__(self, request: Request) -> Answer:
+        """Answer one request."""
+        return self._answer(request.scope["path"], request.scope["headers"])
 
     def _answer(self, path: str, headers: Sequence[Header]) -> Answer:
         match path:

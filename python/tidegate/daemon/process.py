@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tidegate.daemon import private
-from tidegate.daemon.application import DaemonApplication
+from tidegate.daemon.application import DaemonAnswers
 from tidegate.daemon.service import Daemon
-from tidegate.server.asgi import HotApplication
+from tidegate.server.asgi import hot_handlers
 from tidegate.server.connection.protocol import Shared, close_late_connections
+from tidegate.server.http.application import HttpApplication
 from tidegate.server.process import (
     Server,
     accepting,
@@ -57,7 +58,7 @@ async def run(settings: Settings, home: Home, started: Callable[[str], None]) ->
     hot = await daemon.start()
     try:
         shared = Shared(hot, bounds_of(place))
-        application = HotApplication(hot, DaemonApplication(daemon))
+        application = HttpApplication(hot_handlers(hot), DaemonAnswers(daemon))
         server = Server(configuration(place, application, shared), lambda: started(address))
         late = close_late_connections(server.server_state.connections)
         daemon.watch(late)

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class Block:
     """Decisions made together, as ``Calls.decide`` hands them over.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -15,10 +15,11 @@ import uvicorn
 
 from tidegate.edge.addresses import TrustedProxies
 from tidegate.errors import TidegateError
-from tidegate.server.asgi import HotApplication
+from tidegate.server.asgi import hot_handlers
 from tidegate.server.connection.bounds import Bounds, room_for
 from tidegate.server.connection.handshakes import Handshakes
 from tidegate.server.connection.protocol import Protocol, Shared, close_late_connections
+from tidegate.server.http.application import HttpApplication
 from tidegate.server.logging import log
 from tidegate.server.workers.tidying import give_back_memory
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from tidegate.operators.keys import Keys
+    from tidegate.server.hot.hot_path import HotPath
+    from tidegate.server.http.application import Handler
     from tidegate.server.partitions.seat import Seat
     from tidegate.server.service import Service
     from tidegate.server.workers.fork_server import ForkServer
@@ -138,7 +141,7 @@ async def run(
             proxies_of(settings.server),
             service.application.reception,
         )
-        application: ASGIApp = HotApplication(hot, service.with_sync(behind(settings, service)))
+        application: ASGIApp = application_of(hot, service, behind(settings, service))
         if seat is not None and gateway is not None:
             owner = Owner(hot, application, service.asked)
             await owner.start(seat.inbox)
@@ -190,14 +193,32 @@ def load_program() -> None:
     gc.freeze()
 
 
-def behind(settings: Settings, service: Service) -> ASGIApp:
-    """Return the application for everything except hot calls."""
+def behind(settings: Settings, service: Service) -> dict[str, Handler]:
+    """Return the handlers of the control plane and the console, by their paths."""
     from tidegate.server.console.assets import built, load
-    from tidegate.server.console.pages import Console
-    from tidegate.server.routing.dispatch import control_plane
+    from tidegate.server.console.pages import console_handlers
+    from tidegate.server.routing.dispatch import control_plane, nothing
 
-    behind = control_plane(service.application)
-    return Console(load(built()), behind) if settings.console.enabled else behind
+    found = control_plane(service.application)
+    if settings.console.enabled:
+        found |= console_handlers(load(built()), nothing(service.application))
+    return found
+
+
+def application_of(
+    hot: HotPath, service: Service, handlers: Mapping[str, Handler]
+) -> HttpApplication:
+    """Return the application that answers all requests of a service.
+
+    Args:
+        hot: the hot path of the service.
+        service: started.
+        handlers: of :func:`behind`.
+    """
+    from tidegate.server.routing.dispatch import nothing
+
+    every = {**handlers, **service.handlers(), **hot_handlers(hot)}
+    return HttpApplication(every, nothing(service.application))
 
 
 def accepting(listening: socket.socket) -> list[socket.socket]:

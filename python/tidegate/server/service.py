@@ -45,7 +45,7 @@ from tidegate.server.offload.places import Party, places_of
 from tidegate.server.publishing.destinations import destination_of
 from tidegate.server.publishing.publisher import Publisher
 from tidegate.server.routing.routes import words_of_paths
-from tidegate.server.sync.application import SyncApplication
+from tidegate.server.sync.application import SyncCalls
 from tidegate.server.sync.feed import Feed
 from tidegate.server.sync.forwarded import Forwarding
 from tidegate.server.sync.messages import Secrets
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from tidegate.server.engines.compiled import CompiledChange, CompiledSet
     from tidegate.server.engines.following import Level
     from tidegate.server.hot.gap import Gap
+    from tidegate.server.http.application import Handler
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Crew, Shared
     from tidegate.settings.whole import Settings
@@ -267,9 +268,9 @@ class Service:
         made = (keys.redaction_of, keys.proofs_of, keys.sealing_of)
         return Secrets(*(key(tenant_id).hex() for key in made))
 
-    def with_sync(self, application: Any) -> SyncApplication:
-        """Put the routes of sync in front of another application."""
-        return SyncApplication(self._admission, self.feed, self.forwarding, self.store, application)
+    def handlers(self) -> dict[str, Handler]:
+        """Return the handlers of the routes of sync, by their paths."""
+        return SyncCalls(self._admission, self.feed, self.forwarding, self.store).handlers()
 
     def watch(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something in the background, until the stop."""

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from tests.server.serving import Caller, Served
 
-from tidegate.server.routing.dispatch import control_plane
+from tidegate.server.http.application import HttpApplication
+from tidegate.server.routing.dispatch import control_plane, nothing
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.routing.routes import ROUTES, TAGS
 
@@ -339,7 +340,8 @@ def test_transport_security_is_for_tls_alone(served: Served) -> None:
         "type": "http", "method": "GET", "path": "/api/v1/me", "raw_path": b"/api/v1/me",
         "root_path": "", "scheme": "https", "query_string": b"", "headers": [], "server": None,
     }  # fmt: skip
-    asyncio.run(control_plane(served.application)(scope, receive, send))
+    made = HttpApplication(control_plane(served.application), nothing(served.application))
+    asyncio.run(made(scope, receive, send))
     headers = dict(messages[0]["headers"])
     assert messages[0]["status"] == 401
     assert headers[b"strict-transport-security"].startswith(b"max-age=")

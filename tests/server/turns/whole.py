@@ -20,12 +20,12 @@ from tidegate.engine import Engine
 from tidegate.evaluation.native import Redactor
 from tidegate.operators.key_ring import ApiKey
 from tidegate.operators.keys import load_keys
-from tidegate.server.asgi import HotApplication
 from tidegate.server.demo import make_owner
 from tidegate.server.engines.compiled import CompiledSet
 from tidegate.server.engines.engines import rebuilt
 from tidegate.server.hot.hot_path import RUNTIME, HotPath
 from tidegate.server.http.answer import Answer, Outcome
+from tidegate.server.process import application_of
 from tidegate.server.routing.dispatch import control_plane
 from tidegate.server.service import Service
 from tidegate.server.turns.call import CallBack
@@ -230,7 +230,7 @@ async def running(directory: Path, settings: Settings | None = None) -> AsyncIte
     service = Service(kept, store, keys, base_url, crew_of(kept, keys, base_url))
     token = make_owner(store, keys)
     hot = await service.start()
-    application: Any = HotApplication(hot, control_plane(service.application))
+    application: Any = application_of(hot, service, control_plane(service.application))
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(application),
         base_url="http://service.test",

@@ -13,12 +13,13 @@ import httpx2
 from tests.server.serving import Caller, Served
 
 from tidegate.server.connection.reception import Reception
+from tidegate.server.http.application import HttpApplication
 from tidegate.server.offload.desk import A, Desk
 from tidegate.server.offload.jobs import Inline
 from tidegate.server.offload.kinds import Crowd
 from tidegate.server.offload.patience import APART_SECONDS, FREE_REFUSALS, LATE_SECONDS, Patience
 from tidegate.server.offload.places import Party, default_places
-from tidegate.server.routing.dispatch import control_plane
+from tidegate.server.routing.dispatch import control_plane, nothing
 
 T = TypeVar("T")
 CHECK = {"expression": "request.path == '/'", "purpose": "condition"}
@@ -59,7 +60,9 @@ def calling(
             admitting_threads=anyio.CapacityLimiter(2),
             **changes,
         )
-        transport = httpx2.ASGITransport(app=control_plane(application))
+        transport = httpx2.ASGITransport(
+            app=HttpApplication(control_plane(application), nothing(application))
+        )
         async with httpx2.AsyncClient(transport=transport, base_url="http://test") as http:
             await scene(http, application)
 

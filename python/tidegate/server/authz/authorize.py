@@ -26,6 +26,8 @@ from tidegate.server.turns.call import Endpoint
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from starlette.requests import Request
+
     from tidegate.edge.forward_auth import Inquiry
     from tidegate.edge.reply import Reply
     from tidegate.operators.key_ring import ApiKey
@@ -45,27 +47,26 @@ def is_for_proxies(path: str) -> bool:
     return path == PATH or path.startswith(PATH + "/")
 
 
-async def authorize(hot: HotPath, scope: Mapping[str, Any], path: str) -> Answer:
+async def authorize(hot: HotPath, request: Request) -> Answer:
     """Return the answer to a proxy.
 
     Args:
-        scope: the proxy's request, with header names in lower case.
-        path: the path as it was written.
+        hot: decides.
+        request: of the proxy; its path may go on after the prefix.
     """
+    scope = request.scope
     request_id = request_id_of(scope["headers"])
     try:
         key = hot.admission.credential(scope["headers"])
     except Problem as problem:
         hot.failed(problem, problem, AUTHZ, request_id, problem.detail)
         return problem_answer(problem, PATH, request_id)
-    return _sent(await _reply(hot, key, scope, path, request_id), request_id)
+    return _sent(await _reply(hot, key, scope, request_id), request_id)
 
 
-async def _reply(
-    hot: HotPath, key: ApiKey, scope: Mapping[str, Any], path: str, request_id: str
-) -> Reply:
+async def _reply(hot: HotPath, key: ApiKey, scope: Mapping[str, Any], request_id: str) -> Reply:
     try:
-        inquiry = _inquiry(scope, path)
+        inquiry = _inquiry(scope)
     except UnclearInquiryError as error:
         reason = str(error)
         hot.failed(Problem("malformed-request", reason), error, AUTHZ, request_id, reason)
@@ -91,11 +92,12 @@ async def _reply(
         return inquiry.failed(_CLOSED, EventError(str(problem)) if is_of_the_request else problem)
 
 
-def _inquiry(scope: Mapping[str, Any], path: str) -> Inquiry:
+def _inquiry(scope: Mapping[str, Any]) -> Inquiry:
     headers = [
         (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
     ]
-    return read_inquiry(scope["method"], path, scope["query_string"].decode("latin-1"), headers)
+    query = scope["query_string"].decode("latin-1")
+    return read_inquiry(scope["method"], scope["path"], query, headers)
 
 
 def _decided(inquiry: Inquiry, answer: Answer) -> Reply:

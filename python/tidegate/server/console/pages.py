@@ -1,7 +1,7 @@
 """``/console/`` and everything below: one page, which shows the view that its URL names.
 
 The page has no privileged access to the control plane: it gets no data here and calls the public
-API like everybody else. So it comes before the table of routes, and isn't in it.
+API like everybody else. So it isn't in the table of routes.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from tidegate.server.console.assets import Asset, Assets
 from tidegate.server.http.headers import CONSOLE_HEADERS, FILE_HEADERS
-from tidegate.server.http.request import path_as_written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.requests import Request
+
+    from tidegate.server.http.answer import Answer
+    from tidegate.server.http.application import Handler
 
 HOME = "/console/"
 _FILES = "/console/assets/"
@@ -28,41 +30,36 @@ _NOT_BUILT = (
 )
 
 
-class Console:
-    """The console in front of another application.
+def console_handlers(assets: Assets | None, otherwise: Handler) -> dict[str, Handler]:
+    """Return the handlers of the console, by their paths.
 
     Args:
         assets: of the build; None without a build.
-        behind: answers every other path.
+        otherwise: answers for the root, to callers other than browsers.
     """
 
-    def __init__(self, assets: Assets | None, behind: ASGIApp) -> None:
-        self._assets = assets
-        self._behind = behind
+    async def page(request: Request) -> Response:
+        return _plain(404, _NOT_BUILT) if assets is None else _page(assets, request)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        response = self._response(scope) if scope["type"] == "http" else None
-        await (response or self._behind)(scope, receive, send)
-
-    def _response(self, scope: Scope) -> Response | None:
-        path = path_as_written(scope)
-        is_here = path == HOME[:-1] or path.startswith(HOME)
-        if self._assets is None:
-            return _plain(404, _NOT_BUILT) if is_here else None
-        headers = dict(scope["headers"])
-        if path == "/" and b"text/html" in headers.get(b"accept", b""):
+    async def root(request: Request) -> Answer | Response:
+        if "text/html" in request.headers.get("accept", ""):
             return RedirectResponse(HOME, 303, CONSOLE_HEADERS)
-        if not is_here:
-            return None
-        if scope["method"] not in {"GET", "HEAD"}:
-            return _plain(405, "allowed are GET and HEAD\n", {"allow": "GET, HEAD"})
-        if not path.startswith(_FILES):
-            return _file(self._assets.index, headers, CONSOLE_HEADERS)
-        found = self._assets.named.get(path.removeprefix(_FILES))
-        if found is None:
-            return _plain(404, "there is no such file\n")
-        return _file(found, headers, FILE_HEADERS)
+        return await otherwise(request)
+
+    found: dict[str, Handler] = {HOME[:-1]: page, f"{HOME}*": page}
+    return found if assets is None else {"/": root, **found}
+
+
+def _page(assets: Assets, request: Request) -> Response:
+    path, headers = request.scope["path"], dict(request.scope["headers"])
+    if request.method not in {"GET", "HEAD"}:
+        return _plain(405, "allowed are GET and HEAD\n", {"allow": "GET, HEAD"})
+    if not path.startswith(_FILES):
+        return _file(assets.index, headers, CONSOLE_HEADERS)
+    found = assets.named.get(path.removeprefix(_FILES))
+    if found is None:
+        return _plain(404, "there is no such file\n")
+    return _file(found, headers, FILE_HEADERS)
 
 
 def _file(asset: Asset, given: Mapping[bytes, bytes], headers: Mapping[str, str]) -> Response:

@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate.cluster.follower import Follower
-from tidegate.server.asgi import HotApplication
 from tidegate.server.engines.following import Level, States, UnfollowableError
 from tidegate.server.logging import log
-from tidegate.server.process import behind, settle_interpreter
+from tidegate.server.process import application_of, behind, settle_interpreter
 from tidegate.server.service import Service
 from tidegate.stores.base import DamagedLogError, StoreError, StoreUnavailableError
 from tidegate.stores.databases import open_unclaimed
 from tidegate.stores.index.catalog import Bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tidegate.cluster.messages import Entry, ReadRequest
     from tidegate.operators.keys import Keys
     from tidegate.server.hot.hot_path import HotPath
+    from tidegate.server.http.application import Handler, HttpApplication
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Shared
     from tidegate.settings.whole import Settings
@@ -52,7 +52,7 @@ class Opened:
     """
 
     hot: HotPath
-    application: HotApplication
+    application: HttpApplication
     service: Service
     claim: Claim
 
@@ -89,7 +89,7 @@ class Following:
         self._tell_level = level
         self._store: PostgresqlStore | None = None
         self._service: Service | None = None
-        self._control_plane: Any = None
+        self._handlers: Mapping[str, Handler] = {}
         self._follower: Follower[States, _InLog] | None = None
         self._running: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
@@ -142,7 +142,7 @@ class Following:
             end = await asyncio.to_thread(store.claim, claimed, term)
             level = await self._read_to(end)
             hot = await service.start(level)
-            application = HotApplication(hot, service.with_sync(self._control_plane))
+            application = application_of(hot, service, self._handlers)
             return Opened(hot, application, service, claimed)
         except BaseException:
             await asyncio.to_thread(claimed.release)
@@ -193,7 +193,7 @@ class Following:
             settings, store, self._keys, self._base_url, self._crew, self._others
         )
         await asyncio.to_thread(service.prepare)
-        self._control_plane = await asyncio.to_thread(behind, settings, service)
+        self._handlers = await asyncio.to_thread(behind, settings, service)
         states = States(service.runtimes, store)
         position = await asyncio.to_thread(states.begin)
         await states.restore()

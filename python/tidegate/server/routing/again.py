@@ -6,13 +6,13 @@ idempotency key is committed with its answer, which a repetition gets.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING
 
 from tidegate.server.authz.authorize import is_for_proxies
 from tidegate.server.hot.batch import PATH as BATCH
 from tidegate.server.hot.hot_path import ENDPOINTS
+from tidegate.server.http.application import Paths
 from tidegate.server.http.repeats import HEADER as IDEMPOTENCY_KEY
 
 if TYPE_CHECKING:
@@ -43,20 +43,18 @@ def is_repeatable(method: str, path: str, headers: Iterable[tuple[bytes, bytes]]
     """
     if is_safe(method) or is_hot(method, path):
         return True
-    return any(name == _KEY for name, _ in headers) and any(
-        method == known and form.fullmatch(path) for known, form in _kept()
-    )
+    kept = _kept().find(path)
+    return kept is not None and method in kept[0] and any(name == _KEY for name, _ in headers)
 
 
 @cache
-def _kept() -> list[tuple[str, re.Pattern[str]]]:
-    """List the methods and paths of routes that keep their answers under an idempotency key."""
+def _kept() -> Paths[list[str]]:
+    """Return the methods, by path, that keep their answers under an idempotency key."""
     # The table names the handlers, which callers of this module don't need earlier.
     from tidegate.server.routing.routes import ROUTES
 
-    return [
-        (route.method, re.compile(re.sub(r"{\w+}", "[^/]+", path)))
-        for route in ROUTES
-        if route.repeatable
-        for path in route.paths
-    ]
+    methods: dict[str, list[str]] = {}
+    for route in ROUTES:
+        for path in route.paths:
+            methods.setdefault(path, []).extend([route.method] if route.repeatable else [])
+    return Paths(methods)

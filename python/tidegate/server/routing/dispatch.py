@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 from anyio import to_thread
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.routing import Route as StarletteRoute
 
 from tidegate.operators.permissions import Role
 from tidegate.server.hot.admission import KEY_HEADER
@@ -29,7 +26,6 @@ from tidegate.server.http.problems import Problem
 from tidegate.server.http.repeats import HEADER as IDEMPOTENCY_KEY
 from tidegate.server.http.request import (
     only_header,
-    path_as_written,
     path_ids,
     path_names,
     require_media_type,
@@ -46,9 +42,11 @@ from tidegate.stores.objects import memberships
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from starlette.types import Receive, Scope, Send
+    from starlette.requests import Request
+    from starlette.responses import Response
 
     from tidegate.server.control.app import Application
+    from tidegate.server.http.application import Handler
     from tidegate.server.offload.places import Holder
     from tidegate.server.routing.route import Route
 
@@ -61,61 +59,41 @@ def answer_by_name(name: str, given: Given, application: Application) -> Sent:
     return answer(application, _BY_NAME[name], given)
 
 
-def control_plane(application: Application, routes: Iterable[Route] = ROUTES) -> Starlette:
-    """Build the control plane as an ASGI application from every route that has a handler."""
+def control_plane(application: Application, routes: Iterable[Route] = ROUTES) -> dict[str, Handler]:
+    """Return the handlers of the control plane, by path, from every route that has a handler."""
     by_path: dict[str, dict[str, Route]] = {}
     for route in routes:
         for path in route.paths if route.handler is not None else ():
             by_path.setdefault(path, {})[route.method] = route
-    # An endpoint that isn't a function gets every method, and handles those it doesn't support.
-    mounted = [
-        StarletteRoute(path, _Resource(application, by_path[path]))
-        for path in sorted(by_path, key=_places_of_names)
-    ]
-    made = _ControlPlane(routes=mounted)
-    made.router.redirect_slashes = False
-    made.router.default = partial(_nothing, application)
-    return made
+    return {path: _Resource(application, methods) for path, methods in by_path.items()}
 
 
-def _places_of_names(path: str) -> list[bool]:
-    """Order paths that start alike: a literal segment goes before a parameter."""
-    return [part.startswith("{") for part in path.split("/")]
+def nothing(application: Application) -> Handler:
+    """Return the handler of requests without a route."""
 
-
-class _ControlPlane(Starlette):
-    """Routes on paths as they were written."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            scope = {**scope, "path": path_as_written(scope)}
-        await super().__call__(scope, receive, send)
-
-
-async def _nothing(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer requests without a route."""
-    if scope["type"] == "http":
+    async def answer(request: Request) -> Response:
         started = application.access.now()
-        given = _given(application, Request(scope))
+        given = _given(application, request)
         sent = given.refuse(Problem("not-found"))
-        application.access.control(scope["method"], given, sent, started)
+        application.access.control(request.method, given, sent, started)
         seconds = application.access.now() - started
         application.latency.answered(OTHER, OTHER, sent.status, seconds)
-        await sent.response()(scope, receive, send)
+        return sent.response()
+
+    return answer
 
 
 class _Resource:
-    """The methods of one path, as an ASGI application."""
+    """Answers all methods of one path."""
 
     def __init__(self, application: Application, methods: Mapping[str, Route]) -> None:
         self._application = application
         self._methods = methods
         self._allowed = ", ".join(sorted({*methods, *(["HEAD"] if "GET" in methods else [])}))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, request: Request) -> Response:
         access = self._application.access
         started = access.now()
-        request = Request(scope, receive)
         given = _given(self._application, request)
         is_noted, name = True, (OTHER, OTHER)
         try:
@@ -133,7 +111,7 @@ class _Resource:
             access.control(request.method, given, sent, started)
         if sent.status in LATE:
             await self._application.patience.refused(_asking(request, given, sent))
-        await sent.response()(scope, receive, send)
+        return sent.response()
 
     def _route(self, request: Request) -> Route:
         route = self._methods.get("GET" if request.method == "HEAD" else request.method)

@@ -1,14 +1,13 @@
-"""The routes of sync, in front of the control plane, so that a waiting call holds no thread."""
+"""The routes of sync, outside the control plane, so that a waiting call holds no thread."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING
 
 import attrs
 import msgspec
@@ -16,19 +15,22 @@ import msgspec
 from tidegate.server.hot.admission import JSON
 from tidegate.server.hot.hot_path import problem_answer
 from tidegate.server.http.answer import Answer
-from tidegate.server.http.exchange import read_body, respond
+from tidegate.server.http.exchange import read_body
 from tidegate.server.http.headers import DATA_HEADERS, request_id_of
 from tidegate.server.http.limits import MAX_BATCH_BYTES, MAX_BODY_BYTES, too_large
 from tidegate.server.http.problems import Problem, problem_of
-from tidegate.server.http.request import path_as_written, require_media_type
+from tidegate.server.http.request import query_parameters, require_media_type
 from tidegate.server.logging import log
 from tidegate.server.sync import messages
 from tidegate.stores.objects import daemons
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
+
     from tidegate.operators.key_ring import ApiKey
     from tidegate.server.hot.admission import Admission
-    from tidegate.server.http.exchange import Receive, Scope, Send
+    from tidegate.server.http.application import Handler
+    from tidegate.server.http.exchange import Receive, Scope
     from tidegate.server.sync.feed import Feed, Signed
     from tidegate.server.sync.forwarded import Forwarding
     from tidegate.stores.port import Store
@@ -41,15 +43,14 @@ _ACK = msgspec.json.Decoder(messages.Ack)
 
 
 @attrs.frozen
-class SyncApplication:
-    """The routes of sync in front of everything else.
+class SyncCalls:
+    """The routes of sync.
 
     Args:
         admission: knows the API keys.
         feed: produces the data sent to daemons.
         forwarding: takes the decisions that they send.
         store: stores their reports of themselves.
-        next: the ASGI application that answers every other path.
         clock: nanoseconds since 1970.
     """
 
@@ -57,33 +58,40 @@ class SyncApplication:
     feed: Feed
     forwarding: Forwarding
     store: Store
-    next: Any
     clock: Callable[[], int] = time.time_ns
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        path = path_as_written(scope) if scope["type"] == "http" else ""
-        route = _ROUTES.get(path)
-        if route is None:
-            await self.next(scope, receive, send)
-            return
-        method, handle = route
+    def handlers(self) -> dict[str, Handler]:
+        """Return the handlers by their paths."""
+        routes = {
+            "snapshot": ("GET", self.snapshot),
+            "changes": ("GET", self.changes),
+            "ack": ("POST", self.ack),
+            "events": ("POST", self.events),
+        }
+        return {PREFIX + name: partial(self._answer, *route) for name, route in routes.items()}
+
+    async def _answer(
+        self,
+        method: str,
+        handle: Callable[[ApiKey, Scope, Receive], Awaitable[Answer]],
+        request: Request,
+    ) -> Answer:
+        scope, path = request.scope, request.scope["path"]
         request_id = request_id_of(scope["headers"])
         try:
-            if scope["method"] != method:
+            if request.method != method:
                 detail = f"allowed is {method}"
                 raise Problem("method-not-allowed", detail, headers={"allow": method})
             key = self.admission.credential(scope["headers"])
             if not key.can_sync:
                 detail = "use a key that was made with `can_sync`"
                 raise Problem("sync-not-permitted", detail)
-            answer = await handle(self, key, scope, receive)
+            return await handle(key, scope, request.receive)
         except Exception as error:
             problem = problem_of(error)
             if problem.code == "internal-error":
                 log.error("a sync call failed", path=path, request_id=request_id, exc_info=error)
-            answer = problem_answer(problem, path, request_id)
-        await respond(send, answer)
+            return problem_answer(problem, path, request_id)
 
     async def snapshot(self, key: ApiKey, scope: Scope, _: Receive) -> Answer:
         """Return everything that a daemon needs to decide."""
@@ -152,12 +160,6 @@ class SyncApplication:
         return Answer(msgspec.json.encode(taken), headers=_DATA_HEADERS)
 
 
-_ROUTES: dict[str, tuple[str, Callable[..., Any]]] = {
-    f"{PREFIX}snapshot": ("GET", SyncApplication.snapshot),
-    f"{PREFIX}changes": ("GET", SyncApplication.changes),
-    f"{PREFIX}ack": ("POST", SyncApplication.ack),
-    f"{PREFIX}events": ("POST", SyncApplication.events),
-}
 _CHANGES = f"{PREFIX}changes".encode()
 _DATA_HEADERS = tuple(
     (name.lower().encode(), value.encode()) for name, value in DATA_HEADERS.items()
@@ -197,10 +199,8 @@ def _header(scope: Scope, name: bytes) -> bytes:
 
 
 def _query(scope: Scope, *known: str) -> dict[str, str]:
-    pairs = parse_qsl(scope["query_string"].decode("ascii", "replace"), keep_blank_values=True)
-    given = dict(pairs)
-    unknown = sorted(given.keys() - set(known))
-    if unknown or len(given) != len(pairs):
+    given = query_parameters(scope["query_string"])
+    if given.keys() - set(known):
         raise Problem("invalid-request", f"the parameters are {', '.join(known) or 'none'}")
     return given
 
