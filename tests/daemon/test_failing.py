@@ -67,9 +67,9 @@ def test_a_part_of_the_definitions_is_enough_for_the_fail_mode() -> None:
 
 def line(action: str, *fired: tuple[str, str | None]) -> bytes:
     """A decision of the log, as far as it is looked at."""
-    clauses = [{"policy": policy, "mitigation": mitigation} for policy, mitigation in fired]
-    answer = {"action": {"type": action}}
-    return orjson.dumps({"answer": answer, "record": {"fired": clauses}, "event": {"path": SLUG}})
+    clauses = [{"policy": name, "clause": "c", "mitigation": by} for name, by in fired]
+    record = {"action": {"type": action}, "fired": clauses}
+    return orjson.dumps({"answer": {}, "record": record, "event": {"path": SLUG}})
 
 
 def test_only_what_the_fail_mode_lets_pass_is_counted() -> None:
@@ -81,8 +81,7 @@ def test_only_what_the_fail_mode_lets_pass_is_counted() -> None:
 
 
 def test_what_passes_is_counted_whatever_numbers_events_have() -> None:
-    """An event may have a number that no double holds, and an answer without an action."""
+    """An event may have a number that no double holds, and an answer may have an action."""
     odd = line("allow").replace(b'"event":{', b'"event":{"n":1e999,')
-    reported = odd.replace(b'{"action":{"type":"allow"}}', b"{}", 1)
-    reported = reported.replace(b'"record":{', b'"record":{"action":{"type":"allow"},')
-    assert let_through(b"\n".join((odd, reported)), is_known=False) == 2
+    asked = odd.replace(b'"answer":{}', b'"answer":{"action":{"type":"allow"}}')
+    assert let_through(b"\n".join((odd, asked)), is_known=False) == 2

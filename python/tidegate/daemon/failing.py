@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from uuid import UUID
 
-import msgspec
+    from tidegate.stores.decision_log.recorded import Record, RecordedClause
 
 from tidegate.policy.definitions.model import FailMode
 from tidegate.server.logging import log
+from tidegate.stores.decision_log.recorded import record_in
 
 SLUG = "tidegate-fail-mode"
 """The slug of the policy that answers, and of its mitigation."""
@@ -95,47 +96,17 @@ def let_through(lines: bytes, is_known: bool) -> int:
     """
     if is_known and SLUG.encode() not in lines:
         return 0
-    read = map(_LINES.decode, lines.split(b"\n"))
+    read = (record_in(line, number) for number, line in enumerate(lines.split(b"\n")))
     if not is_known:
         return sum(map(_allows, read))
-    return sum(any(map(_is_open, each.record.fired)) for each in read)
+    return sum(any(map(_is_open, each.fired)) for each in read)
 
 
-class _Action(msgspec.Struct):
-    type: str
+def _allows(record: Record) -> bool:
+    return record.action is not None and record.action.type == "allow"
 
 
-class _Fired(msgspec.Struct):
-    policy: str
-    mitigation: str | None
-
-
-class _Answer(msgspec.Struct):
-    action: _Action | None = None
-    """None for an event that was only reported."""
-
-
-class _Record(msgspec.Struct):
-    fired: list[_Fired]
-    action: _Action | None = None
-
-
-class _Line(msgspec.Struct):
-    """The members of a line that show whether it was let through; its event is not read."""
-
-    answer: _Answer
-    record: _Record
-
-
-_LINES = msgspec.json.Decoder(_Line)
-
-
-def _allows(line: _Line) -> bool:
-    action = line.answer.action or line.record.action
-    return action is not None and action.type == "allow"
-
-
-def _is_open(fired: _Fired) -> bool:
+def _is_open(fired: RecordedClause) -> bool:
     return fired.policy == SLUG and fired.mitigation is None
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from tidegate.policy.decision import EngineDecision
 from tidegate.policy.shown_proof import ShownProof
 from tidegate.server.challenges.opening import returns
 from tidegate.server.control.call import Answer, Call
@@ -15,11 +16,13 @@ from tidegate.server.control.pages import page_after
 from tidegate.server.engines.history import Names, names_of
 from tidegate.server.logging import log as logger
 from tidegate.server.records.kept import Kept
-from tidegate.server.records.recorded import require_sound
 from tidegate.server.records.rows import read_rows
 from tidegate.server.wire import common as wire_common
 from tidegate.server.wire import decisions as wire_decisions
+from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import decisions, log
+from tidegate.stores.decision_log.lines import read_event
+from tidegate.stores.decision_log.recorded import read_record
 from tidegate.stores.index import results
 
 if TYPE_CHECKING:
@@ -198,3 +201,21 @@ def _fired(fired: dict[str, Any], names: Names) -> wire_decisions.FiredClause:
         window=None if window is None else wire_decisions.WindowValue(**window),
         active=fired["active"],
     )
+
+
+def require_sound(logged: LoggedDecision, seq: int) -> None:
+    """Check that the record and the event of a decision can be read.
+
+    Args:
+        logged: the decision.
+        seq: its number, for the error.
+
+    Raises:
+        DamagedLogError: one of them can't.
+    """
+    try:
+        read_record(logged.record)
+        EngineDecision.from_record(logged.record).to_record()
+        read_event(logged.event)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DamagedLogError(seq, f"is not a decision: {error!r}") from None

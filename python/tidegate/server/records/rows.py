@@ -8,12 +8,12 @@ import attrs
 
 from tidegate.errors import EventError
 from tidegate.server.logging import log as logger
-from tidegate.server.records.recorded import record_in
 from tidegate.server.wire import common as wire_common
 from tidegate.server.wire import decisions as wire_decisions
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import log
 from tidegate.stores.decision_log.lines import event_in, read_event
+from tidegate.stores.decision_log.recorded import record_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -22,9 +22,11 @@ from tidegate.server.wire import definitions as wire_definitions
 from tidegate.server.wire import replay as wire_replay
 from tidegate.server.wire import traffic as wire_traffic
 from tidegate.server.wire.kinds import POLICY, to_body
+from tidegate.stores.decision_log.recorded import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from uuid import UUID
 
     from tidegate.policy.explain.left_out import LeftOut
     from tidegate.server.control.call import Call
@@ -33,24 +35,6 @@ if TYPE_CHECKING:
     from tidegate.server.traffic.selection import TenantExpressions
     from tidegate.server.traffic.tally import Tally
 
-
-class _Fired(msgspec.Struct):
-    clause: str
-    entity_id: str | None
-
-
-class _Entity(msgspec.Struct):
-    definition: str
-
-
-class _Record(msgspec.Struct):
-    entities: list[_Entity]
-    matched_actions: list[str]
-    fired: list[_Fired]
-    errors: dict[str, str]
-
-
-_RECORDS = msgspec.json.Decoder(_Record)
 _NAME = "scope"
 
 
@@ -70,7 +54,7 @@ class Draft:
     slug: str
     scope: str | None
     known: TenantExpressions
-    clauses: dict[str, tuple[list[int], set[str]]]
+    clauses: dict[str, tuple[list[int], set[UUID]]]
     left_out: LeftOut
     in_scope: int = 0
     decided: int = 0
@@ -92,7 +76,7 @@ class Draft:
         redaction_key = call.app.keys.redaction_of(call.tenant_id)
         engine = Engine(definitions, redaction_key=redaction_key, events="any")
         (made,) = engine.definitions.policies
-        clauses: dict[str, tuple[list[int], set[str]]] = {
+        clauses: dict[str, tuple[list[int], set[UUID]]] = {
             each.name: ([0], set()) for each in made.clauses
         }
         return cls(engine, made.slug, policy.expression, known, clauses, left_out(engine))
@@ -112,7 +96,7 @@ class Draft:
             except EventError:
                 tally.errors["invalid-event"] += 1
                 continue
-            record = _RECORDS.decode(served.record)
+            record = read_record(served.record)
             tally.errors.update(set(record.errors.values()))
             self.left_out.add(
                 each.event,

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tidegate.errors import EventError
-from tidegate.server.records.recorded import Record, record_in
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import traffic
 from tidegate.stores.decision_log.decisions import END_NS, DecisionQuery
+from tidegate.stores.decision_log.recorded import Record, record_in
 from tidegate.stores.decision_log.rows import Unreadable
 from tidegate.stores.index import results
 

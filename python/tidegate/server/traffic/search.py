@@ -22,7 +22,6 @@ from tidegate.server.control.call import Answer, Call
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.records.decisions import passed_over
 from tidegate.server.records.kept import Kept
-from tidegate.server.records.recorded import record_in
 from tidegate.server.records.rows import rows_of
 from tidegate.server.traffic.looking import SECONDS, Deadline, redacted, spans
 from tidegate.server.traffic.selection import TenantExpressions
@@ -31,6 +30,7 @@ from tidegate.server.wire import traffic as wire_traffic
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import decisions, log
 from tidegate.stores.decision_log.lines import event_in
+from tidegate.stores.decision_log.recorded import record_in
 from tidegate.stores.decision_log.rows import Unreadable
 
 if TYPE_CHECKING:

@@ -6,17 +6,11 @@ daemon forwarded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 import msgspec
 
-from tidegate.policy.decision import EngineDecision
 from tidegate.stores.base import DamagedLogError
-from tidegate.stores.decision_log.lines import read_event
-
-if TYPE_CHECKING:
-    from tidegate.stores.decision_log.lines import LoggedDecision
 
 
 class RecordedEntity(msgspec.Struct, frozen=True):
@@ -32,15 +26,25 @@ class RecordedClause(msgspec.Struct, frozen=True):
 
     policy: str
     clause: str
+    mitigation: str | None = None
     entity_id: UUID | None = None
 
 
-class Record(msgspec.Struct, frozen=True):
-    """The members of a record that lists and counts use."""
+class RecordedAction(msgspec.Struct, frozen=True):
+    """The action, without its details."""
 
+    type: str
+
+
+class Record(msgspec.Struct, frozen=True):
+    """The members of a record that lists, counts and drafts use."""
+
+    action: RecordedAction | None = None
     clause: str | None = None
     entities: tuple[RecordedEntity, ...] = ()
+    matched_actions: tuple[str, ...] = ()
     fired: tuple[RecordedClause, ...] = ()
+    errors: dict[str, str] = {}
 
 
 class _Line(msgspec.Struct):
@@ -49,6 +53,8 @@ class _Line(msgspec.Struct):
 
 _LINES = msgspec.json.Decoder(_Line)
 _RECORDS = msgspec.json.Decoder(Record)
+read_record = _RECORDS.decode
+"""Parses the record of a decision."""
 
 
 def record_in(line: bytes, seq: int) -> Record:
@@ -65,21 +71,3 @@ def record_in(line: bytes, seq: int) -> Record:
         return _LINES.decode(line).record
     except ValueError as error:
         raise DamagedLogError(seq, f"is not a decision: {error}") from None
-
-
-def require_sound(logged: LoggedDecision, seq: int) -> None:
-    """Check that the record and the event of a decision can be read.
-
-    Args:
-        logged: the decision.
-        seq: its number, for the error.
-
-    Raises:
-        DamagedLogError: one of them can't.
-    """
-    try:
-        _RECORDS.decode(logged.record)
-        EngineDecision.from_record(logged.record).to_record()
-        read_event(logged.event)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise DamagedLogError(seq, f"is not a decision: {error!r}") from None
