@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -27,11 +28,24 @@ def read_definitions(name: str) -> Definitions:
         FindingsError: the document is rejected.
         click.UsageError: it cannot be read.
     """
+    if name != "-":
+        return read_definitions_file(Path(name))
     try:
-        if name != "-":
-            return load_definitions(name)
         return parse_definitions(sys.stdin.buffer.read(MAX_BYTES + 1))
     except DefinitionsError as error:
-        raise refused_document(STANDARD_INPUT if name == "-" else name, error) from None
+        raise refused_document(STANDARD_INPUT, error) from None
+
+
+def read_definitions_file(path: Path) -> Definitions:
+    """Definitions from a file.
+
+    Raises:
+        FindingsError: the document is rejected.
+        click.UsageError: it cannot be read.
+    """
+    try:
+        return load_definitions(path)
+    except DefinitionsError as error:
+        raise refused_document(str(path), error) from None
     except OSError as error:
-        raise click.UsageError(f"`{name}` cannot be read: {error.strerror}") from None
+        raise click.UsageError(f"`{path}` cannot be read: {error.strerror}") from None

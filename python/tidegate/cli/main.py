@@ -25,6 +25,7 @@ COMMANDS = {
     "eval": "tidegate.cli.evaluate:evaluate",
     "decide": "tidegate.cli.decide:decide",
     "explain": "tidegate.cli.explain:explain",
+    "test": "tidegate.cli.policies.test:test",
     "mapping": "tidegate.cli.mapping:mapping",
     "demo": "tidegate.cli.demo:demo",
     "serve": "tidegate.cli.service.serve:serve",

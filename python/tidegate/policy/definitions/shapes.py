@@ -98,6 +98,19 @@ class Headers:
 
 
 @attrs.frozen
+class Anything:
+    """Any value, read as plain data."""
+
+
+@attrs.frozen
+class Named:
+    """An object with names chosen by the author, each with a value of one shape."""
+
+    item: Shape
+    maximum: int
+
+
+@attrs.frozen
 class Many:
     """A list of one shape; ``unique`` rejects a repeated scalar."""
 
@@ -128,6 +141,8 @@ Shape: TypeAlias = (
     | Origin
     | UrlTemplate
     | Headers
+    | Anything
+    | Named
     | Many
     | Part
 )
@@ -140,8 +155,12 @@ def member(shape: Shape) -> dict[str, Shape]:
 
 @cache
 def members(model: type[attrs.AttrsInstance]) -> Mapping[str, attrs.Attribute[object]]:
-    """The members of a model class that a document may contain, in order."""
-    return {each.name: each for each in attrs.fields(model) if _KEY in each.metadata}
+    """The members of a model class that a document may contain, in order.
+
+    A member with the name of a Python keyword is an attribute with ``_`` at its end.
+    """
+    found = (each for each in attrs.fields(model) if _KEY in each.metadata)
+    return {each.name.removesuffix("_"): each for each in found}
 
 
 def shape_of(attribute: attrs.Attribute[object]) -> Shape:

@@ -22,7 +22,6 @@ from tidegate.policy.document.plain_data import from_python
 from tidegate.policy.document.positions import at_offset, locate
 from tidegate.policy.document.reader import read_tree
 from tidegate.policy.document.tree import (
-    MAX_BYTES,
     Excerpt,
     Mapping,
     Ready,
@@ -30,8 +29,8 @@ from tidegate.policy.document.tree import (
     Sequence,
     UnreadableDocumentError,
     count_nodes,
+    decode,
     find,
-    unreadable,
 )
 from tidegate.policy.document.writer import to_document, to_members
 from tidegate.policy.document.yaml_text import compose_yaml
@@ -106,7 +105,7 @@ def parse_document(document: str | bytes | AbstractMapping[str, Any]) -> ParsedD
     try:
         if isinstance(document, AbstractMapping):
             return ParsedDocument(from_python(document), None)
-        text = _decode(document)
+        text = decode(document)
         source = Source(text)
         compose = compose_json if text.lstrip()[:1] == "{" else compose_yaml
         return ParsedDocument(compose(text), source)
@@ -147,17 +146,6 @@ def compile_definitions(definitions: Definitions) -> CompiledDefinitions:
     """
     made: Compilation = definitions.compilation or read_document(to_document(definitions))
     return made.compiled
-
-
-def _decode(document: str | bytes) -> str:
-    try:
-        text = document if isinstance(document, str) else document.decode("utf-8")
-        size = len(text.encode("utf-8"))
-    except UnicodeError:
-        raise unreadable("invalid-encoding", "the document is not UTF-8") from None
-    if size > MAX_BYTES:
-        raise unreadable("document-too-large", f"more than {MAX_BYTES} bytes")
-    return text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
 
 
 def _for_tenant(root: Node, tenant: Tenant) -> Node:

@@ -71,6 +71,10 @@ def expected(shape: shapes.Shape) -> Expected:
             return Expected("list", item=expected(item), maximum=maximum)
         case shapes.Headers():
             return Expected("free", item=expected(shapes.Text()), maximum=MAX_FREE)
+        case shapes.Anything():
+            return ANY
+        case shapes.Named(item=item, maximum=maximum):
+            return Expected("free", item=expected(item), maximum=maximum)
         case shapes.Boolean():
             return Expected("scalar", types=(bool,))
         case shapes.Integer():
@@ -104,9 +108,9 @@ def _or_null(inner: Expected) -> Expected:
 
 
 @cache
-def whole_document() -> Expected:
-    """The expected value for a document."""
-    made = _object(Definitions)
+def whole_document(model: type[attrs.AttrsInstance] = Definitions) -> Expected:
+    """The expected value for a document of a model."""
+    made = _object(model)
     tenant = {"tenant"}
     members = {API_VERSION_MEMBER: ANY, **made.members}
     return attrs.evolve(made, members=members, required=made.required - tenant)

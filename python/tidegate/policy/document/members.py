@@ -107,6 +107,10 @@ def stand_in(shape: shapes.Shape) -> Any:
             return minimum
         case shapes.Many():
             return ()
+        case shapes.Named():
+            return {}
+        case shapes.Anything():
+            return None
         case shapes.Identifier():
             return STAND_IN_ID
         case shapes.Choice(values=values):

@@ -87,6 +87,27 @@ def read_tree(root: Node, text: str = "") -> Reading:
     return Reading(definitions, reader.findings, reader.stand_ins)
 
 
+def read_model(
+    root: Node, text: str, model: type[attrs.AttrsInstance], version: str
+) -> tuple[Any, list[Finding]]:
+    """An instance of a model that isn't of definitions, and the findings about its members.
+
+    The instance is None where there are findings.
+
+    Args:
+        root: the tree.
+        text: the document it was built from.
+        model: the class of the whole document.
+        version: the value of ``apiVersion``.
+    """
+    reader = _Reader(text)
+    try:
+        made = reader.whole(model, version, root)
+    except _EnoughError:
+        made = None
+    return None if reader.findings else made, reader.findings
+
+
 class _EnoughError(Exception):
     """The maximum number of findings is reached."""
 
@@ -100,7 +121,7 @@ class _Reader:
 
     def definitions(self, root: Node) -> Definitions:
         members = self._members(root, "", "a definitions document")
-        self._api_version(members.pop(API_VERSION_MEMBER, None))
+        self._api_version(members.pop(API_VERSION_MEMBER, None), API_VERSION)
         tenant = DEFAULT_TENANT
         if "tenant" in members and not is_null(members["tenant"].value):
             tenant = self._object(Tenant, members["tenant"].value, "/tenant")
@@ -108,11 +129,16 @@ class _Reader:
         made: Definitions = self._build(Definitions, members, "", ready={"tenant": tenant})
         return made
 
-    def _api_version(self, member: _Member | None) -> None:
-        wanted = f"write `{API_VERSION_MEMBER}: {API_VERSION}`"
+    def whole(self, model: Any, version: str, root: Node) -> Any:
+        members = self._members(root, "", "an object")
+        self._api_version(members.pop(API_VERSION_MEMBER, None), version)
+        return self._build(model, members, "")
+
+    def _api_version(self, member: _Member | None, version: str) -> None:
+        wanted = f"write `{API_VERSION_MEMBER}: {version}`"
         if member is None:
             self._report("missing-member", f"`{API_VERSION_MEMBER}` is missing", "", hint=wanted)
-        elif not isinstance(member.value, Scalar) or member.value.value != API_VERSION:
+        elif not isinstance(member.value, Scalar) or member.value.value != version:
             pointer = f"/{API_VERSION_MEMBER}"
             self._report("unknown-version", "unknown version of the format", pointer, hint=wanted)
 
@@ -166,7 +192,7 @@ class _Reader:
                         self._report("missing-member", f"`{name}` is missing", pointer)
                     shape = shapes.shape_of(attribute)
                     values[name] = self._stand_in(shape, pointer_to(pointer, name))
-        return model(**values)
+        return model(**{known[name].name: value for name, value in values.items()})
 
     def _refuse_unknown(
         self, members: dict[str, _Member], known: AbstractMapping[str, Any], pointer: str
@@ -211,6 +237,10 @@ class _Reader:
                 return self._many(shape, node, pointer)
             case shapes.Headers():
                 return self._headers(shape, node, pointer)
+            case shapes.Anything():
+                return self._anything(node, pointer)
+            case shapes.Named():
+                return self._named(shape, node, pointer)
             case shapes.Boolean():
                 return self._scalar(shape, node, pointer, bool)
             case shapes.Integer() | shapes.Number():
@@ -284,6 +314,31 @@ class _Reader:
                 message = f"{quote(value)} is given twice"
                 first = SecondPlace("first given here", pointer_to(pointer, seen[value]))
                 self._report("duplicate-item", message, pointer_to(pointer, at), second=(first,))
+
+    def _anything(self, node: Node, pointer: str) -> Any:
+        """A tree as plain data."""
+        match node:
+            case Mapping():
+                members = self._members(node, pointer, "an object")
+                return {
+                    name: self._anything(each.value, pointer_to(pointer, name))
+                    for name, each in members.items()
+                }
+            case Sequence(items=items):
+                return [
+                    self._anything(each, pointer_to(pointer, at)) for at, each in enumerate(items)
+                ]
+        return node.value
+
+    def _named(self, shape: shapes.Named, node: Node, pointer: str) -> dict[str, Any]:
+        members = self._members(node, pointer, "an object of names and values")
+        if len(members) > shape.maximum:
+            message = f"{len(members)} names, but at most {shape.maximum} may be given"
+            self._report("wrong-length", message, pointer)
+        return {
+            name: self._value(shape.item, each.value, pointer_to(pointer, name))
+            for name, each in members.items()
+        }
 
     def _headers(self, shape: shapes.Headers, node: Node, pointer: str) -> dict[str, str]:
         members = self._members(node, pointer, "an object of header names and values")

@@ -88,6 +88,22 @@ def unreadable(
     return UnreadableDocumentError(Finding(code, message, "", hint=hint, offset=offset))
 
 
+def decode(document: str | bytes) -> str:
+    """The text of a document, without a byte order mark.
+
+    Raises:
+        UnreadableDocumentError: it isn't UTF-8, or is too large.
+    """
+    try:
+        text = document if isinstance(document, str) else document.decode("utf-8")
+        size = len(text.encode("utf-8"))
+    except UnicodeError:
+        raise unreadable("invalid-encoding", "the document is not UTF-8") from None
+    if size > MAX_BYTES:
+        raise unreadable("document-too-large", f"more than {MAX_BYTES} bytes")
+    return text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+
+
 def count_nodes(value: object) -> int:
     """The number of nodes in the tree for plain Python values."""
     if isinstance(value, AbstractMapping):

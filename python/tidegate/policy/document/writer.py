@@ -24,7 +24,7 @@ def to_members(instance: attrs.AttrsInstance) -> dict[str, Any]:
     """One object of a document as plain data, without members that have default values."""
     written = {}
     for name, attribute in members(type(instance)).items():
-        value = getattr(instance, name)
+        value = getattr(instance, attribute.name)
         if value != _default(attribute):
             written[name] = _plain(value)
     return written

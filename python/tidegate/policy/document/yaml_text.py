@@ -53,14 +53,18 @@ _INTEGER = re.compile(r"[-+]?[0-9]{1,30}")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,3})?")
 
 
-def compose_yaml(text: str) -> Node:
+def compose_yaml(text: str, wanted: Expected | None = None) -> Node:
     """The tree for a YAML text.
+
+    Args:
+        text: the text.
+        wanted: the expected value, a definitions document by default.
 
     Raises:
         UnreadableDocumentError: it isn't YAML, uses an unsupported feature, or exceeds a limit.
     """
     try:
-        return _compose(yaml.parse(text, Loader=_LOADER))
+        return _compose(yaml.parse(text, Loader=_LOADER), wanted or whole_document())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = " ".join(filter(None, (error.context, error.problem))) or "cannot be read"
@@ -121,7 +125,7 @@ class _Open:
         return Mapping(tuple(entries), self.start, end)
 
 
-def _compose(events: Iterator[Any]) -> Node:
+def _compose(events: Iterator[Any], whole: Expected) -> Node:
     count = NodeCount()
     stack: list[_Open] = []
     root: Node | None = None
@@ -134,7 +138,7 @@ def _compose(events: Iterator[Any]) -> Node:
                 _refuse_extras(event)
                 count.add(len(stack), start)
                 node = _scalar(event, is_key=around is not None and around.expects_key)
-                wanted = around.next(count, event.value, start) if around else whole_document()
+                wanted = around.next(count, event.value, start) if around else whole
                 if wanted is not None:
                     count.scalar(node.value, wanted, start)
             case yaml.AliasEvent():
@@ -143,7 +147,7 @@ def _compose(events: Iterator[Any]) -> Node:
                 _refuse_extras(event)
                 count.add(len(stack), start)
                 is_mapping = isinstance(event, yaml.MappingStartEvent)
-                wanted = around.next(count, "", start) if around else whole_document()
+                wanted = around.next(count, "", start) if around else whole
                 if wanted is not None and not count.collection(
                     wanted, is_object=is_mapping, offset=start
                 ):
