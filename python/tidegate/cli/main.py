@@ -43,6 +43,7 @@ COMMANDS = {
     "tenant": "tidegate.cli.remote.tenant:tenant",
     "api-key": "tidegate.cli.remote.api_key:api_key",
     "apply": "tidegate.cli.remote.apply:apply",
+    "record": "tidegate.cli.remote.record:record",
     "export": "tidegate.cli.remote.export:export",
 }
 """Each command's module, imported when the command is called, so the engine's commands work without

@@ -61,8 +61,12 @@ class Remote:
         """
         return self._answer(method, path, body, media)[0]
 
-    def pages(self, path: str) -> list[Any]:
+    def pages(self, path: str, most: int | None = None) -> list[Any]:
         """Every item of a list, read page by page.
+
+        Args:
+            path: of the list.
+            most: read no further pages after so many items.
 
         Raises:
             RemoteError: as for :meth:`call`.
@@ -71,7 +75,7 @@ class Remote:
         while True:
             page, following = self._answer("GET", path, None, "application/json")
             found += page
-            if following is None:
+            if following is None or (most is not None and len(found) >= most):
                 return found
             path = following
 
