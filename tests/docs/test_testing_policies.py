@@ -30,6 +30,7 @@ def test_the_example_prints_what_the_page_says(
     Path("shop.tidegate-test.yaml").write_text(tests)
     passed, failed, *_ = TEXT
     assert run("test") == passed
+    assert TEXT[2] in run("test", "--coverage")
     Path("shop.yaml").write_text(definitions.replace("threshold: 5", "threshold: 6"))
     begin, end = failed.split("...\n")
     output = run("test")

@@ -26,6 +26,7 @@ COMMANDS = {
     "decide": "tidegate.cli.decide:decide",
     "explain": "tidegate.cli.explain:explain",
     "test": "tidegate.cli.policies.test:test",
+    "coverage": "tidegate.cli.policies.coverage:coverage",
     "mapping": "tidegate.cli.mapping:mapping",
     "demo": "tidegate.cli.demo:demo",
     "serve": "tidegate.cli.service.serve:serve",

@@ -7,6 +7,7 @@ import gzip
 import re
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,17 +17,22 @@ import click
 from tidegate.cli.documents import read_definitions_file
 from tidegate.cli.findings.report import FindingsError, refused_document
 from tidegate.cli.output import console, errors, json_option, print_json
+from tidegate.cli.policies.coverage import coverage_options, report_coverage
+from tidegate.cli.policies.covered import Covered, coverage_json, print_coverage
 from tidegate.cli.policies.results import NotRun, print_result, print_totals, to_json, to_junit
-from tidegate.errors import DefinitionsError
+from tidegate.errors import DefinitionsError, EventError
+from tidegate.policy.document import compile_definitions
+from tidegate.policy.explain.coverage import Coverage
 from tidegate.testing.policies import TestsError
 from tidegate.testing.policies.finding import find_files
 from tidegate.testing.policies.reading import load_tests
-from tidegate.testing.policies.running import EVALUATORS, Runner
+from tidegate.testing.policies.running import EVALUATORS, Runner, events_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tidegate.evaluation.rules import Evaluator
+    from tidegate.policy.definitions.model import Definitions
     from tidegate.testing.policies.reading import Case, TestFile
     from tidegate.testing.policies.running import Result
 
@@ -55,6 +61,7 @@ class _Run:
         results: the results so far.
         not_run: the files that could not run.
         watched: every file that the results depend on.
+        covered: what was exercised of each file of definitions; None without coverage.
     """
 
     wanted: re.Pattern[str]
@@ -64,6 +71,7 @@ class _Run:
     results: list[Result] = attrs.field(factory=list)
     not_run: list[NotRun] = attrs.field(factory=list)
     watched: set[Path] = attrs.field(factory=set)
+    covered: dict[Path, Covered] | None = None
 
     def over(self, files: Iterable[Path]) -> int:
         """Run the tests of all files; return the exit code."""
@@ -86,12 +94,29 @@ class _Run:
         cases = [each for each in tests.cases if self.wanted.search(each.name)]
         if not cases:
             return
-        runner = Runner(read_definitions_file(tests.definitions), self.evaluators)
+        definitions = read_definitions_file(tests.definitions)
+        runner = Runner(definitions, self.evaluators)
         for case in cases:
             result = self._updated(runner, case) if self.update else runner.run(case)
             self.results.append(result)
+            if self.covered is not None:
+                self._cover(self.covered, tests.definitions, definitions, case)
             if self.as_text:
                 print_result(result)
+
+    def _cover(
+        self, covered: dict[Path, Covered], file: Path, definitions: Definitions, case: Case
+    ) -> None:
+        """Count what a test exercises."""
+        known = file.resolve()
+        if known not in covered:
+            counted = Coverage(compile_definitions(definitions))
+            covered[known] = Covered(file, definitions, counted)
+        coverage = covered[known].coverage
+        coverage.begin()
+        for sent in events_of(case):
+            with suppress(EventError):
+                coverage.decide(sent.event, sent.at)
 
     def _updated(self, runner: Runner, case: Case) -> Result:
         """Run a test, and write the file of its decisions."""
@@ -159,6 +184,8 @@ def _write(file: Path, decisions: bytes) -> None:
     metavar="FILE",
     help="Write the results as JUnit XML too.",
 )
+@click.option("--coverage", is_flag=True, help="Report what the tests exercise.")
+@coverage_options
 @json_option
 def test(
     files: tuple[str, ...],
@@ -167,6 +194,9 @@ def test(
     watch: bool,
     update: bool,
     junit: Path | None,
+    coverage: bool,
+    fail_under: float | None,
+    cobertura: Path | None,
     as_json: bool,
 ) -> None:
     """Run the tests of policies in FILES, folders and patterns; the current folder when left out.
@@ -176,8 +206,10 @@ def test(
     evaluators: tuple[Evaluator, ...] = tuple(
         each for each in EVALUATORS if evaluator in (BOTH, each)
     )
+    if not coverage and (fail_under is not None or cobertura is not None):
+        raise click.UsageError("--fail-under and --cobertura need --coverage")
     while True:
-        run = _Run(wanted, evaluators, update, not as_json)
+        run = _Run(wanted, evaluators, update, not as_json, covered={} if coverage else None)
         try:
             code = run.over(find_files(files or (".",)))
         except TestsError as error:
@@ -187,10 +219,16 @@ def test(
             errors.print(f"error: {error}", style="red", markup=False)
         if junit is not None:
             junit.write_bytes(to_junit(run.results, run.not_run))
+        covered = list((run.covered or {}).values())
         if as_json:
-            print_json(to_json(run.results, run.not_run))
+            found = {"coverage": [coverage_json(each) for each in covered]} if coverage else {}
+            print_json(to_json(run.results, run.not_run) | found)
         else:
+            for each in covered:
+                print_coverage(each)
             print_totals(run.results, run.not_run)
+        if coverage and not report_coverage(covered, fail_under, cobertura):
+            code = max(code, 1)
         if not watch:
             sys.exit(code)
         _wait(files, run.watched)
