@@ -27,6 +27,7 @@ COMMANDS = {
     "explain": "tidegate.cli.explain:explain",
     "test": "tidegate.cli.policies.test:test",
     "coverage": "tidegate.cli.policies.coverage:coverage",
+    "bench": "tidegate.cli.policies.bench:bench",
     "mapping": "tidegate.cli.mapping:mapping",
     "demo": "tidegate.cli.demo:demo",
     "serve": "tidegate.cli.service.serve:serve",

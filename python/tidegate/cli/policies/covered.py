@@ -63,7 +63,7 @@ def percent_of(covered: Sequence[Covered]) -> float:
 
 def print_coverage(covered: Covered) -> None:
     """Clauses and expressions with their counts; expressions are painted on a terminal."""
-    console.print(f"\n{covered.file}: {covered.coverage.events:,} events", markup=False)
+    console.print(f"\n{covered.file}: {counted(covered.coverage.events, 'event')}", markup=False)
     for clause in covered.clauses:
         word, style = ("covered", "green") if clause.is_covered else ("not covered", "bold red")
         console.print(f"  {clause.policy} / {clause.clause}: ", markup=False, end="")
