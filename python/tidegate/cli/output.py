@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from base64 import b64encode
+from pathlib import Path
 from typing import Any
 
 import click
@@ -48,6 +49,18 @@ def _beyond_json(value: Any) -> Any:
         case OptionalValue():
             return [value.content] if value.is_present else []
     return str(value)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file that the user named.
+
+    Raises:
+        click.UsageError: it cannot be written.
+    """
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from None
 
 
 def report_failure(error: TidegateError) -> None:

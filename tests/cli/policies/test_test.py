@@ -130,6 +130,14 @@ def test_junit_has_every_result(tmp_path: Path) -> None:
     assert "expected an object, found text" in str(error.get("message"))
 
 
+@pytest.mark.parametrize("options", [["--junit"], ["--coverage", "--cobertura"]])
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path, options: list[str]) -> None:
+    """A folder that doesn't exist is a wrong call."""
+    write(tmp_path)
+    done = run(tmp_path, *options, tmp_path / "none" / "file.xml", code=2)
+    assert "cannot be written: No such file or directory" in done.stderr
+
+
 def test_update_writes_expected_decisions(tmp_path: Path) -> None:
     """The file is written with the changes shown, and the test passes then."""
     write(tmp_path, TESTS + REPLAY)

@@ -68,6 +68,7 @@ def test_an_event_may_stand_in_the_step() -> None:
         ("{send: login, expect: {policy: }}", "missing-value", 32),
         ("{send: login, expect: {}}", "nothing-expected", 31),
         ("{send: login}", "nothing-expected", 5),
+        ("{send: login, expect: {refused: a, action: allow}}", "wrong-test", 41),
         ("{send: logn, expect: {action: allow}}", "unknown-event", 16),
         ("{send: 3, expect: {action: allow}}", "wrong-type", 16),
         ("{send: login, after: soon, expect: {action: allow}}", "invalid-duration", 30),
@@ -103,6 +104,7 @@ def test_a_mistake_is_refused_where_it_is(step: str, code: str, column: int) -> 
         ("tests:\n", "tests:\n  - {name: a}\n", "wrong-test"),
         ("tests:\n", "tests:\n  - {name: a, replay: b}\n", "nothing-expected"),
         ("tests:\n", "tests:\n  - {name: a, replay: b, expect: {}}\n", "nothing-expected"),
+        ("tests:\n", "tests:\n  - {name: a, replay: b, expect: {block: {}}}\n", "nothing-expected"),
         ("tests:\n", 2 * "  - {name: a, replay: b, expect: {decisions: c}}\n", "invalid-yaml"),
         (
             "tests:\n",

@@ -125,9 +125,8 @@ def _print(name: str, figures: Figures, events: int, rate: int) -> None:
         f" {figures.state_bytes / 1e6:,.2f} MB as a snapshot",
     ]
     if figures.counted:
-        lines.append(
-            f"  work: {figures.units:,} units for {counted(figures.counted, 'event')}, without an index"
-        )
+        work = f"{figures.units:,} units for {counted(figures.counted, 'event')}"
+        lines.append(f"  work: {work}, without an index")
         lines += [_cost(each.place, each.units, figures) for each in figures.costs[:MOST_SHOWN]]
         if len(figures.costs) > MOST_SHOWN:
             lines.append(f"    … {len(figures.costs) - MOST_SHOWN} more")

@@ -11,7 +11,7 @@ import click
 from tidegate.cli.decide import need_one_input
 from tidegate.cli.documents import read_definitions
 from tidegate.cli.inputs.events import Source, events_argument, strictness_option
-from tidegate.cli.output import console, errors, json_option, print_json
+from tidegate.cli.output import console, errors, json_option, print_json, write_file
 from tidegate.cli.policies.covered import (
     Covered,
     coverage_json,
@@ -59,7 +59,7 @@ def report_coverage(
         cobertura: the file to write.
     """
     if cobertura is not None:
-        cobertura.write_bytes(to_cobertura(covered))
+        write_file(cobertura, to_cobertura(covered))
     share = percent_of(covered)
     if fail_under is None or share >= fail_under:
         return True

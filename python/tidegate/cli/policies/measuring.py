@@ -15,6 +15,7 @@ from tidegate.cli.inputs.events import read_events, time_of
 from tidegate.engine import Engine
 from tidegate.errors import EventError
 from tidegate.language.tree.schema import Schema
+from tidegate.policy.decide import LATEST
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.explain.coverage import Coverage
 from tidegate.ruleset import RuleSet
@@ -95,7 +96,7 @@ def read_arrivals(source: Source, limit: int) -> tuple[list[Arrival], Counter[st
             refused[line.error.code] += 1
             continue
         observed = time_of(line.text)
-        at = at if observed is None else int(observed * NANOSECONDS)
+        at = at if observed is None else min(max(int(observed * NANOSECONDS), 0), LATEST)
         arrivals.append(Arrival(line.text, at))
     return arrivals, refused
 

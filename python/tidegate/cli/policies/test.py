@@ -16,7 +16,7 @@ import click
 
 from tidegate.cli.documents import read_definitions_file
 from tidegate.cli.findings.report import FindingsError, refused_document
-from tidegate.cli.output import console, errors, json_option, print_json
+from tidegate.cli.output import console, errors, json_option, print_json, write_file
 from tidegate.cli.policies.coverage import coverage_options, report_coverage
 from tidegate.cli.policies.covered import Covered, coverage_json, print_coverage
 from tidegate.cli.policies.results import NotRun, print_result, print_totals, to_json, to_junit
@@ -155,7 +155,7 @@ def _write(file: Path, decisions: bytes) -> None:
     for line in difflib.unified_diff(old, new, str(file), str(file), lineterm=""):
         style = {"+": "green", "-": "red"}.get(line[:1])
         errors.print(line, style=style, markup=False)
-    file.write_bytes(gzip.compress(decisions, mtime=0) if is_packed else decisions)
+    write_file(file, gzip.compress(decisions, mtime=0) if is_packed else decisions)
 
 
 @click.command()
@@ -218,7 +218,7 @@ def test(
             code = 2
             errors.print(f"error: {error}", style="red", markup=False)
         if junit is not None:
-            junit.write_bytes(to_junit(run.results, run.not_run))
+            write_file(junit, to_junit(run.results, run.not_run))
         covered = list((run.covered or {}).values())
         if as_json:
             found = {"coverage": [coverage_json(each) for each in covered]} if coverage else {}

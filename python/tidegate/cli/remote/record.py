@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import click
 
 from tidegate.cli.documents import read_definitions_file
-from tidegate.cli.output import errors
+from tidegate.cli.output import errors, write_file
 from tidegate.cli.remote.client import Remote, remote_options
 from tidegate.definitions import parse_definitions
 from tidegate.errors import TidegateError
@@ -96,12 +96,12 @@ def record(remote: RemoteSettings, decision_id: UUID, definitions: Path, to: Pat
     )
     _try(text, to or Path("recorded.yaml"), source, decision)
     if exported is not None:
-        definitions.write_text(exported)
+        write_file(definitions, exported.encode())
         errors.print(f"wrote {definitions} from the tenant's definitions", markup=False)
     if to is None:
         click.echo(text, nl=False)
     else:
-        to.write_text(text)
+        write_file(to, text.encode())
 
 
 def _before(

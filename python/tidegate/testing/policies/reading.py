@@ -19,10 +19,17 @@ from tidegate.policy.document.positions import locate
 from tidegate.policy.document.reader import read_model
 from tidegate.policy.document.tree import MAX_BYTES, Node, Scalar, Sequence, find
 from tidegate.policy.document.tree import Mapping as MappingNode
-from tidegate.testing.policies.model import API_VERSION, Document, ReplayExpectation, Test
+from tidegate.testing.policies.model import (
+    API_VERSION,
+    Bounds,
+    Document,
+    Expectation,
+    ReplayExpectation,
+    Test,
+)
 
 if TYPE_CHECKING:
-    from tidegate.testing.policies.model import Expectation, Step
+    from tidegate.testing.policies.model import Step
 
 _FREE = frozenset({"send", "with", "events"})
 """Members with parts of events, in which a value may be null."""
@@ -212,8 +219,8 @@ class _Reader:
             self._report("wrong-test", message, f"{pointer}/expect")
         elif test.expect is None and not any(each.expect for each in steps):
             self._report("nothing-expected", "this test has no `expect`", pointer)
-        elif test.expect == ReplayExpectation():
-            self._report("nothing-expected", "this expects nothing", f"{pointer}/expect")
+        elif test.expect is not None:
+            self._replay_expectation(test.expect, f"{pointer}/expect")
         length = sum(each.after + each.every * (each.times - 1) for each in steps)
         if start + length > LATEST:
             self._report("invalid-time", "the test ends out of the range of times", pointer)
@@ -228,6 +235,20 @@ class _Reader:
             line, folder / test.replay, test.expect, folder / decisions if decisions else None
         )
 
+    def _replay_expectation(self, expect: ReplayExpectation, pointer: str) -> None:
+        if expect == ReplayExpectation():
+            self._report("nothing-expected", "this expects nothing", pointer)
+        for kind in ("allow", "challenge", "block", "refused"):
+            if getattr(expect, kind) == Bounds():
+                self._report("nothing-expected", "this has no bounds", f"{pointer}/{kind}")
+
+    def _step_expectation(self, expect: Expectation, pointer: str) -> None:
+        if expect == Expectation():
+            self._report("nothing-expected", "this expects nothing", pointer)
+        elif expect.refused is not None and expect != Expectation(refused=expect.refused):
+            message = "an event that is refused has no decision to expect anything of"
+            self._report("wrong-test", message, f"{pointer}/refused")
+
     def _step(self, step: Step, pointer: str) -> Send:
         every = self._length(step.every, pointer, "every")
         after = self._length(step.after, pointer, "after")
@@ -235,8 +256,8 @@ class _Reader:
             message = "`every` is the time between the events of a step, and this one has one event"
             hint = "`after` is the time between the step before and this one"
             self._report("needless-every", message, f"{pointer}/every", hint=hint)
-        if step.expect is not None and step.expect == type(step.expect)():
-            self._report("nothing-expected", "this expects nothing", f"{pointer}/expect")
+        if step.expect is not None:
+            self._step_expectation(step.expect, f"{pointer}/expect")
         return Send(
             self._line(pointer), self._event(step, pointer), step.times, every, after, step.expect
         )
