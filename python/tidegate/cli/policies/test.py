@@ -16,7 +16,7 @@ import click
 
 from tidegate.cli.documents import read_definitions_file
 from tidegate.cli.findings.report import FindingsError, refused_document
-from tidegate.cli.output import console, errors, json_option, print_json, write_file
+from tidegate.cli.output import errors, json_option, print_json, write_file
 from tidegate.cli.policies.coverage import coverage_options, report_coverage
 from tidegate.cli.policies.covered import Covered, coverage_json, print_coverage
 from tidegate.cli.policies.results import NotRun, print_result, print_totals, to_json, to_junit
@@ -236,7 +236,7 @@ def test(
 
 def _wait(files: tuple[str, ...], watched: set[Path]) -> None:
     """Wait for a change of a file, or for another one."""
-    console.print("waiting for a change; Ctrl-C ends", style="dim", markup=False)
+    errors.print("waiting for a change; Ctrl-C ends", style="dim", markup=False)
     before = _state(files, watched)
     while _state(files, watched) == before:
         time.sleep(POLL_SECONDS)

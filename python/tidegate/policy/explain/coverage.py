@@ -217,10 +217,10 @@ def _count_atoms(root: checked.Checked, atoms: Mapping[int, AtomCoverage], trace
         atom.false += value is False
     result = seen.get(id(root))
     for decisive in _deciding(root, seen):
-        atom = atoms.get(id(decisive))
-        if atom is not None:
-            atom.decided_true += result is True
-            atom.decided_false += result is False
+        found = atoms.get(id(decisive))
+        if found is not None:
+            found.decided_true += result is True
+            found.decided_false += result is False
 
 
 def _deciding(node: checked.Checked, seen: Mapping[int, Any]) -> Iterator[checked.Checked]:
