@@ -17,7 +17,7 @@ from tidegate.language.tree.schema import Schema
 from tidegate.types import BOOL, CIDR, INT, IP, STRING, UINT, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from tidegate.limits import Limits
     from tidegate.types import NamedList
@@ -117,6 +117,10 @@ class Expressions:
     def keep(self, checked: CheckedTexts) -> None:
         """Keep expressions that were checked before and are still valid."""
         self._checked.update(checked)
+
+    def all(self) -> Collection[CheckedExpression]:
+        """Every expression of the set, each once for each use."""
+        return self._checked.values()
 
     def finish(self) -> None:
         """Drop earlier checks that are no longer used."""

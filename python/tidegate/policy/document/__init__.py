@@ -34,6 +34,7 @@ from tidegate.policy.document.tree import (
 )
 from tidegate.policy.document.writer import to_document, to_members
 from tidegate.policy.document.yaml_text import compose_yaml
+from tidegate.policy.lint import lint as lint_all
 
 if TYPE_CHECKING:
     from tidegate.policy.definitions.compile import Compilation
@@ -73,26 +74,32 @@ class ParsedDocument:
         node = find(self.root, "/tenant/tenant_id") if isinstance(around, Mapping) else None
         return node if isinstance(node, Scalar) and node.value is not None else None
 
-    def read(self, tenant: Tenant | None = None, before: Compilation | None = None) -> Compilation:
+    def read(
+        self,
+        tenant: Tenant | None = None,
+        before: Compilation | None = None,
+        lint: str | None = None,
+    ) -> Compilation:
         """Read, check and compile it.
 
         Args:
             tenant: the tenant these definitions are for, overriding the document's; if the document
                 names one by id, that must be this one.
             before: as for :func:`read_document`.
+            lint: as for :func:`read_document`.
 
         Raises:
             DefinitionsError: with every error, and its position if there is text.
         """
         if tenant is None:
-            return _read(self.root, self.source, before)
+            return _read(self.root, self.source, before, lint)
         written = self.tenant_id
         if written is not None and str(written.value).lower() != tenant.tenant_id:
             message = "the document is of another tenant"
             hint = "leave `tenant` out to read it for any"
             finding = Finding("wrong-tenant", message, "/tenant/tenant_id", hint=hint)
             raise refuse(locate([finding], self.root, self.source))
-        return _read(_for_tenant(self.root, tenant), self.source, before)
+        return _read(_for_tenant(self.root, tenant), self.source, before, lint)
 
 
 def parse_document(document: str | bytes | AbstractMapping[str, Any]) -> ParsedDocument:
@@ -114,7 +121,9 @@ def parse_document(document: str | bytes | AbstractMapping[str, Any]) -> ParsedD
 
 
 def read_document(
-    document: str | bytes | AbstractMapping[str, Any], before: Compilation | None = None
+    document: str | bytes | AbstractMapping[str, Any],
+    before: Compilation | None = None,
+    lint: str | None = None,
 ) -> Compilation:
     """Read, check and compile a document.
 
@@ -124,6 +133,8 @@ def read_document(
             (``Ready``), and parts of lists (``Excerpt``).
         before: definitions that this document may be a change of; their expressions are not checked
             again if the result can't differ.
+        lint: the JSON pointer of the object whose definitions are also linted, "" for all of them
+            (:func:`tidegate.policy.lint.lint`); None lints nothing.
 
     Returns:
         The compiled definitions (``.compiled``, the model in ``.compiled.source``) and
@@ -132,7 +143,7 @@ def read_document(
     Raises:
         DefinitionsError: with every error, and its position if there is text.
     """
-    return parse_document(document).read(before=before)
+    return parse_document(document).read(before=before, lint=lint)
 
 
 def compile_definitions(definitions: Definitions) -> CompiledDefinitions:
@@ -159,7 +170,9 @@ def _for_tenant(root: Node, tenant: Tenant) -> Node:
     return attrs.evolve(root, entries=(*others, (Scalar("tenant"), members)))
 
 
-def _read(root: Node, source: Source | None, before: Compilation | None) -> Compilation:
+def _read(
+    root: Node, source: Source | None, before: Compilation | None, lint: str | None
+) -> Compilation:
     reading = read_tree(root, source.text if source else "")
     definitions = reading.definitions
     if definitions is None:
@@ -173,6 +186,8 @@ def _read(root: Node, source: Source | None, before: Compilation | None) -> Comp
     findings = reading.findings + [each for each in later if not reading.is_stand_in(each.pointer)]
     if any(each.severity == "error" for each in findings):
         raise refuse(locate(findings, root, source))
+    if lint is not None:
+        findings += lint_all(compilation, lint)
     made = attrs.evolve(compilation, findings=tuple(locate(findings, root, source)))
     object.__setattr__(definitions, "compilation", made)
     return made
