@@ -14,7 +14,7 @@ _MADE = re.compile(
 )
 _BUILT = {"always-true", "always-false", "overflow", "division-by-zero", "contradiction"}
 """Codes that are put together, translated or of one word, which the pattern doesn't find."""
-_ELSEWHERE = {"challenge-without-return", "duplicate-entries"}
+_ELSEWHERE = {"challenge-without-return", "duplicate-entries", "never-used"}
 """Codes that the page explains, too, with an example, and that other modules make."""
 
 

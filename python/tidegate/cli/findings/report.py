@@ -61,6 +61,11 @@ class FindingsError(TidegateError):
         self.reported = tuple(reported)
 
 
+def file_name(name: str) -> str:
+    """The name of a document in findings."""
+    return STANDARD_INPUT if name == "-" else name
+
+
 def of_expression(text: str, found: Iterable[Diagnostic]) -> list[Reported]:
     """Findings about an expression given on its own."""
     source = Source(text)

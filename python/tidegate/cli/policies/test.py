@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
-from tidegate.cli.documents import read_definitions_file
+from tidegate.cli.documents import read_definitions
 from tidegate.cli.findings.report import FindingsError, refused_document
 from tidegate.cli.output import errors, json_option, print_json, write_file
 from tidegate.cli.policies.coverage import coverage_options, report_coverage
@@ -94,7 +94,7 @@ class _Run:
         cases = [each for each in tests.cases if self.wanted.search(each.name)]
         if not cases:
             return
-        definitions = read_definitions_file(tests.definitions)
+        definitions = read_definitions(str(tests.definitions))
         runner = Runner(definitions, self.evaluators)
         for case in cases:
             result = self._updated(runner, case) if self.update else runner.run(case)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import click
 
-from tidegate.cli.documents import read_definitions_file
+from tidegate.cli.documents import read_definitions
 from tidegate.cli.output import errors, write_file
 from tidegate.cli.remote.client import Remote, remote_options
 from tidegate.definitions import parse_definitions
@@ -80,7 +80,7 @@ def record(remote: RemoteSettings, decision_id: UUID, definitions: Path, to: Pat
         )
     exported = None
     if definitions.exists():
-        source = read_definitions_file(definitions)
+        source = read_definitions(str(definitions))
     else:
         exported = write_yaml(service.call("GET", f"{tenant}/definitions"))
         source = parse_definitions(exported)

@@ -56,19 +56,14 @@ def may_not_return(challenge: Challenge | None, origins: Iterable[str]) -> bool:
     )
 
 
-def no_return(slugs: Iterable[str], policy: str = "") -> Finding:
-    """The warning about mitigations whose visitors may not be sent back.
-
-    Args:
-        slugs: the mitigations.
-        policy: the pointer of the policy that uses them.
-    """
+def no_return(slugs: Iterable[str]) -> Finding:
+    """The warning about mitigations whose visitors may not be sent back."""
     named = ", ".join(f"`{each}`" for each in slugs)
     return Finding(
         NO_RETURN,
         f"visitors who pass the challenge of {named} are sent back only where the call names a"
         " `return_url`: behind a proxy they are not, and are challenged again",
-        f"{policy}/clauses",
+        "/clauses",
         severity="warning",
         hint="name the origin of the site in the setting `return_url_origins`, or give the"
         " mitigation a `default_return_url_template`",

@@ -14,11 +14,13 @@ import attrs
 
 from tidegate.language.tree.ast import Span
 from tidegate.language.tree.checked import And, Call, Conditional, Field, Index, Literal, Or, Select
+from tidegate.policy.lint.constraints import read_constraint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from tidegate.language.tree.checked import Checked
+    from tidegate.policy.lint.constraints import Constraint
 
 MAX_ALTERNATIVES = 64
 ACTION = "actions."
@@ -39,6 +41,16 @@ class Atom:
     def key(self) -> str:
         """The test as text; spans are not part of it."""
         return repr(self.node)
+
+    @cached_property
+    def constraint(self) -> Constraint | None:
+        """What it says about a part of the event, if it compares that with constants."""
+        return read_constraint(self.node, self.wanted)
+
+    @property
+    def about(self) -> str:
+        """The part of the event that it tests, as text; itself if it isn't a constraint."""
+        return self.key if self.constraint is None else self.constraint.key
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Atom) and self.wanted is other.wanted and self.key == other.key

@@ -9,7 +9,7 @@ import attrs
 
 from tidegate.language.tree.checked import Field
 from tidegate.policy.lint.atoms import ACTION, Atom, alternatives
-from tidegate.policy.lint.facts import Facts
+from tidegate.policy.lint.facts import Facts, is_certain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,10 +61,10 @@ class PlacedClause:
         return [each for each in found if each.is_possible]
 
     @cached_property
-    def needs(self) -> list[frozenset[Atom]]:
+    def needs(self) -> list[Facts]:
         """What an event must pass, in alternatives; a matched action stands for its tests."""
         return [
-            frozenset(each for each in case.atoms if not self._is_resolved(each))
+            Facts(frozenset(each for each in case.atoms if not self._is_given(each)))
             for case in self.cases
         ]
 
@@ -89,9 +89,7 @@ class PlacedClause:
         """
         if self.clause.entity not in (None, other.clause.entity):
             return False
-        return all(
-            any(all(map(case.implies, needed)) for needed in self.needs) for case in other.cases
-        )
+        return all(any(map(case.implies_all, self.needs)) for case in other.cases)
 
     def fires_with(self, other: PlacedClause) -> bool:
         """Whether it certainly fires on each event on which another clause fires by itself."""
@@ -119,8 +117,9 @@ class PlacedClause:
         named: list[Checked] = [Field(f"{ACTION}{slug}") for slug in self.clause.actions]
         return [*named, *(each.root for each in given if each is not None)]
 
-    def _is_resolved(self, atom: Atom) -> bool:
-        return (
+    def _is_given(self, atom: Atom) -> bool:
+        """Whether a test needn't be compared: it always passes, or stands for others."""
+        return is_certain(atom) or (
             atom.is_action
             and isinstance(atom.node, Field)
             and atom.node.name.removeprefix(ACTION) in self._around.actions

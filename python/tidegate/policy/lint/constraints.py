@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from ipaddress import IPv4Interface, IPv6Interface
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -17,8 +18,6 @@ from tidegate.values import Network, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from tidegate.policy.lint.atoms import Atom
 
 Kind: TypeAlias = Literal["value", "prefix", "suffix", "part", "network", "number"]
 
@@ -124,20 +123,29 @@ class Constraint:
     options: tuple[Option, ...]
     wanted: bool
 
+    @cached_property
+    def key(self) -> str:
+        """The subject as text."""
+        return repr(self.subject)
 
-def read_constraint(atom: Atom) -> Constraint | None:
-    """What an atom says about its subject; None if it isn't a test with constants."""
-    node = atom.node
+
+def read_constraint(node: Checked, wanted: bool = True) -> Constraint | None:
+    """What a test says about its subject; None if it isn't a test with constants.
+
+    Args:
+        node: the test.
+        wanted: the result that it must have.
+    """
     if not isinstance(node, Call) or len(node.arguments) != 2:
-        return Constraint("value", node, (atom.wanted,), True) if _is_bool_field(node) else None
+        return Constraint("value", node, (wanted,), True) if _is_bool_field(node) else None
     subject, constant = node.arguments
     if node.function == "containsIP":
         subject, constant = constant, _network_in(subject)
     if not isinstance(constant, checked.Literal) or isinstance(subject, checked.Literal):
         return None
     values = constant.value if isinstance(constant.value, list) else [constant.value]
-    return _text_constraint(node.function, subject, values, atom.wanted) or _number_constraint(
-        node.function, subject, values, atom.wanted
+    return _text_constraint(node.function, subject, values, wanted) or _number_constraint(
+        node.function, subject, values, wanted
     )
 
 

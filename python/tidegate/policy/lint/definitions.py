@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
+from tidegate.policy.definitions.findings import Finding
 from tidegate.policy.definitions.return_urls import may_not_return, no_return
 from tidegate.policy.lint.clauses import PlacedClause, Surroundings
 from tidegate.policy.lint.possible import possibility
 from tidegate.policy.lint.recorded import unrecorded
-from tidegate.policy.lint.relations import relations
+from tidegate.policy.lint.relations import MAX_COMPARED, relations
 from tidegate.policy.lint.unused import unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tidegate.policy.definitions.compile import Compilation
-    from tidegate.policy.definitions.findings import Finding
     from tidegate.policy.definitions.model import Definitions, Policy
+
+MAX_EXAMINED = 2_000
+"""The most clauses that are examined; a save must not wait for more."""
 
 
 def lint(compilation: Compilation, about: str = "") -> Iterator[Finding]:
@@ -29,12 +34,28 @@ def lint(compilation: Compilation, about: str = "") -> Iterator[Finding]:
     source = compilation.compiled.source
     placed = placed_clauses(compilation)
     wanted = [at for at, each in enumerate(placed) if _is_about(each.pointer, about)]
-    for each in possibility([placed[at] for at in wanted], compilation):
-        yield each
+    if len(wanted) > MAX_EXAMINED:
+        yield _incomplete(
+            f"only the first {MAX_EXAMINED:,} of {len(wanted):,} clauses are examined"
+        )
+        wanted = wanted[:MAX_EXAMINED]
+    elif len(placed) > MAX_COMPARED:
+        yield _incomplete(f"clauses are compared with the first {MAX_COMPARED:,} of the others")
+    yield from possibility([placed[at] for at in wanted], compilation)
     yield from relations(placed, wanted)
-    for each in (*_without_return(source), *unrecorded(compilation), *unused(compilation)):
+    numbers = {policy.slug: at for at, policy in enumerate(source.policies)}
+    returns = (
+        attrs.evolve(each, pointer=f"/policies/{numbers[policy.slug]}{each.pointer}")
+        for policy, each in without_return(source)
+    )
+    for each in (*returns, *unrecorded(compilation), *unused(compilation)):
         if _is_about(each.pointer, about):
             yield each
+
+
+def _incomplete(message: str) -> Finding:
+    hint = "later clauses may be unreachable, shadowed or duplicates all the same"
+    return Finding("lint-incomplete", message, "", severity="warning", hint=hint)
 
 
 def placed_clauses(compilation: Compilation) -> list[PlacedClause]:
@@ -65,15 +86,19 @@ def _is_about(pointer: str, about: str) -> bool:
     return f"{pointer}/".startswith(f"{about}/") if about else True
 
 
-def _without_return(source: Definitions) -> Iterator[Finding]:
-    """Challenges whose visitors may not be sent back, once for each policy."""
+def without_return(source: Definitions) -> Iterator[tuple[Policy, Finding]]:
+    """The policies with challenges whose visitors may not be sent back, with a pointer into each.
+
+    Args:
+        source: the whole set.
+    """
     origins = source.settings.return_url_origins
     lost = {
         each.slug
         for each in source.mitigations
         if each.enabled and each.mode == "Challenge" and may_not_return(each.challenge, origins)
     }
-    for at, policy in enumerate(source.policies):
+    for policy in source.policies:
         named = dict.fromkeys(each.mitigation for each in policy.clauses if each.mitigation in lost)
         if named and _is_considered(policy):
-            yield no_return(named, f"/policies/{at}")
+            yield policy, no_return(named)

@@ -23,7 +23,6 @@ from tidegate.policy.lint.constraints import (
     covers,
     excludes,
     is_whole,
-    read_constraint,
     reads_lists,
 )
 
@@ -37,6 +36,8 @@ MAX_VALUES = 200
 """The most values of a part that are tried."""
 MAX_TRIED = 20
 """The most tests that are tried with them."""
+MAX_PAIRS = 10_000
+"""The most pairs of constants of two tests that are compared."""
 _BOUNDS = frozenset(("cost_exceeded", "too_long"))
 """Failures that depend on the limits of an engine."""
 
@@ -46,16 +47,21 @@ class Facts:
     """An alternative, read."""
 
     atoms: Alternative
+    _values: dict[str, list[Any] | None] = attrs.field(factory=dict, init=False)
 
     @cached_property
     def constraints(self) -> dict[str, list[Constraint]]:
         """The tests with constants, by the part that they test."""
         found: dict[str, list[Constraint]] = defaultdict(list)
         for atom in sorted(self.atoms, key=lambda each: (each.key, each.wanted)):
-            test = read_constraint(atom)
-            if test is not None:
-                found[repr(test.subject)].append(test)
+            if atom.constraint is not None:
+                found[atom.about].append(atom.constraint)
         return found
+
+    @cached_property
+    def about(self) -> frozenset[str]:
+        """The parts of the event that its tests are about."""
+        return frozenset(each.about for each in self.atoms)
 
     @cached_property
     def is_possible(self) -> bool:
@@ -69,23 +75,33 @@ class Facts:
 
     def values(self, subject: Checked) -> list[Any] | None:
         """The values that a part can have; None if they aren't known."""
+        key = repr(subject)
+        if key not in self._values:
+            self._values[key] = self._tried_values(subject)
+        return self._values[key]
+
+    def _tried_values(self, subject: Checked) -> list[Any] | None:
         known = self._named_values(subject)
         if known is None or len(known) > MAX_VALUES:
             return None
         about = [each for each in self.atoms if repr(subject) in each.key][:MAX_TRIED]
         return [each for each in known if all(_agrees(atom, subject, each) for atom in about)]
 
+    def implies_all(self, needed: Facts) -> bool:
+        """Whether all tests of another alternative certainly hold, too."""
+        return needed.about <= self.about and all(map(self.implies, needed.atoms))
+
     def implies(self, atom: Atom) -> bool:
         """Whether a test certainly holds, too, with its result."""
-        if atom in self.atoms or _constant(atom) is atom.wanted:
+        if atom in self.atoms:
             return True
-        test = read_constraint(atom)
-        if test is None:
+        test = atom.constraint
+        if test is None or test.key not in self.constraints:
             return False
         values = self.values(test.subject)
         if values:
             return all(_tried(atom, test.subject, each) is atom.wanted for each in values)
-        return any(_follows(test, each) for each in self.constraints.get(repr(test.subject), ()))
+        return any(_follows(test, each) for each in self.constraints[test.key])
 
     def _named_values(self, subject: Checked) -> list[Any] | None:
         named = [
@@ -97,6 +113,11 @@ class Facts:
             return None
         fewest = min(named, key=len)
         return list(fewest)
+
+
+def is_certain(atom: Atom) -> bool:
+    """Whether a test has its result for every event."""
+    return _constant(atom) is atom.wanted
 
 
 def _constant(atom: Atom) -> bool | None:
@@ -204,6 +225,8 @@ _GIVES = {"prefix": ("prefix", "part"), "suffix": ("suffix", "part")}
 
 def _follows(wanted: Constraint, known: Constraint) -> bool:
     """Whether a test follows from one that holds."""
+    if len(wanted.options) * len(known.options) > MAX_PAIRS:
+        return False
     if wanted.wanted and known.wanted:
         kinds = _GIVES.get(known.kind, (known.kind,))
         return wanted.kind in kinds and all(

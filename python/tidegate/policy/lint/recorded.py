@@ -8,7 +8,7 @@ from tidegate.evaluation.secrets.names import Names
 from tidegate.language.tree.checked import Checked, Field, Index, Literal
 from tidegate.language.tree.walk import walk
 from tidegate.policy.definitions.findings import Finding
-from tidegate.policy.lint.atoms import Atom, normal
+from tidegate.policy.lint.atoms import normal
 from tidegate.policy.lint.constraints import read_constraint
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _conditions(compilation: Compilation) -> Iterator[tuple[str, CheckedExpressi
 def _secrets(expression: CheckedExpression, names: Names) -> Iterator[tuple[str, Span]]:
     """The secrets that an expression compares with a text, each with its place."""
     for node in walk(normal(expression.root)):
-        test = read_constraint(Atom(node))
+        test = read_constraint(node)
         if test is not None and test.kind == "value":
             name = _secret(test.subject, test.options, names)
             if name is not None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from tidegate.policy.definitions.findings import Finding, SecondPlace
+from tidegate.policy.lint.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from tidegate.policy.lint.clauses import PlacedClause
 
-MAX_COMPARED = 20_000
-"""The most pairs of clauses that are compared; a set of hundreds of policies has fewer."""
+MAX_COMPARED = 1_000
+"""The most clauses with which later ones are compared."""
 
 
 def relations(placed: Sequence[PlacedClause], about: Collection[int]) -> Iterator[Finding]:
@@ -23,33 +23,21 @@ def relations(placed: Sequence[PlacedClause], about: Collection[int]) -> Iterato
         placed: the clauses in the order in which they are tried.
         about: the positions of those that are examined.
     """
-    finals = [at for at, each in enumerate(placed) if each.clause.final and _is_certain(each)]
-    answers = [at for at, each in enumerate(placed) if _answers(each)]
-    alike = _alike(placed)
-    compared = 0
-    for at in sorted(about):
-        clause = placed[at]
-        if not clause.cases:
-            continue
-        before = [other for other in finals if other < at and _decides(placed[other], clause)]
-        twins = [other for other in alike[_form(clause)] if other < at]
-        twins = [other for other in twins if _decides(placed[other], clause)]
-        earlier = [other for other in answers if other < at and _decides(placed[other], clause)]
-        compared += len(before) + len(earlier)
-        if compared > MAX_COMPARED:
-            yield _incomplete()
-            return
-        yield from _of_clause(placed, clause, before, twins, earlier)
+    index, wanted = Index(), frozenset(about)
+    last = max(wanted, default=-1)
+    added = 0
+    for at, clause in enumerate(placed[: last + 1]):
+        if at in wanted and clause.clause.enabled:
+            before = [placed[other] for other in index.find(clause)]
+            yield from _of_clause(clause, [each for each in before if _decides(each, clause)])
+        if clause.clause.enabled and added < MAX_COMPARED:
+            index.add(at, clause)
+            added += 1
 
 
-def _of_clause(
-    placed: Sequence[PlacedClause],
-    clause: PlacedClause,
-    finals: list[int],
-    twins: list[int],
-    answers: list[int],
-) -> Iterator[Finding]:
-    final = next((placed[at] for at in finals if placed[at].holds_with(clause)), None)
+def _of_clause(clause: PlacedClause, before: Sequence[PlacedClause]) -> Iterator[Finding]:
+    finals = (each for each in before if each.clause.final and each.counts_every_event)
+    final = next((each for each in finals if each.holds_with(clause)), None)
     if final is not None:
         yield _finding(
             "unreachable-clause",
@@ -60,7 +48,8 @@ def _of_clause(
             "move it before the final clause, or make that one ask for more",
         )
         return
-    twin = next((placed[at] for at in twins if _is_twin(placed[at], clause)), None)
+    twins = (each for each in before if _form(each) == _form(clause))
+    twin = next((each for each in twins if _is_twin(each, clause)), None)
     if twin is not None:
         yield _finding(
             "duplicate-clause",
@@ -70,7 +59,7 @@ def _of_clause(
             "remove one of the two",
         )
         return
-    earlier = next((placed[at] for at in answers if _shadows(placed[at], clause)), None)
+    earlier = next((each for each in before if _shadows(each, clause)), None)
     if earlier is not None:
         yield _finding(
             "shadowed-clause",
@@ -82,16 +71,6 @@ def _of_clause(
         )
 
 
-def _is_certain(clause: PlacedClause) -> bool:
-    """Whether it fires on each event that passes its tests."""
-    return clause.clause.enabled and clause.counts_every_event
-
-
-def _answers(clause: PlacedClause) -> bool:
-    mitigation = clause.mitigation
-    return clause.clause.enabled and mitigation is not None and mitigation.mode != "Monitor"
-
-
 def _decides(earlier: PlacedClause, clause: PlacedClause) -> bool:
     """Whether an earlier clause is tried whenever a clause is."""
     return earlier.is_live or earlier.policy is clause.policy
@@ -99,7 +78,9 @@ def _decides(earlier: PlacedClause, clause: PlacedClause) -> bool:
 
 def _shadows(earlier: PlacedClause, clause: PlacedClause) -> bool:
     mine, theirs = earlier.mitigation, clause.mitigation
-    if mine is None or theirs is None or theirs.mode == "Monitor" or clause.clause.final:
+    if mine is None or theirs is None or clause.clause.final:
+        return False
+    if "Monitor" in (mine.mode, theirs.mode):
         return False
     if mine.mode == "Challenge" and theirs.mode == "Block":
         return False  # after a revoked pass, the Block answers first
@@ -122,14 +103,6 @@ def _form(clause: PlacedClause) -> Any:
     return made.entity, mitigation, made.final, made.enabled, counted
 
 
-def _alike(placed: Sequence[PlacedClause]) -> dict[Any, list[int]]:
-    found: dict[Any, list[int]] = defaultdict(list)
-    for at, each in enumerate(placed):
-        if each.clause.enabled:
-            found[_form(each)].append(at)
-    return found
-
-
 def _named(other: PlacedClause, clause: PlacedClause) -> str:
     if other.policy is clause.policy:
         return f"the clause `{other.clause.name}`"
@@ -141,14 +114,3 @@ def _finding(
 ) -> Finding:
     second = SecondPlace("the other clause", other.pointer)
     return Finding(code, message, clause.pointer, severity="warning", hint=hint, second=(second,))
-
-
-def _incomplete() -> Finding:
-    return Finding(
-        "lint-incomplete",
-        f"there are too many clauses: after {MAX_COMPARED:,} comparisons the rest was only"
-        " examined one by one",
-        "",
-        severity="warning",
-        hint="later clauses may be unreachable, shadowed or duplicates all the same",
-    )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from tidegate.policy.definitions.compile import Compilation
 
+NEVER_USED = "never-used"
 _NOUNS = {
     "lists": "list",
     "actions": "action",
@@ -39,7 +40,7 @@ def unused(compilation: Compilation) -> Iterator[Finding]:
         for at, each in enumerate(getattr(source, section)):
             if each.slug not in used[section]:
                 yield Finding(
-                    "never-used",
+                    NEVER_USED,
                     f"nothing refers to the {noun} `{each.slug}`",
                     f"/{section}/{at}",
                     severity="warning",

@@ -19,7 +19,6 @@ from tidegate.engine import Engine
 from tidegate.errors import DefinitionsError, EventError
 from tidegate.policy.callers import KINDS, MACHINES, Request, kind_of
 from tidegate.policy.definitions.findings import Finding
-from tidegate.policy.definitions.return_urls import may_not_return, no_return
 from tidegate.server.wire.kinds import LIST, POLICY
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import decisions, log
@@ -88,26 +87,10 @@ def challenge_warnings(
     ]
     reason = unreachable(call.app.base_url()) if challenging else None
     found = [(each.policy_id, _not_reachable(reason)) for each in challenging if reason is not None]
-    found += _without_return(definitions, challenging)
     if not challenging or len(definitions.actions) + len(definitions.entities) > MAX_OTHERS:
         return found
     tried = attrs.evolve(definitions, policies=tuple(challenging[:POLICIES]))
     return [*found, *_tried(call, tried)]
-
-
-def _without_return(
-    definitions: Definitions, challenging: Iterable[Policy]
-) -> Iterator[tuple[str, Finding]]:
-    origins = definitions.settings.return_url_origins
-    lost = {
-        each.slug
-        for each in definitions.mitigations
-        if each.mode == "Challenge" and may_not_return(each.challenge, origins)
-    }
-    for policy in challenging:
-        named = dict.fromkeys(each.mitigation for each in policy.clauses if each.mitigation in lost)
-        if named:
-            yield policy.policy_id, no_return(named)
 
 
 def not_reachable(base_url: str, definitions: Definitions) -> Finding | None:

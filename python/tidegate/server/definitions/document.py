@@ -54,6 +54,7 @@ def replace(call: Call) -> Answer:
                 tenant_id=str(call.tenant_id), name=present.tenant.name, slug=present.tenant.slug
             ),
             present.compilation,
+            lint="",
         )
         source = compilation.compiled.source
         _need_own_templates(source)

@@ -16,6 +16,7 @@ from tidegate.language.tree.diagnostics import Source, quote
 from tidegate.policy.definitions.model import API_VERSION
 from tidegate.policy.definitions.return_urls import TEMPLATE, foreign_templates
 from tidegate.policy.document import Excerpt, Ready, count_nodes, read_document
+from tidegate.policy.lint.unused import NEVER_USED
 from tidegate.server.http.problems import ErrorDetail, Problem, Referrer, error_of_finding
 from tidegate.server.wire.kinds import KINDS, LIST, MITIGATION, wire_pointer
 from tidegate.stores.objects import definitions, tenants
@@ -197,17 +198,24 @@ class DefinitionSet:
             len(self.objects[kind.section]),
         )
         changed = [{**body, kind.id_member: str(object_id)}]
+        place = f"/{kind.section}/{at}"
         document = self.to_read(entries=False)
         document[kind.section][at : at + 1] = changed
         try:
-            compilation = read_document(document, self.compilation)
+            compilation = read_document(document, self.compilation, lint=place)
         except DefinitionsError as error:
             findings: list[Finding] = list(error.diagnostics)  # type: ignore[arg-type]
             shown = self.document(entries=False)
             shown[kind.section][at : at + 1] = changed
-            raise _refusal(shown, findings, f"/{kind.section}/{at}") from None
+            raise _refusal(shown, findings, place) from None
         shown = {kind.section: {str(at): changed[0]}}
-        found = _of_object(shown, compilation.findings, f"/{kind.section}/{at}")
+        is_new = at == len(self.objects[kind.section])
+        found = _of_object(
+            shown,
+            # Nothing can use an object before it exists.
+            (each for each in compilation.findings if not (is_new and each.code == NEVER_USED)),
+            place,
+        )
         source = compilation.compiled.source
         if kind is MITIGATION:
             _need_own_template(source.settings.return_url_origins, source.mitigations[at])
@@ -215,7 +223,7 @@ class DefinitionSet:
 
     def findings(self) -> Iterator[tuple[DefinitionKind, Definition, tuple[Finding, ...]]]:
         """Yield the objects that have warnings, with pointers into their wire form."""
-        found = read_document(self.to_read(entries=False), self.compilation).findings
+        found = read_document(self.to_read(entries=False), self.compilation, lint="").findings
         shown = self.document(entries=False)
         for section, kind in _SECTIONS.items():
             of_kind = [each for each in found if each.pointer.startswith(f"/{section}/")]
@@ -342,7 +350,7 @@ def _of_object(
     return tuple(
         attrs.evolve(in_text(document, each), pointer=wire_pointer(each.pointer[len(place) :]))
         for each in findings
-        if each.pointer.startswith(f"{place}/")
+        if f"{each.pointer}/".startswith(f"{place}/")
     )
 
 

@@ -9,6 +9,7 @@ from tidegate.errors import EventError
 from tidegate.policy.definitions.model import Definitions
 from tidegate.policy.document import read_document
 from tidegate.policy.explain.explain import Explanation
+from tidegate.policy.lint.definitions import without_return
 from tidegate.server.control.call import Answer, Call
 from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import load_present
@@ -39,7 +40,9 @@ def simulate(call: Call) -> Answer:
     definitions = read_document(document, present.compilation).compiled.source
     with in_member("event"):
         explanation = _explained(call, definitions, bytes(_BODY.decode(call.raw_body).event))
-    found = challenge_warnings(call, definitions, {str(call.ids["policy_id"])})
+    wanted = str(call.ids["policy_id"])
+    found = [each for policy, each in without_return(definitions) if policy.policy_id == wanted]
+    found += [each for _, each in challenge_warnings(call, definitions, {wanted})]
     saved = present.find(POLICY, call.ids["policy_id"])
     return Answer(
         body=wire_replay.SimulationResult(
@@ -47,7 +50,7 @@ def simulate(call: Call) -> Answer:
             fired=any(saved and each.policy == saved.slug for each in explanation.decision.fired),
             trace=trace_of(explanation),
             text=str(explanation),
-            warnings=tuple(to_warning(finding) for _, finding in found),
+            warnings=tuple(map(to_warning, found)),
         )
     )
 

@@ -1,0 +1,90 @@
+"""Documents named on the command line: files, folders and patterns."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from tidegate.cli.output import errors
+
+F = TypeVar("F", bound=Callable[..., Any])
+STANDARD_INPUT = "-"
+_ENDINGS = (".yaml", ".yml", ".json")
+_HEADER = re.compile(rb"""(?:^|[{,])\s*["']?apiVersion["']?\s*:\s*["']?tidegate/""", re.MULTILINE)
+_SHOWN = 5
+
+
+def documents_argument(command: F) -> F:
+    """Give a command the argument FILES: files, folders and patterns."""
+
+    def expanded(
+        _context: click.Context, _parameter: click.Parameter, names: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        return tuple(documents(names))
+
+    return click.argument("files", nargs=-1, callback=expanded)(command)
+
+
+def documents(names: Iterable[str]) -> list[str]:
+    """The files that names stand for, each once, in the order of the names.
+
+    A folder stands for the definitions documents in it and below; its other YAML and JSON files are
+    named on standard error. A pattern stands for every file that it matches.
+
+    Args:
+        names: files, folders, patterns with ``*``, ``?``, ``[`` or ``**``, and ``-``.
+
+    Raises:
+        click.UsageError: a name stands for nothing.
+    """
+    found: dict[str, None] = {}
+    passed_over: list[str] = []
+    for name in names:
+        if name == STANDARD_INPUT or Path(name).is_file():
+            found[name] = None
+        elif Path(name).is_dir():
+            found.update(dict.fromkeys(_in_folder(name, passed_over)))
+        else:
+            found.update(dict.fromkeys(_matching(name)))
+    if passed_over:
+        shown = ", ".join(passed_over[:_SHOWN]) + (", ..." if passed_over[_SHOWN:] else "")
+        files = "1 file" if len(passed_over) == 1 else f"{len(passed_over)} files"
+        message = f"passed over {files} without `apiVersion: tidegate/...`"
+        errors.print(f"note: {message}: {shown}", markup=False)
+    return list(found)
+
+
+def _in_folder(folder: str, passed_over: list[str]) -> Iterator[str]:
+    is_empty = True
+    for path, folders, files in os.walk(folder):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for file in sorted(each for each in files if each.lower().endswith(_ENDINGS)):
+            name = str(Path(path, file))
+            if _is_definitions(name):
+                is_empty = False
+                yield name
+            else:
+                passed_over.append(name)
+    if is_empty:
+        raise click.UsageError(f"there are no definitions documents in `{folder}`")
+
+
+def _matching(pattern: str) -> list[str]:
+    found = sorted(each for each in glob.glob(pattern, recursive=True) if Path(each).is_file())
+    if not found:
+        raise click.UsageError(f"there is no file `{pattern}`, and it matches none as a pattern")
+    return found
+
+
+def _is_definitions(name: str) -> bool:
+    try:
+        with Path(name).open("rb") as file:
+            return _HEADER.search(file.read(64 * 1024)) is not None
+    except OSError:
+        return True  # reading it says why it can't be read
