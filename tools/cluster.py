@@ -15,23 +15,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import attrs
 import httpx2 as httpx
 import orjson
-import psycopg
 from tools import plain_http
 from tools.database_pair import LOOPBACK, NEEDED, Pair, pair, programs
 from tools.network import Machine, Network
 
+from tidegate.cluster.ownership import View, plan
 from tidegate.server.demo import Demo, make_demo, make_owner
 from tidegate.server.directory.opening import open_directory
 from tidegate.stores.databases import open_store
+from tidegate.stores.directory.members import ClusterReader
 
 READY_SECONDS = 60.0
+T = TypeVar("T")
 
 
 @attrs.define
@@ -139,12 +142,12 @@ class Cluster:
                 node.start()
 
     def owner(self, partition: int = 0) -> Node:
-        """The node that the directory has a log at."""
-        query = "SELECT owner FROM cluster_placements WHERE partition_id = %s"
-        with psycopg.connect(self.url) as connection:
-            found = connection.execute(query, (partition,)).fetchone()
-        assert found is not None
-        return self.nodes[found[0]]
+        """The node that holds the lock of a log."""
+        with self._reading() as reader:
+            return self._wait(
+                lambda: self.nodes.get(reader.read().partitions[partition].owner or ""),
+                "nobody owns the log",
+            )
 
     def others(self) -> list[Node]:
         """The nodes that are not the owner."""
@@ -163,12 +166,23 @@ class Cluster:
 
     def wait_until_level(self) -> None:
         """Return when followers have all states, so that the next owners are ready for the logs."""
+        with self._reading() as reader:
+            self._wait(lambda: is_level(reader.read()), "nobody follows the log")
+
+    @contextmanager
+    def _reading(self) -> Iterator[ClusterReader]:
+        reader = ClusterReader(self.url)
+        try:
+            yield reader
+        finally:
+            reader.close()
+
+    def _wait(self, found: Callable[[], T | None], what: str) -> T:
         until = time.monotonic() + READY_SECONDS
-        level = "SELECT bool_and(is_level AND NOT is_moving) FROM cluster_placements"
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            while connection.execute(level).fetchone() != (True,):
-                assert time.monotonic() < until, "nobody follows the log"
-                time.sleep(0.02)
+        while not (one := found()):
+            assert time.monotonic() < until, what
+            time.sleep(0.02)
+        return one
 
     def decide(self, node: Node, body: object, path: str = "runtime/mitigation") -> httpx.Response:
         """A hot call at a node."""
@@ -181,6 +195,15 @@ class Cluster:
             },
             timeout=30,
         )
+
+
+def is_level(view: View) -> bool:
+    """Whether the right nodes own all partitions, and others have their states."""
+    return all(
+        view.partitions[number].owner == place.owner
+        and place.follower in view.partitions[number].level
+        for number, place in plan(view).items()
+    )
 
 
 def shared(first: Path, to: Path) -> Path:

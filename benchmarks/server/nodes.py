@@ -23,8 +23,8 @@ import click
 import httpx2 as httpx
 from tools.cluster import EVENT, Cluster, Node, cluster
 
-from tidegate.cluster.directory import move
-from tidegate.stores.directory.cluster_rows import ClusterRows
+from tidegate.cluster.ownership import plan
+from tidegate.stores.directory.members import ClusterReader
 
 SETTLE_SECONDS = 0.5
 PAIRS = 300
@@ -99,18 +99,15 @@ def change_owner(made: Cluster, *, is_killed: bool) -> tuple[float, int]:
 
 def hand_over(made: Cluster) -> None:
     """Move the log to the node that follows it, as the command does."""
-    rows = ClusterRows(made.url)
+    reader = ClusterReader(made.url)
     try:
-        found = rows.read()
-        follower = found.placements[0].follower
+        follower = plan(reader.read())[0].follower
         assert follower is not None
-        change = move(found, 0, follower)
-        assert change is not None
-        assert rows.change(change) is not None
-        while rows.read().placements[0].owner != follower:
+        reader.move(0, follower)
+        while reader.read().partitions[0].owner != follower:
             time.sleep(0.05)
     finally:
-        rows.close()
+        reader.close()
 
 
 def described(pauses: list[float], refused: int) -> str:

@@ -29,6 +29,8 @@ from benchmarks.machine import describe
 from benchmarks.server.nodes import asking
 from benchmarks.server.owners import unlimited
 from benchmarks.server.served import LIMITS
+from tidegate.cluster.ownership import plan
+from tidegate.stores.directory.members import ClusterReader
 
 EVENTS, CONNECTIONS = 1_000, 4
 SETTLE_SECONDS = 1.0
@@ -160,12 +162,13 @@ def pause(made: Cluster, *, alone: bool) -> float:
 
 def follower(made: Cluster) -> str:
     """The node that follows the log."""
-    with psycopg.connect(made.url) as connection:
-        found = connection.execute(
-            "SELECT follower FROM cluster_placements WHERE partition_id = 0"
-        ).fetchone()
+    reader = ClusterReader(made.url)
+    try:
+        found = plan(reader.read())[0].follower
+    finally:
+        reader.close()
     assert found is not None
-    return str(found[0])
+    return found
 
 
 if __name__ == "__main__":

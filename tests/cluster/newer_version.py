@@ -35,10 +35,10 @@ def upgrade() -> None:
         op.add_column("decision_log", column, schema=schema)
 '''
 _CHANGES = {
-    # It writes the new column with each lease.
-    "stores/directory/cluster_rows.py": (
-        "loads = excluded.loads\n",
-        f"loads = excluded.loads, {COLUMN} = 'known'\n",
+    # It writes the new column with each beat.
+    "stores/directory/members.py": (
+        "SET beat = beat + 1 WHERE",
+        f"SET beat = beat + 1, {COLUMN} = 'known' WHERE",
     ),
     # Its lines and messages have members that the version before does not know.
     "stores/decision_log/lines.py": ('"duration_us":%d,', f'"duration_us":%d,"{COLUMN}":1,'),

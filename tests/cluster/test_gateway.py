@@ -6,17 +6,12 @@ from itertools import count
 
 from tidegate.cluster.gateway import Bounds, Gateway
 from tidegate.cluster.messages import Answer, Answers, Batch, Call, Reason, Refusal, Send
-from tidegate.cluster.rows import Placement, Rows
-
-
-def rows(owner: str | None, version: int = 1) -> Rows:
-    return Rows(placements={7: Placement(7, owner, version=version)}, tenants={"t": 7})
 
 
 def gateway(bounds: Bounds | None = None) -> Gateway:
     numbers = count(1)
     made = Gateway("g", lambda: f"d{next(numbers)}", bounds)
-    made.place(rows("a"))
+    made.place({7: "a"}, {"t": 7})
     return made
 
 
@@ -70,7 +65,7 @@ def test_after_a_change_of_owner_the_next_one_is_asked_under_the_same_id() -> No
     (send,) = made.turn(0.0)
     assert made.receive(refused(send, call, "given-up"), 0.1) == []
     assert made.turn(0.1) == []
-    made.place(rows("b", 2))
+    made.place({7: "b"}, {"t": 7})
     assert made.tick(0.1) == []
     assert made.turn(0.1) == [Send("b", Batch("g", 2, 7, (call,)))]
 
@@ -98,7 +93,7 @@ def test_an_owner_that_says_nothing_is_asked_again() -> None:
 def test_a_call_without_an_owner_is_held_and_then_refused() -> None:
     """While nobody owns the partition a call waits, and is refused when its hold is over."""
     made = gateway()
-    made.place(rows(None, 2))
+    made.place({}, {"t": 7})
     call = called(made)
     made.turn(0.0)
     now, refusals = 0.0, []

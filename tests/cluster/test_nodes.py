@@ -41,8 +41,7 @@ from tidegate.server.nodes.messages import (
     encode,
 )
 from tidegate.settings.bounds import split_address
-from tidegate.stores.directory.claims import session_name
-from tidegate.stores.directory.cluster_rows import MEMBERS
+from tidegate.stores.directory.claims import MEMBERS, session_name
 
 if TYPE_CHECKING:
     from tools.cluster import Node
@@ -181,7 +180,7 @@ def test_a_daemon_that_waits_for_changes_is_answered_at_a_stop(
 
 
 def test_an_owner_that_stalls_is_replaced_and_answers_nothing_more(made: Cluster) -> None:
-    """After its lease another one decides; once awake the stalled one hands its calls on."""
+    """Another node ends its session and decides; once awake the stalled one forwards its calls."""
     owner = made.owner()
     assert owner.process is not None
     owner.process.send_signal(signal.SIGSTOP)
@@ -230,6 +229,31 @@ def test_a_node_whose_session_was_lost_waits_for_its_name(made: Cluster) -> None
     assert made.decide(node, EVENT).status_code == 200
     assert node.process is process
     assert node.runs
+
+
+def test_an_owner_whose_session_ends_is_replaced_while_callers_go_on(made: Cluster) -> None:
+    """Its process lives, and it owns the log again or forwards calls; keys have their answers."""
+    owner, node = made.owner(), made.others()[0]
+    made.wait_until_level()
+    keyed = {**EVENT, "idempotency_key": "before the session ended"}
+    first = made.decide(owner, keyed)
+    assert first.status_code == 200
+    with psycopg.connect(made.url, autocommit=True) as database:
+        term = database.execute("SELECT term FROM partitions").fetchone()
+        with calling(made, node, 2) as calls:
+            database.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE application_name = %s",
+                [session_name(owner.name)],
+            )
+            while database.execute("SELECT term FROM partitions").fetchone() == term:
+                time.sleep(0.02)
+            made.wait_until_ready()
+    calls.require_hold()
+    for each in made.nodes.values():
+        assert each.runs
+        assert made.decide(each, keyed).content == first.content
+        assert control(made, each, "policies").status_code == 200
 
 
 def test_strangers_cannot_speak_as_a_node(made: Cluster) -> None:
@@ -378,7 +402,7 @@ def test_a_call_that_is_asked_twice_at_once_is_decided_once(made: Cluster) -> No
 def test_a_call_for_the_owner_of_another_term_is_not_taken(made: Cluster) -> None:
     """What was sent to an earlier owner may have been decided elsewhere, be it the same node."""
     with psycopg.connect(made.url) as connection:
-        found = connection.execute("SELECT term FROM cluster_placements").fetchone()
+        found = connection.execute("SELECT term FROM partitions").fetchone()
     assert found is not None
     fellow = Fellow(made, 4, 1)
     assert fellow.is_welcome()

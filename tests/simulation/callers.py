@@ -66,7 +66,7 @@ class Callers:
             self._keys += 1
             key = f"k{self._keys}"
         if tenant is None:
-            tenant = chosen.choice(tuple(self._world.database.rows.tenants))
+            tenant = chosen.choice(tuple(self._world.database.tenants))
         self._make(Attempt(tenant, key, body, is_last=is_last))
         if key is not None and chosen.random() < 0.2:
             # An impatient caller, or a proxy, asks twice.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 from tests.simulation.deciding import EVENTS_A_MINUTE, SECOND, KeptLimits, compiled
-from tests.simulation.process import GATEWAY
+from tests.simulation.process import DATABASE, GATEWAY
 
 from tidegate.cluster.messages import Answer, Block, Entry, Refusal
 from tidegate.policy.reference_engine import ReferenceEngine
@@ -19,6 +19,7 @@ from tidegate.policy.reference_engine import ReferenceEngine
 if TYPE_CHECKING:
     from tests.simulation.callers import Attempt
     from tests.simulation.database import Log
+    from tests.simulation.process import Process
     from tests.simulation.world import World
 
 LATEST_TICK = GATEWAY.backoff + 0.01
@@ -71,7 +72,7 @@ class Oracle:
         if known is not None:
             partition, number = known
             self._ends[partition] = max(self._ends[partition], number)
-        self.read(self._world.database.rows.tenants[attempt.tenant])
+        self.read(self._world.database.tenants[attempt.tenant])
 
     def read(self, partition: int) -> None:
         """Read the state wherever it is answered: it has what callers were answered."""
@@ -81,11 +82,22 @@ class Oracle:
             owner = process.node.owners.get(partition)
             if owner is None or owner.state is None or not owner.can_read(process.mono):
                 continue
-            if owner.state.position < self._ends[partition]:
-                raise ViolationError(
-                    f"{process.name} answers a read of partition {partition} at "
-                    f"{owner.state.position}, and {self._ends[partition]} was answered"
-                )
+            position, end = owner.state.position, self._ends[partition]
+            if position >= end:
+                continue
+            text = f"{process.name} answers a read of partition {partition} at {position}, and "
+            text += f"{end} was answered"
+            if not owner.confirms:
+                raise ViolationError(text)
+            # The answer goes out once the database has said that the session is alive.
+            session = process.node.ownership.session
+            self._world.at(self._world.delay(), self._confirm, process, session, text)
+
+    def _confirm(self, process: Process, session: int | None, text: str) -> None:
+        if session in self._world.database.sessions and not self._world.is_lost(
+            process.name, DATABASE
+        ):
+            raise ViolationError(text)
 
     def read_all(self) -> None:
         """As :meth:`read`, of every partition."""

@@ -12,7 +12,7 @@ from tests.simulation.database import Log
 from tests.simulation.deciding import EngineDecider
 from tests.simulation.model.deciding import DecidingFollower, RecentAnswers
 from tests.simulation.model.node import Output
-from tests.simulation.model.owner import READABLE, Owner
+from tests.simulation.model.owner import Owner
 from tests.simulation.model.requests import AppendRequest, AppendResult, OwnerOutput
 from tests.simulation.process import OWNER, READ_EVERY, Model, Process
 from tests.simulation.schedule import Kind
@@ -96,23 +96,14 @@ class CountsRetries(Owner):
         return super()._count(call, now) if self._is_first else self._wait
 
 
-class WallLease(Owner):
-    """It judges its lease by the wall clock."""
+class ReadsUnconfirmed(Owner):
+    """It answers reads without asking whether its session is alive."""
 
-    process: Process
-
-    def own(self, term: int, lease_ends: float, now: float, **others: Any) -> list[OwnerOutput]:
-        self._wall_end = self.process.wall / 1e9 + lease_ends - now
-        return super().own(term, lease_ends, now, **others)
-
-    _wall_end = 0.0
-
-    def can_read(self, now: float) -> bool:
-        return self.phase in READABLE and self.process.wall / 1e9 < self._wall_end
+    confirms = False
 
 
 class AnswersDrained(Owner):
-    """After a release it goes on to answer reads, as long as its process has a lease."""
+    """After a release it goes on to answer reads, as long as its process has a session."""
 
     process: Process
 
@@ -121,7 +112,7 @@ class AnswersDrained(Owner):
 
     def can_read(self, now: float) -> bool:
         if self.phase == "released":
-            return now < self.process.node.directory.duties().lease_ends
+            return now < self.process.node.ownership.alive_until
         return super().can_read(now)
 
 
@@ -155,7 +146,7 @@ def _owned(kind: type[Owner]) -> type[Model]:
     class Planted(Model):
         def owner(self, process: Process, *parts: Any) -> Owner:
             owner = kind(*parts, OWNER)
-            if isinstance(owner, WallLease | AnswersDrained):
+            if isinstance(owner, AnswersDrained):
                 owner.process = process
             if isinstance(owner, FailsUnknown):
                 owner.ends = self.world.database.logs
@@ -178,7 +169,7 @@ def _answer(call: Call, entry: Entry) -> Answer:
 FAULTS = {
     "no epoch": Kind(log=NoEpoch),
     "answer before append": Kind(_owned(AnswersFirst)),
-    "lease by wall clock": Kind(_owned(WallLease)),
+    "reads without a session": Kind(_owned(ReadsUnconfirmed)),
     "unknown outcome taken as failure": Kind(_owned(FailsUnknown)),
     "unknown outcome taken as success": Kind(_owned(TrustsUnknown)),
     "keys not carried": Kind(KeysNotCarried),

@@ -5,20 +5,23 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from tests.simulation.deciding import EngineDecider, KeptLimits
 from tests.simulation.model.deciding import DecidingFollower, RecentAnswers
 from tests.simulation.model.node import Node, Output, Parts
 from tests.simulation.model.owner import Owner, OwnerBounds
 
-from tidegate.cluster.directory import Directory
 from tidegate.cluster.follower import Follower
 from tidegate.cluster.gateway import Bounds, Gateway
+from tidegate.cluster.ownership import Ownership
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.simulation.world import World
 
+DATABASE = "db"
+"""What the network calls the database."""
 EPOCH = 1_760_000_000_000_000_000
 """Nanoseconds since 1970 at the beginning of a schedule."""
 GATEWAY = Bounds(ask_again=0.6, batch=4)
@@ -44,6 +47,23 @@ class Model:
         """A process gave something out."""
 
 
+@attrs.define(eq=False)
+class Connection:
+    """A connection of a member's session.
+
+    Attributes:
+        session: its session; 0 until it has one.
+        is_broken: nothing arrives in either direction.
+        to_at: when the last request arrives.
+        back_at: when the last result arrives.
+    """
+
+    session: int = 0
+    is_broken: bool = False
+    to_at: float = 0.0
+    back_at: float = 0.0
+
+
 class Process:
     """One process of the cluster.
 
@@ -66,6 +86,8 @@ class Process:
         self.stalls: list[tuple[float, float]] = []
         self.skew = 0.0
         self.node: Node
+        self.connection: Connection | None = None
+        """With the database; the session's requests and results keep their order on it."""
         self._offset = 0.0
         self._turn_due = False
         self._tick_at = float("inf")
@@ -90,12 +112,14 @@ class Process:
         self.run += 1
         self.is_alive = True
         self.stalled_until = 0.0
+        self.connection = None
         self._offset = self.world.random.uniform(10.0, 1000.0)
         self._turn_due = False
         self._tick_at = float("inf")
         parts = Parts(
             Gateway(f"{self.name}.{self.run}", self._new_id, GATEWAY),
-            Directory(self.name, self.name),
+            Ownership(self.name),
+            self.world.database.tenants,
             lambda partition: self.model.follower(self, partition),
             self._new_limits,
             lambda *made: self.model.owner(self, *made),

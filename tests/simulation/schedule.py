@@ -11,12 +11,10 @@ import attrs
 from tests.simulation.callers import Callers
 from tests.simulation.database import Log
 from tests.simulation.oracle import ViolationError
-from tests.simulation.process import Model
-from tests.simulation.world import DATABASE, Weather, World
+from tests.simulation.process import DATABASE, Model
+from tests.simulation.world import Weather, World
 
-from tidegate.cluster.directory import move
 from tidegate.cluster.messages import Answer, Refusal
-from tidegate.cluster.rows import Drain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +116,7 @@ class Schedule:
             world.at(BEGIN + (number + chosen.random()) * READ_EVERY, world.oracle.read_all)
         world.run(BEGIN + FAULTS + HEALING)
         self.callers.is_closed = True
-        for tenant in world.database.rows.tenants:
+        for tenant in world.database.tenants:
             for _ in range(2):
                 self.callers.call(keyed=0.5, is_last=True, tenant=tenant)
         world.run(BEGIN + FAULTS + HEALING + CLOSING)
@@ -163,7 +161,7 @@ class Schedule:
             process.stalled_until = min(process.stalled_until, world.now)
             if not process.is_alive:
                 process.start()
-            world.database.change(Drain(process.name, False))
+            world.database.drain(process.name, is_draining=False)
 
     # --- faults -------------------------------------------------------------------------------
 
@@ -176,14 +174,10 @@ class Schedule:
         world.note(f"{process.name} crashes")
         process.crash()
         self.callers.lost(process)
-        member = world.database.rows.members.get(process.name)
-        if member is not None and chosen.random() < 0.6:
-            world.at(0.02, self._disconnect, process.name, member.run, process.run)
+        if process.connection is not None:
+            soon = chosen.random() < 0.6
+            world.at(0.02 if soon else chosen.uniform(0.5, 3.0), world.end, process.connection)
         world.at(0.3 + chosen.random() * 4.0, self._restart, process.name)
-
-    def _disconnect(self, name: str, member_run: int, run: int) -> None:
-        if self.world.processes[name].run == run:
-            self.world.database.disconnect(name, member_run)
 
     def _restart(self, name: str) -> None:
         process = self.world.processes[name]
@@ -233,26 +227,31 @@ class Schedule:
     def move(self) -> None:
         """An operator moves a partition."""
         database = self.world.database
-        rows = database.rows
-        if not rows.members:
+        if not database.members:
             return
-        partition = self.world.random.choice(list(rows.placements))
-        member = self.world.random.choice(list(rows.members))
-        change = move(rows, partition, member)
-        if change is not None:
-            self.world.note(f"partition {partition} is moved to {member}")
-            database.change(change)
+        partition = self.world.random.choice(list(database.logs))
+        member = self.world.random.choice(list(database.members))
+        self.world.note(f"partition {partition} is moved to {member}")
+        database.move(partition, member)
+
+    def end_session(self) -> None:
+        """A session ends though its process lives, which the process hears at its next request."""
+        world = self.world
+        process = world.random.choice(list(world.processes.values()))
+        if process.connection is not None:
+            world.note(f"the session of {process.name} ends")
+            world.end(process.connection)
 
     def drain(self) -> None:
         """A member is drained, for an upgrade; it takes partitions again later."""
         world = self.world
         name = world.random.choice(list(world.processes))
         world.note(f"{name} is drained")
-        world.database.change(Drain(name, True))
+        world.database.drain(name, is_draining=True)
         world.at(world.random.uniform(1.0, 5.0), self._undrain, name)
 
     def _undrain(self, name: str) -> None:
-        self.world.database.change(Drain(name, False))
+        self.world.database.drain(name, is_draining=False)
 
     # --- the end ------------------------------------------------------------------------------
 
@@ -280,6 +279,8 @@ _FAULTS: tuple[Callable[[Schedule], None], ...] = (
     Schedule.isolate,
     Schedule.isolate,
     Schedule.promote,
+    Schedule.end_session,
+    Schedule.end_session,
     Schedule.move,
     Schedule.move,
     Schedule.drain,

@@ -4,38 +4,60 @@ from __future__ import annotations
 
 from itertools import count
 
+import attrs
 from tests.cluster.parts import Blocks, Room, follower
-from tests.simulation.model.node import Node, Parts, ReadRows
-from tests.simulation.model.requests import AppendRequest, AppendResult, ClaimRequest
+from tests.simulation.model.node import Node, Output, Parts
+from tests.simulation.model.requests import (
+    AppendRequest,
+    AppendResult,
+    Beat,
+    ClaimRequest,
+    Release,
+    Take,
+)
 
-from tidegate.cluster.directory import Directory
 from tidegate.cluster.gateway import Gateway
 from tidegate.cluster.messages import Answer, Answers, ReadRequest, Send
-from tidegate.cluster.rows import Join, Member, Place, Placement, Rows
+from tidegate.cluster.ownership import Member, Ownership, Partition, View
+
+SESSION = 5
+beats = count(1)
 
 
 def node() -> Node:
     numbers = count(1)
     parts = Parts(
         Gateway("a", lambda: f"d{next(numbers)}"),
-        Directory("a", "a"),
+        Ownership("a"),
+        {"t": 7},
         lambda _partition: follower(),
         lambda: Room(),
     )
-    return Node(parts)
+    made = Node(parts)
+    made.joined(SESSION)
+    return made
 
 
-def joined(placement: Placement) -> Rows:
-    members = {name: Member(name, name) for name in "ab"}
-    return Rows(members, {7: placement}, {"t": 7})
+def see(made: Node, partition: Partition, now: float) -> list[Output]:
+    members = {"a": Member("a", "a", beat=next(beats), session=SESSION)}
+    return made.seen(View({**members, "b": Member("b", "b", session=6)}, {7: partition}), now, now)
+
+
+def owning(log: Blocks) -> Node:
+    made = node()
+    free = Partition(7, preferred="a")
+    assert see(made, free, 0.0) == [Take(SESSION, 7)]
+    assert see(made, free, 0.0) == []
+    (claim,) = made.taken(Take(SESSION, 7), 1, 0.0)
+    assert isinstance(claim, ClaimRequest)
+    made.log(log.claim(claim.request), 0.0)
+    see(made, attrs.evolve(free, owner="a"), 0.0)
+    return made
 
 
 def test_a_call_goes_through_gateway_owner_and_log() -> None:
     """One process alone decides and answers."""
-    made, log = node(), Blocks()
-    (claim,) = made.renewed(Join("a", "a"), 0.0, joined(Placement(7, "a", "b")), 0.0)
-    assert isinstance(claim, ClaimRequest)
-    made.log(log.claim(claim.request), 0.0)
+    made = owning(Blocks())
     made.gateway.call("t", None, b"{}", 0.0)
     (send,) = made.turn(0.0, 1)
     assert isinstance(send, Send)
@@ -47,13 +69,9 @@ def test_a_call_goes_through_gateway_owner_and_log() -> None:
     assert made.answers(answers, 0.1) == [Answer("d1", b"1")]
 
 
-def test_a_fenced_node_reads_the_rows() -> None:
-    """Before it claims again it looks whether it still owns."""
-    made, log = node(), Blocks()
-    rows = joined(Placement(7, "a", "b"))
-    (claim,) = made.renewed(Join("a", "a"), 0.0, rows, 0.0)
-    assert isinstance(claim, ClaimRequest)
-    made.log(log.claim(claim.request), 0.0)
+def test_a_fenced_node_releases_the_partition() -> None:
+    """It takes it again, or another one does."""
+    made = owning(Blocks())
     made.gateway.call("t", None, b"{}", 0.0)
     (send,) = made.turn(0.0, 1)
     assert isinstance(send, Send)
@@ -61,31 +79,39 @@ def test_a_fenced_node_reads_the_rows() -> None:
     (append,) = made.turn(0.0, 1)
     assert isinstance(append, AppendRequest)
     outputs = made.log(AppendResult(7, append.request, "fenced"), 0.1)
-    assert outputs[-1] == ReadRows()
-    assert any(isinstance(each, ClaimRequest) for each in made.read(rows, 0.2))
+    assert outputs[-1] == Release(SESSION, 7)
+    assert see(made, Partition(7, preferred="a"), 0.2) == [Take(SESSION, 7)]
 
 
 def test_a_follower_becomes_the_owner() -> None:
-    """A node follows, says that it is level, and claims with the follower's state."""
+    """A node follows, shows that it is level, and claims with the follower's state."""
     made, log = node(), Blocks()
-    made.renewed(Join("a", "a"), 0.0, joined(Placement(7, "b", "a", is_moving=True)), 0.0)
-    (_, read) = made.tick(1.0)
+    see(made, Partition(7, "b", preferred="a"), 0.0)
+    read = made.tick(1.0)[-1]
     assert read == ReadRequest(7, 0)
     made.log(log.read(0), 1.0)
-    level = [each for each in made.tick(1.1) if isinstance(each, Place)]
-    assert [each.placement.is_level for each in level] == [True]
+    assert Beat(SESSION, frozenset({7})) in made.tick(2.0)
     state = made.followers[7]
-    outputs = made.read(joined(Placement(7, "a", term=1, version=2)), 1.2)
-    assert any(isinstance(each, ClaimRequest) for each in outputs)
+    assert see(made, Partition(7, preferred="a"), 2.1) == [Take(SESSION, 7)]
+    (claim,) = made.taken(Take(SESSION, 7), 1, 2.2)
+    assert isinstance(claim, ClaimRequest)
     assert made.owners[7].state is state
     assert made.followers == {}
 
 
-def test_a_released_partition_is_given_to_its_follower() -> None:
-    """The owner's release becomes a change of the rows."""
-    made, log = node(), Blocks()
-    (claim,) = made.renewed(Join("a", "a"), 0.0, joined(Placement(7, "a", "b")), 0.0)
-    assert isinstance(claim, ClaimRequest)
-    made.log(log.claim(claim.request), 0.0)
-    moving = Placement(7, "a", "b", is_moving=True, is_level=True, version=1)
-    assert made.read(joined(moving), 0.1) == [Place(Placement(7, "b", term=1, version=2))]
+def test_a_partition_is_released_once_the_next_owner_is_ready() -> None:
+    """The owner's end becomes the release of its lock."""
+    made = owning(Blocks())
+    moving = Partition(7, "a", preferred="b")
+    assert see(made, moving, 0.1) == []
+    ready = attrs.evolve(moving, level=frozenset("b"))
+    assert see(made, ready, 0.2) == [Release(SESSION, 7)]
+    assert made.ownership.held == {}
+
+
+def test_a_node_that_lost_its_session_owns_nothing() -> None:
+    """Its calls go back to their gateways."""
+    made = owning(Blocks())
+    assert made.owners[7].phase == "taking"
+    made.lost(0.1)
+    assert made.owners[7].phase == "idle"

@@ -9,16 +9,24 @@ from functools import partial
 from typing import Any
 
 import attrs
-from tests.simulation.database import Database, Log
-from tests.simulation.model.node import Output, ReadRows
-from tests.simulation.model.requests import AppendRequest, AppendResult, ClaimRequest
+from tests.simulation.database import Database, Log, SessionEndedError
+from tests.simulation.model.node import Output
+from tests.simulation.model.requests import (
+    AppendRequest,
+    AppendResult,
+    Beat,
+    ClaimRequest,
+    End,
+    Join,
+    Release,
+    SessionRequest,
+    Take,
+)
 from tests.simulation.oracle import Oracle
-from tests.simulation.process import Model, Process
+from tests.simulation.process import DATABASE, Connection, Model, Process
 
 from tidegate.cluster.messages import Answer, Answers, ReadRequest, Refusal, Send
-from tidegate.cluster.rows import Change, Drain, Join, Place, Renew, Rows
 
-DATABASE = "db"
 Step = Callable[[], list[Output]]
 
 
@@ -85,11 +93,11 @@ class World:
             ClaimRequest: self._claim,
             AppendRequest: self._append,
             ReadRequest: self._read,
-            Join: self._change,
-            Renew: self._change,
-            Place: self._change,
-            Drain: self._change,
-            ReadRows: self._read_rows,
+            Join: self._ask,
+            Beat: self._ask,
+            Take: self._ask,
+            Release: self._ask,
+            End: self._ask,
             Answer: self._outcome,
             Refusal: self._outcome,
         }
@@ -249,40 +257,89 @@ class World:
         result = AppendResult(request.partition, request.request, "unknown")
         self.later(self.random.random(), process, lambda: process.node.log(result, process.mono))
 
-    # --- the rows -----------------------------------------------------------------------------
+    # --- sessions -----------------------------------------------------------------------------
 
-    def _change(self, process: Process, change: Change) -> None:
+    def _ask(self, process: Process, request: SessionRequest) -> None:
+        connection = process.connection
+        if connection is None:
+            if not isinstance(request, Join):
+                return
+            connection = process.connection = Connection()
+        elif isinstance(request, Join):
+            return
+        if connection.is_broken:
+            return
         if self.is_lost(process.name, DATABASE):
+            self._break(process, connection)
             return
-        self.at(self.delay(), self._apply, process, process.run, change, process.mono)
+        connection.to_at = max(connection.to_at, self.now + self.delay())
+        arrive = (self._asked, process, process.run, connection, request, process.mono)
+        self.at(connection.to_at - self.now, *arrive)
 
-    def _apply(self, process: Process, run: int, change: Change, sent_at: float) -> None:
-        is_taken = self.database.change(change)
-        if isinstance(change, Place) and self.trace is not None:
-            self.note(f"rows: {'taken' if is_taken else 'refused'} {change.placement}")
-        if process.run != run or self.is_lost(process.name, DATABASE):
+    def _asked(
+        self,
+        process: Process,
+        run: int,
+        connection: Connection,
+        request: SessionRequest,
+        sent_at: float,
+    ) -> None:
+        """A request is at the database: it is done, or not, at this moment."""
+        if process.run != run or connection.is_broken:
             return
-        rows = self.database.rows
-        step: Step = partial(self._changed, process, change, sent_at, rows, is_taken=is_taken)
-        self.later(self.delay(), process, step)
+        result = None
+        is_over = False
+        try:
+            result = self.database.ask(request)
+        except SessionEndedError:
+            is_over = True
+        if isinstance(request, Join):
+            is_over = result is None
+            connection.session = result if isinstance(result, int) else 0
+        if isinstance(request, Take | Join | End) and self.trace is not None:
+            self.note(f"session {connection.session} of {process.name}: {request} gives {result}")
+        if self.is_lost(process.name, DATABASE):
+            self._break(process, connection)
+            return
+        connection.back_at = max(connection.back_at, self.now + self.delay())
+        step: Step = (
+            partial(self._over, process, connection)
+            if is_over
+            else partial(self._result, process, connection, request, result, sent_at)
+        )
+        self.later(connection.back_at - self.now, process, step)
 
-    def _changed(
-        self, process: Process, change: Change, sent_at: float, rows: Rows, *, is_taken: bool
+    def _result(
+        self,
+        process: Process,
+        connection: Connection,
+        request: SessionRequest,
+        result: Any,
+        sent_at: float,
     ) -> list[Output]:
+        if process.connection is not connection or connection.is_broken:
+            return []
         node = process.node
-        if isinstance(change, Join | Renew):
-            if is_taken:
-                return node.renewed(change, sent_at, rows, process.mono)
-            node.directory.refused()
-        return node.read(rows, process.mono)
+        if isinstance(request, Join):
+            return node.joined(result)
+        if isinstance(request, Beat):
+            return node.seen(result, sent_at, process.mono)
+        return node.taken(request, result, process.mono) if isinstance(request, Take) else []
 
-    def _read_rows(self, process: Process, _output: ReadRows) -> None:
-        if self.is_lost(process.name, DATABASE):
-            return
+    def _over(self, process: Process, connection: Connection) -> list[Output]:
+        """The process hears that its session has ended."""
+        if process.connection is not connection:
+            return []
+        process.connection = None
+        return process.node.lost(process.mono)
 
-        def arrive(run: int) -> None:
-            rows = self.database.rows
-            if process.run == run and not self.is_lost(process.name, DATABASE):
-                self.later(self.delay(), process, lambda: process.node.read(rows, process.mono))
+    def _break(self, process: Process, connection: Connection) -> None:
+        """A connection breaks: each end hears of it in its own time."""
+        connection.is_broken = True
+        step: Step = partial(self._over, process, connection)
+        self.later(self.random.random() * 3.0, process, step)
+        self.at(self.random.choice((0.02, self.random.uniform(0.5, 3.0))), self.end, connection)
 
-        self.at(self.delay(), arrive, process.run)
+    def end(self, connection: Connection) -> None:
+        """The database ends the session of a connection."""
+        self.database.end(connection.session)

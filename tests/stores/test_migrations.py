@@ -255,11 +255,11 @@ def test_derived_tables_change_with_a_migration_that_older_code_does_not_run_on(
     Whoever changes the version adds a migration whose ``runs_from`` is its own number, and writes
     both here.
     """
-    assert (derived.VERSION, migrations.RUNS_FROM) == (3, "0016")
+    assert (derived.VERSION, migrations.RUNS_FROM) == (3, "0017")
 
 
 @pytest.mark.parametrize(
-    ("runs_from", "is_additive"), [("0015", False), ("0016", True), ("0017", True)]
+    ("runs_from", "is_additive"), [("0016", False), ("0017", True), ("0018", True)]
 )
 def test_running_code_stays_beside_a_migration_that_takes_nothing_away(
     path: Path, runs_from: str, is_additive: bool

@@ -8,7 +8,7 @@ outcome, within ``Bounds.time``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import islice
 
 import attrs
@@ -24,7 +24,6 @@ from tidegate.cluster.messages import (
     Refusal,
     Send,
 )
-from tidegate.cluster.rows import Rows
 
 
 @attrs.frozen
@@ -92,7 +91,8 @@ class Gateway:
         self.name = name
         self._new_id = new_id
         self._bounds = bounds or Bounds()
-        self._rows = Rows()
+        self._owners: Mapping[int, str] = {}
+        self._partitions: Mapping[str, int] = {}
         self._held: dict[str, _Held] = {}  # in order of their ends
         self._ready: list[_Held] = []
         self._waiting: dict[str, _Held] = {}
@@ -127,17 +127,19 @@ class Gateway:
         self._size += len(body)
         return call
 
-    def place(self, rows: Rows) -> None:
-        """Update the directory rows.
+    def place(self, owners: Mapping[int, str], partitions: Mapping[str, int]) -> None:
+        """Set who owns what; if that has changed, the next turn sends the calls that wait.
 
-        If a placement has changed, the next turn sends the calls waiting for an owner.
+        Args:
+            owners: the member that owns each partition, as far as there is one.
+            partitions: the partition of each tenant.
         """
-        if rows.placements != self._rows.placements or rows.tenants != self._rows.tenants:
+        if (owners, partitions) != (self._owners, self._partitions):
             for held in self._waiting.values():
                 held.not_before = 0.0
             self._ready += self._waiting.values()
             self._waiting.clear()
-        self._rows = rows
+        self._owners, self._partitions = owners, partitions
 
     def turn(self, now: float) -> list[Send]:
         """The batches to send now, with the calls since the last turn.
@@ -155,12 +157,12 @@ class Gateway:
         for held in ready:
             if held.call.decision_id not in self._held:
                 continue
-            partition = self._rows.tenants.get(held.call.tenant)
-            placement = None if partition is None else self._rows.placements.get(partition)
-            if placement is None or placement.owner is None:
+            partition = self._partitions.get(held.call.tenant)
+            owner = None if partition is None else self._owners.get(partition)
+            if partition is None or owner is None:
                 self._wait(held, now)
             else:
-                groups[placement.owner, placement.partition].append(held)
+                groups[owner, partition].append(held)
         size = self._bounds.batch
         return [
             self._batch(member, partition, group[first : first + size], now)

@@ -87,15 +87,6 @@ def connected_nodes(url: str) -> list[str]:
     return found
 
 
-def claim_for_node(
-    url: str, name: str, partition: int, is_wanted: Callable[[], bool]
-) -> Claim | None:
-    """Become the owner as a node; see :mod:`tidegate.stores.directory.claims`."""
-    claims = _postgresql("tidegate.stores.directory.claims")
-    made: Claim | None = claims.claim_for_node(url, name, partition, is_wanted)
-    return made
-
-
 def need_partitions(url: str, wanted: int) -> int:
     """Create the wanted number of partitions in PostgreSQL; see ``directory/schemas.py``."""
     made: int = _postgresql("tidegate.stores.directory.schemas").need_partitions(url, wanted)

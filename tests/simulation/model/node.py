@@ -1,4 +1,4 @@
-"""A node: the gateway, the owners and the followers of one process, and its view of the directory.
+"""A node: the gateway, the owners and the followers of one process, and its view of the cluster.
 
 A driver hands in what arrives and what time it is, and carries out what comes back.  It calls
 :meth:`Node.turn` in each turn of its loop and :meth:`Node.tick` when :meth:`Node.next_at` has come.
@@ -6,7 +6,7 @@ A driver hands in what arrives and what time it is, and carries out what comes b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, TypeAlias
 
 import attrs
@@ -14,29 +14,28 @@ from tests.simulation.model.deciding import DecidingFollower, Limits
 from tests.simulation.model.owner import Owner
 from tests.simulation.model.requests import (
     AppendResult,
+    Beat,
     Claim,
     ClaimRefused,
+    End,
     GivenUp,
+    Join,
     LogRequest,
     OwnerOutput,
+    Release,
     Released,
+    SessionRequest,
+    Take,
 )
 
-from tidegate.cluster.directory import Directory
 from tidegate.cluster.gateway import Gateway
 from tidegate.cluster.messages import Answer, Answers, Batch, ReadResult, Refusal, Send
-from tidegate.cluster.rows import Change, Join, Renew, Rows
+from tidegate.cluster.ownership import BEAT_SECONDS, Ownership, View
 
-
-@attrs.frozen
-class ReadRows:
-    """Read the rows of the directory now; :meth:`Node.read` takes them."""
-
-
-Output: TypeAlias = Send | Answers | LogRequest | Change | ReadRows | Refusal | Answer
+Output: TypeAlias = Send | Answers | LogRequest | SessionRequest | Refusal | Answer
 """A ``Send`` goes to its member and ``Answers`` to their gateway, which may both be this process; a
-``Change`` and ``ReadRows`` go to the store of the directory; ``Answer`` and ``Refusal`` to the
-caller of their decision id."""
+``SessionRequest`` goes to the process's session; ``Answer`` and ``Refusal`` to the caller of their
+decision id."""
 NewOwner: TypeAlias = Callable[
     [int, str, Callable[[], DecidingFollower], Callable[[], Limits]],
     Owner,
@@ -49,7 +48,8 @@ class Parts:
 
     Attributes:
         gateway: of the process.
-        directory: the process's view.
+        ownership: what the process sees and owns.
+        tenants: the partition of each tenant.
         new_follower: the newest state of a partition that this process can have at once, from a
             snapshot or empty.
         new_limits: limits of which nothing is used.
@@ -57,7 +57,8 @@ class Parts:
     """
 
     gateway: Gateway
-    directory: Directory
+    ownership: Ownership
+    tenants: Mapping[str, int]
     new_follower: Callable[[int], DecidingFollower]
     new_limits: Callable[[], Limits]
     new_owner: NewOwner = Owner
@@ -76,10 +77,14 @@ class Node:
 
     def __init__(self, parts: Parts) -> None:
         self.gateway = parts.gateway
-        self.directory = parts.directory
+        self.ownership = parts.ownership
         self.owners: dict[int, Owner] = {}
         self.followers: dict[int, DecidingFollower] = {}
         self._parts = parts
+        self._beat_at = 0.0
+        self._asked: set[int] = set()
+        """Partitions that it has asked its session for."""
+        self._last_owners: dict[int, str] = {}
 
     # --- what arrives -----------------------------------------------------------------------
 
@@ -109,13 +114,34 @@ class Node:
             outputs += [] if request is None else [request]
         return outputs
 
-    def renewed(self, change: Join | Renew, sent_at: float, rows: Rows, now: float) -> list[Output]:
-        """The store took a join or renewal; see :meth:`Directory.renewed`."""
-        return [*self.directory.renewed(change, sent_at, rows, now), *self._do_duties(now)]
+    def joined(self, session: int) -> list[Output]:
+        """The process has a session."""
+        self.ownership.joined(session)
+        self._beat_at = 0.0
+        return []
 
-    def read(self, rows: Rows, now: float) -> list[Output]:
-        """The rows of the directory, as one transaction read them."""
-        return [*self.directory.read(rows, now), *self._do_duties(now)]
+    def seen(self, view: View, sent_at: float, now: float) -> list[Output]:
+        """A beat was taken; see :meth:`Ownership.seen`."""
+        session = self.ownership.session
+        ends: list[Output] = [
+            End(session, each.session)
+            for each in self.ownership.seen(view, sent_at, now)
+            if session is not None and each.session is not None
+        ]
+        return [*ends, *self._do_duties(now)]
+
+    def taken(self, take: Take, term: int | None, now: float) -> list[Output]:
+        """The session holds a partition under a term; or it doesn't."""
+        self._asked.discard(take.partition)
+        if term is not None:
+            self.ownership.taken(take.session, take.partition, term)
+        return self._do_duties(now)
+
+    def lost(self, now: float) -> list[Output]:
+        """The session has ended."""
+        self.ownership.lost()
+        self._asked.clear()
+        return self._do_duties(now)
 
     # --- time ---------------------------------------------------------------------------------
 
@@ -139,23 +165,26 @@ class Node:
             now: monotonic seconds.
         """
         outputs: list[Output] = [*self.gateway.tick(now)]
-        change = self.directory.tick(now)
-        if change is not None:
-            outputs.append(change)
+        if now >= self._beat_at:
+            self._beat_at = now + BEAT_SECONDS
+            outputs.append(self._beat())
         for owner in self.owners.values():
             outputs += self._out(owner.tick(now))
-        for partition, follower in self.followers.items():
+        for follower in self.followers.values():
             request = follower.tick(now)
             if request is not None:
                 outputs.append(request)
-            level = self.directory.level(partition) if follower.is_level else None
-            if level is not None:
-                outputs.append(level)
         return outputs
+
+    def _beat(self) -> Join | Beat:
+        session = self.ownership.session
+        if session is None:
+            return Join(self.ownership.name)
+        return Beat(session, frozenset(n for n, each in self.followers.items() if each.is_level))
 
     def next_at(self) -> float:
         """When :meth:`tick` has something to do, in monotonic seconds."""
-        due = self.directory.next_at()
+        due = self._beat_at
         parts: tuple[_Timed, ...] = (
             self.gateway,
             *self.owners.values(),
@@ -175,25 +204,35 @@ class Node:
     # --- duties -------------------------------------------------------------------------------
 
     def _do_duties(self, now: float) -> list[Output]:
-        """Own and follow what the rows say."""
-        duties = self.directory.duties()
-        self.gateway.place(self.directory.rows)
+        """Own and follow what the view says."""
+        ownership = self.ownership
+        duties = ownership.duties()
+        for number, each in ownership.view.partitions.items():
+            if each.owner is not None:
+                self._last_owners[number] = each.owner
+        self.gateway.place(dict(self._last_owners), self._parts.tenants)
         outputs: list[Output] = []
         for partition, owner in self.owners.items():
-            if partition not in duties.owns:
+            if partition not in ownership.held:
                 outputs += self._out(owner.disown())
-        for partition, term in duties.owns.items():
+        for partition, term in list(ownership.held.items()):
             follower = self.followers.pop(partition, None)
             hands_over = partition in duties.hands_over
             owner = self._owner(partition)
+            alive_until = ownership.alive_until
             outputs += self._out(
-                owner.own(term, duties.lease_ends, now, hands_over=hands_over, follower=follower)
+                owner.own(term, alive_until, now, hands_over=hands_over, follower=follower)
             )
         for partition in [each for each in self.followers if each not in duties.follows]:
-            del self.followers[partition]
+            if partition not in duties.takes:
+                del self.followers[partition]
         for partition in duties.follows:
             if partition not in self.followers:
                 self.followers[partition] = self._parts.new_follower(partition)
+        for partition in duties.takes - self._asked:
+            if ownership.session is not None:
+                self._asked.add(partition)
+                outputs.append(Take(ownership.session, partition))
         return outputs
 
     def _owner(self, partition: int) -> Owner:
@@ -202,7 +241,7 @@ class Node:
             parts = self._parts
             owner = parts.new_owner(
                 partition,
-                self.directory.name,
+                self.ownership.name,
                 lambda: parts.new_follower(partition),
                 parts.new_limits,
             )
@@ -210,14 +249,13 @@ class Node:
         return owner
 
     def _out(self, outputs: Iterable[OwnerOutput]) -> list[Output]:
-        """What an owner gives, for the driver: a release becomes a change of the rows."""
+        """What an owner gives, for the driver: one that has stopped releases its lock."""
         found: list[Output] = []
         for output in outputs:
-            if isinstance(output, GivenUp):
-                found.append(ReadRows())
-            elif isinstance(output, Released):
-                place = self.directory.released(output.partition, output.term)
-                found += [] if place is None else [place]
-            else:
+            if not isinstance(output, GivenUp | Released):
                 found.append(output)
+            elif output.partition in self.ownership.held:
+                self.ownership.released(output.partition)
+                if self.ownership.session is not None:
+                    found.append(Release(self.ownership.session, output.partition))
         return found

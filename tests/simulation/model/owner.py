@@ -85,7 +85,7 @@ class Owner:
     """One partition, as one member owns it.
 
     A driver hands in duties, batches and results of the log, and calls :meth:`turn` once in each
-    turn of its loop.  Whatever comes back goes to the log, the gateways or the directory.
+    turn of its loop.  The outputs go to the log, the gateways or the session.
 
     Args:
         partition: which.
@@ -95,6 +95,9 @@ class Owner:
         new_limits: gives limits of which nothing is used.
         bounds: of times and sizes.
     """
+
+    confirms = True
+    """Reads are answered once the session has said that it is alive."""
 
     def __init__(
         self,
@@ -111,7 +114,7 @@ class Owner:
         self._new_limits = new_limits
         self._bounds = bounds or OwnerBounds()
         self._term = -1
-        self._lease_ends = 0.0
+        self._alive_until = 0.0
         self._state: DecidingFollower | None = None
         self._limits = new_limits()
         self._epoch = 0
@@ -126,27 +129,27 @@ class Owner:
         self._refused: dict[str, Refusal] = {}
         """Calls that were counted by the limit and have no decision, the oldest first."""
 
-    # --- what the directory says ------------------------------------------------------------
+    # --- what the session says ------------------------------------------------------------
 
     def own(
         self,
         term: int,
-        lease_ends: float,
+        alive_until: float,
         now: float,
         *,
         hands_over: bool = False,
         follower: DecidingFollower | None = None,
     ) -> list[OwnerOutput]:
-        """The member owns the partition, by rows that were just read.
+        """The member owns the partition, as its session holds the lock.
 
         Args:
-            term: of the placement.
-            lease_ends: of the member, in monotonic seconds.
+            term: of the lock.
+            alive_until: of the member, in monotonic seconds.
             now: monotonic seconds.
             hands_over: the next owner is level: stop, and release.
             follower: the member's follower of the partition, whose state the owner takes over.
         """
-        self._lease_ends = lease_ends
+        self._alive_until = alive_until
         outputs: list[OwnerOutput] = []
         if term != self._term:
             outputs += self._drop("not-owner")
@@ -223,8 +226,8 @@ class Owner:
         return [Answers(batch.gateway, batch.number, self.partition, tuple(refused))]
 
     def can_read(self, now: float) -> bool:
-        """Whether reads of the state may be answered: nobody else can own the partition yet."""
-        return self.phase in READABLE and now < self._lease_ends
+        """Whether reads of the state may be answered, if the session is alive once it is asked."""
+        return self.phase in READABLE and now < self._alive_until
 
     @property
     def state(self) -> DecidingFollower | None:
@@ -290,8 +293,8 @@ class Owner:
             return refused
         wait = self._count(call, now)
         if wait > 0:
-            # Without a lease another owner may have room: it counts, not this one.
-            reason: Reason = "limit" if now < self._lease_ends else "not-owner"
+            # Without a session another owner may have room: it counts, not this one.
+            reason: Reason = "limit" if now < self._alive_until else "not-owner"
             return Refusal(call.decision_id, reason, wait)
         try:
             entry = self._state.decider.decide(call, wall)

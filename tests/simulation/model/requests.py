@@ -21,7 +21,7 @@ class ClaimRequest:
     Attributes:
         partition: which.
         member: who claims.
-        term: of the placement that it claims under; the log keeps it with the epoch.
+        term: of its lock; the log keeps it with the epoch.
         request: a number that the result repeats; results of earlier requests are stale.
     """
 
@@ -98,7 +98,7 @@ class Released:
 
     Attributes:
         partition: which.
-        term: of the placement it owned the partition under.
+        term: that it owned the partition under.
     """
 
     partition: int
@@ -107,7 +107,7 @@ class Released:
 
 @attrs.frozen
 class GivenUp:
-    """The owner gave its claim up; it claims again when the directory says that it still owns.
+    """The owner gave its claim up; the member releases the partition, and may take it again.
 
     Attributes:
         partition: which.
@@ -118,5 +118,48 @@ class GivenUp:
     outcome: AppendOutcome
 
 
+# --- what a member asks of its session ---------------------------------------------------------
+
+
+@attrs.frozen
+class Join:
+    """Begin a session of a member, unless its name has one."""
+
+    member: str
+
+
+@attrs.frozen
+class Beat:
+    """Show that the member lives and which partitions' states it has, and see the others."""
+
+    session: int
+    level: frozenset[int]
+
+
+@attrs.frozen
+class Take:
+    """Take the lock of a partition, unless another session holds it."""
+
+    session: int
+    partition: int
+
+
+@attrs.frozen
+class Release:
+    """Release the lock of a partition."""
+
+    session: int
+    partition: int
+
+
+@attrs.frozen
+class End:
+    """End the session of a silent member."""
+
+    session: int
+    silent: int
+
+
+SessionRequest: TypeAlias = Join | Beat | Take | Release | End
 LogRequest: TypeAlias = ClaimRequest | ReadRequest | AppendRequest
 OwnerOutput: TypeAlias = LogRequest | Answers | Released | GivenUp

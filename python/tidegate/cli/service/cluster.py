@@ -12,19 +12,16 @@ from rich.table import Table
 
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.service.settings import SettingsCommand, settings_options, unusable
-from tidegate.cluster import directory
-from tidegate.cluster.rows import Drain
+from tidegate.cluster import ownership
 from tidegate.errors import TidegateError
 from tidegate.server.directory.database import database_of
 from tidegate.stores.migrations import current
 
 if TYPE_CHECKING:
-    from tidegate.cluster.rows import Member, Placement, Rows
+    from tidegate.cluster.ownership import Member, Partition, Place, View
     from tidegate.settings.whole import Settings
-    from tidegate.stores.directory.cluster_rows import ClusterRows
+    from tidegate.stores.directory.members import ClusterReader
 
-LOOK_SECONDS = 1.5
-"""Longer than the time between two lease renewals."""
 POLL_SECONDS = 0.1
 HAND_OVER_SECONDS = 60.0
 
@@ -44,22 +41,20 @@ def cluster() -> None:
 @settings_options
 @json_option
 def status(settings: Settings, as_json: bool) -> None:
-    """Show each node, the partitions that it decides for, and how old its lease is.
+    """Show each node, and the partitions that it decides for.
 
-    It looks for a second and a half, because leases are renewed each second.  Exits with 1 when a
-    partition has no owner that lives.
+    Exits with 1 when a partition has no owner.
     """
-    with _rows(settings) as rows:
-        ages = _ages(rows)
-        found, epochs = rows.read(), rows.epochs()
+    with _reader(settings) as reader:
+        view = reader.read()
     with database_of(settings.directory, settings.store.url).connection() as connection:
         revision = current(connection)
-    placements = list(found.placements.values())
-    nodes = [_described(each, placements, ages) for each in found.members.values()]
+    places = ownership.plan(view)
+    nodes = [_described(each, view) for each in view.members.values()]
     nodes.sort(key=lambda each: str(each["name"]))
-    partitions = [_placed(each, epochs) for each in placements]
+    partitions = [_placed(each, places[each.number]) for each in view.partitions.values()]
+    first = {name: partitions[0][name] if partitions else None for name in ("owner", "epoch")}
     if as_json:
-        first = {name: partitions[0][name] if partitions else None for name in ("owner", "epoch")}
         print_json({**first, "revision": revision, "nodes": nodes, "partitions": partitions})
     else:
         _print(nodes)
@@ -67,10 +62,9 @@ def status(settings: Settings, as_json: bool) -> None:
             _print_partitions(partitions)
             console.print(f"revision {revision} of the tables", markup=False)
         else:
-            text = f"epoch {epochs.get(0, 0)} of the log, revision {revision} of the tables"
+            text = f"epoch {first['epoch'] or 0} of the log, revision {revision} of the tables"
             console.print(text, markup=False)
-    deciding = {each["name"] for each in nodes if each["is_connected"]}
-    if not partitions or any(each["owner"] not in deciding for each in partitions):
+    if not partitions or any(each["owner"] is None for each in partitions):
         raise ClusterError(
             "a partition has no node that decides: start one with `tidegate serve --node-name NAME`"
         )
@@ -84,15 +78,18 @@ def drain(settings: Settings, name: str) -> None:
 
     Callers are not refused meanwhile; give them another node's address first.
     """
-    with _rows(settings) as rows:
-        found = rows.read()
-        _need_successor(found, name)
-        if rows.change(Drain(name, is_draining=True)) is None:
-            raise ClusterError(f"there is no node named `{name}`")
-        _wait(rows, lambda found: not _owned(found, name), "hand over")
-        console.print(f"{name} is not the owner (any more)", markup=False)
-        _wait(rows, lambda found: not found.members[name].is_connected, "stop")
+    with _reader(settings) as reader:
+        _need_successor(reader.read(), name)
+        reader.drain(name)
+        _wait(reader, lambda view: not _owned(view, name), "hand over")
+        console.print(f"{name} is no longer the owner", markup=False)
+        _wait(reader, lambda view: view.members[name].session is None, "stop")
         console.print(f"{name} has stopped", markup=False)
+
+
+def _owned(view: View, name: str) -> list[int]:
+    """The partitions of a node."""
+    return [number for number, each in view.partitions.items() if each.owner == name]
 
 
 @cluster.command(cls=SettingsCommand)
@@ -107,104 +104,79 @@ def move(settings: Settings, name: str, partition: int | None) -> None:
     """Make a node the owner of a partition; the one before goes on as a gateway.
 
     The node reads the states first, and then the log is handed over.  Callers are not refused
-    meanwhile.  Nodes share partitions out evenly: another one may move the other way afterwards.
+    meanwhile.  Nodes share partitions evenly: another one may move the other way afterwards.
     """
-    with _rows(settings) as rows:
-        found = rows.read()
-        _need_live(found, name)
-        number = _chosen(found, partition)
-        if found.members[name].is_draining:
+    with _reader(settings) as reader:
+        view = reader.read()
+        _need_live(view, name)
+        number = _chosen(view, partition)
+        if view.members[name].is_draining:
             raise ClusterError(f"{name} is about to stop")
-        while (change := directory.move(rows.read(), number, name)) is not None:
-            if rows.change(change) is not None:
-                break
-        _wait(rows, lambda found: found.placements[number].owner == name, "become the owner")
-        of = f" of partition {number}" if len(found.placements) > 1 else ""
+        reader.move(number, name)
+        _wait(reader, lambda view: view.partitions[number].owner == name, "become the owner")
+        of = f" of partition {number}" if len(view.partitions) > 1 else ""
         console.print(f"{name} is the owner{of}", markup=False)
 
 
-def _chosen(rows: Rows, partition: int | None) -> int:
+def _chosen(view: View, partition: int | None) -> int:
     """The selected partition."""
-    known = ", ".join(map(str, rows.placements))
-    if partition is None and len(rows.placements) > 1:
+    known = ", ".join(map(str, view.partitions))
+    if partition is None and len(view.partitions) > 1:
         raise ClusterError(f"there are the partitions {known}: name one with `--partition`")
-    number = next(iter(rows.placements), 0) if partition is None else partition
-    if number not in rows.placements:
+    number = next(iter(view.partitions), 0) if partition is None else partition
+    if number not in view.partitions:
         raise ClusterError(f"there is no partition {number}; there are {known or 'none yet'}")
     return number
 
 
-def _owned(rows: Rows, name: str) -> list[int]:
-    """The partitions of a node."""
-    return [each.partition for each in rows.placements.values() if each.owner == name]
-
-
 @contextmanager
-def _rows(settings: Settings) -> Iterator[ClusterRows]:
+def _reader(settings: Settings) -> Iterator[ClusterReader]:
     if not settings.store.url:
         raise unusable("store.url", None, "nodes share a database of PostgreSQL; name it")
-    from tidegate.stores.directory.cluster_rows import ClusterRows
+    from tidegate.stores.directory.members import ClusterReader
 
-    rows = ClusterRows(settings.store.url)
+    reader = ClusterReader(settings.store.url)
     try:
-        yield rows
+        yield reader
     finally:
-        rows.close()
+        reader.close()
 
 
-def _ages(rows: ClusterRows) -> dict[str, float | None]:
-    """Seconds since each node renewed its lease; None for one that did not during the check."""
-    seen = {each.name: each.renewals for each in rows.read().members.values()}
-    renewed: dict[str, float | None] = dict.fromkeys(seen)
-    until = time.monotonic() + LOOK_SECONDS
-    while (now := time.monotonic()) < until:
-        for each in rows.read().members.values():
-            if seen.get(each.name) != each.renewals:
-                seen[each.name], renewed[each.name] = each.renewals, now
-        time.sleep(POLL_SECONDS)
-    end = time.monotonic()
-    return {name: None if at is None else round(end - at, 1) for name, at in renewed.items()}
-
-
-def _described(
-    member: Member, placements: list[Placement], ages: dict[str, float | None]
-) -> dict[str, Any]:
-    owns = [each.partition for each in placements if each.owner == member.name]
+def _described(member: Member, view: View) -> dict[str, Any]:
+    owns = [number for number, each in view.partitions.items() if each.owner == member.name]
+    places = ownership.plan(view)
     return {
         "name": member.name,
         "role": "owner" if owns else "gateway",
         "owns": owns,
-        "follows": [each.partition for each in placements if each.follower == member.name],
+        "follows": [number for number, each in places.items() if each.follower == member.name],
         "address": member.address,
-        "is_connected": member.is_connected,
+        "is_connected": member.session is not None,
         "is_draining": member.is_draining,
-        "lease_age_seconds": ages.get(member.name),
         "starts": member.run,
     }
 
 
 def _print(nodes: list[dict[str, Any]]) -> None:
     table = Table(box=None)
-    for title in ("node", "role", "address", "state", "lease renewed"):
+    for title in ("node", "role", "address", "state"):
         table.add_column(title)
     for each in nodes:
         state = "draining" if each["is_draining"] else "up"
-        age = each["lease_age_seconds"]
-        renewed = f"not for {LOOK_SECONDS} s" if age is None else f"{age} s ago"
         if not each["is_connected"]:
-            state, renewed = "gone", "-"
-        table.add_row(each["name"], each["role"], each["address"], state, renewed)
+            state = "gone"
+        table.add_row(each["name"], each["role"], each["address"], state)
     console.print(table)
 
 
-def _placed(placement: Placement, epochs: dict[int, int]) -> dict[str, Any]:
+def _placed(partition: Partition, place: Place) -> dict[str, Any]:
     return {
-        "partition": placement.partition,
-        "owner": placement.owner,
-        "follower": placement.follower,
-        "is_level": placement.is_level,
-        "is_moving": placement.is_moving,
-        "epoch": epochs.get(placement.partition, 0),
+        "partition": partition.number,
+        "owner": partition.owner,
+        "follower": place.follower,
+        "is_level": place.follower in partition.level,
+        "is_moving": partition.owner != place.owner,
+        "epoch": partition.epoch,
     }
 
 
@@ -221,20 +193,20 @@ def _print_partitions(partitions: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
-def _need_live(rows: Rows, name: str) -> None:
-    if name not in rows.members:
-        names = ", ".join(sorted(rows.members)) or "none"
+def _need_live(view: View, name: str) -> None:
+    if name not in view.members:
+        names = ", ".join(sorted(view.members)) or "none"
         raise ClusterError(f"there is no node named `{name}`; there are {names}")
-    if not rows.members[name].is_connected:
+    if view.members[name].session is None:
         raise ClusterError(f"{name} has stopped already")
 
 
-def _need_successor(rows: Rows, name: str) -> None:
-    _need_live(rows, name)
+def _need_successor(view: View, name: str) -> None:
+    _need_live(view, name)
     others = [
         each
-        for each in rows.members.values()
-        if each.name != name and each.is_connected and not each.is_draining
+        for each in view.members.values()
+        if each.name != name and each.session is not None and not each.is_draining
     ]
     if not others:
         raise ClusterError(
@@ -242,9 +214,9 @@ def _need_successor(rows: Rows, name: str) -> None:
         )
 
 
-def _wait(rows: ClusterRows, is_done: Callable[[Rows], bool], what: str) -> None:
+def _wait(reader: ClusterReader, is_done: Callable[[View], bool], what: str) -> None:
     until = time.monotonic() + HAND_OVER_SECONDS
-    while not is_done(rows.read()):
+    while not is_done(reader.read()):
         if time.monotonic() > until:
             raise ClusterError(f"the node did not {what} within {HAND_OVER_SECONDS:.0f} s")
         time.sleep(POLL_SECONDS)

@@ -14,7 +14,7 @@ were sent to the owner of another term.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
@@ -109,6 +109,7 @@ class Desk:
         self._application: ASGIApp | None = None
         self._hot: HotPath | None = None
         self._has_ended: Callable[[], bool] = lambda: False
+        self._confirm: Callable[[], Awaitable[bool]]
         self._flights: dict[str, _Flight] = {}
         self._are_over = asyncio.Event()
         """Set when the last request has ended."""
@@ -124,18 +125,25 @@ class Desk:
         return self._application is not None and not self._has_ended()
 
     def open(
-        self, application: ASGIApp, hot: HotPath, term: int, has_ended: Callable[[], bool]
+        self,
+        application: ASGIApp,
+        hot: HotPath,
+        term: int,
+        has_ended: Callable[[], bool],
+        confirm: Callable[[], Awaitable[bool]],
     ) -> None:
         """Take requests.
 
         Args:
             application: answers them.
             hot: decides on hot calls.
-            term: the placement's term in which this node is the owner.
+            term: this ownership's number.
             has_ended: tells whether this node is no longer the owner, although the inbox wasn't
                 closed.
+            confirm: asks whether this node was still the owner when it was called.
         """
         self._application, self._hot, self._has_ended = application, hot, has_ended
+        self._confirm = confirm
         self._term = term
         self._tell()
 
@@ -234,11 +242,14 @@ class Desk:
         outcome = Outcome(call.id, "given-up", b"")
         if not is_repeatable(asked):
             outcome = Outcome(call.id, "", encode(unanswered(OUTCOME_NOT_KNOWN, asked)))
+        # Only an append proves that nobody else decided before the request came.
+        confirmed = self._confirm() if again.is_safe(asked.method) and not is_hot(asked) else None
         try:
             answer = await _answer(
                 application, asked, GivenId(UUID(call.id).bytes, call.is_repeated)
             )
-            outcome = self._outcome(call.id, asked, answer)
+            if confirmed is None or await confirmed:
+                outcome = self._outcome(call.id, asked, answer)
         except Exception:
             log.exception("a request of a node failed", path=asked.target.decode("latin-1"))
             outcome = Outcome(call.id, "", encode(unanswered("internal-error", asked)))

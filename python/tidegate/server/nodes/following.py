@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Shared
     from tidegate.settings.whole import Settings
-    from tidegate.stores.directory.claims import Claim
+    from tidegate.stores.directory.members import SharedClaim
     from tidegate.stores.postgresql import PostgresqlStore
 
 MEBIBYTE = 2**20
@@ -48,13 +48,11 @@ class Opened:
         hot: the hot path.
         application: answers everything else.
         service: the service of both.
-        claim: the lock of the database, released after the service's stop.
     """
 
     hot: HotPath
     application: HttpApplication
     service: Service
-    claim: Claim
 
 
 class Following:
@@ -107,46 +105,30 @@ class Following:
         """Follow until :meth:`take` or :meth:`close`."""
         self._running = asyncio.create_task(self._run())
 
-    async def take(
-        self, claim: Callable[[], Claim | None], term: int, ended: Callable[[Any], None]
-    ) -> Opened | None:
+    async def take(self, claim: SharedClaim, ended: Callable[[Any], None]) -> Opened:
         """Claim the log, read its end and start the service; possible once, and ends the following.
 
         Args:
-            claim: takes the lock of the database, on a thread; returns None when that is no longer
-                wanted.
-            term: of the placement, which changes with each owner.
+            claim: the partition's lock; the caller releases it.
             ended: called, on a thread of the store, when this process is no longer the owner.
 
         Raises:
             FencedError: another process has claimed under a later term.
             StoreError: the log can't be claimed or read.
         """
-        claiming = asyncio.create_task(asyncio.to_thread(claim))
-        try:
-            await self._stop_following()
-            if self._follower is None:
-                await self._drop()
-                await self._open()
-            service, store = self._service, self._store
-            assert service is not None
-            assert store is not None
-            claimed = await claiming
-        except BaseException:
-            await _give_back(claiming)
-            raise
-        if claimed is None:
-            return None
+        await self._stop_following()
+        if self._follower is None:
+            await self._drop()
+            await self._open()
+        service, store = self._service, self._store
+        assert service is not None
+        assert store is not None
         self._ended = ended
-        try:
-            end = await asyncio.to_thread(store.claim, claimed, term)
-            level = await self._read_to(end)
-            hot = await service.start(level)
-            application = application_of(hot, service, self._handlers)
-            return Opened(hot, application, service, claimed)
-        except BaseException:
-            await asyncio.to_thread(claimed.release)
-            raise
+        end = await asyncio.to_thread(store.claim, claim, claim.term)
+        level = await self._read_to(end)
+        hot = await service.start(level)
+        application = application_of(hot, service, self._handlers)
+        return Opened(hot, application, service)
 
     async def close(self) -> None:
         """Stop following, and close the store."""
@@ -248,10 +230,3 @@ class _InLog:
 
     def add(self, entries: Sequence[Entry]) -> None:
         """See :class:`~tidegate.cluster.follower.Remembering`."""
-
-
-async def _give_back(claiming: asyncio.Task[Claim | None]) -> None:
-    with suppress(StoreError):
-        claimed = await claiming
-        if claimed is not None:
-            await asyncio.to_thread(claimed.release)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import ssl
 
     from tidegate.cluster.messages import Call, Outcome, Send
-    from tidegate.cluster.rows import Rows
+    from tidegate.cluster.ownership import View
     from tidegate.server.nodes.desk import Desk
     from tidegate.server.nodes.messages import Asked, Message
     from tidegate.server.turns.call import HotCall
@@ -113,15 +113,19 @@ class Forwarding:
             return self._desk.is_open
         return self._link is not None and self._link.is_open and self._is_owner_open
 
-    def place(self, rows: Rows) -> None:
-        """Take the directory's rows, which name the owner and its address."""
-        me = rows.members.get(self.name)
-        self._run = 0 if me is None else me.run
-        placement = rows.placements.get(self.partition)
-        owner = "" if placement is None else placement.owner or ""
-        known = rows.members.get(owner)
+    def place(self, view: View) -> None:
+        """Take a view of the cluster, which names the owner and its address.
+
+        While nobody owns the partition the last owner stays: its answers may be on their way.
+        """
+        me, partition = view.members.get(self.name), view.partitions.get(self.partition)
+        if me is None or partition is None:
+            return
+        self._run = me.run
+        owner = partition.owner or self._owner
+        known = view.members.get(owner)
         address = "" if known is None else known.address
-        self._term = 0 if placement is None else placement.term
+        self._term = partition.term
         if (owner, address) != (self._owner, self._address):
             self._retire(owner)
             self._owner, self._address = owner, address
@@ -132,7 +136,9 @@ class Forwarding:
                 address=address or None,
             )
         for gateway in self._gateways.values():
-            gateway.place(rows)
+            gateway.place(
+                {self.partition: owner} if owner else {}, {str(self.partition): self.partition}
+            )
         self._schedule()
 
     async def ask(self, asked: Asked) -> Answered:
@@ -225,7 +231,7 @@ class Forwarding:
             send.batch.number,
             send.batch.partition,
             [self._handed_on(call, link) for call in send.batch.calls],
-            self._term,
+            0 if is_here else self._term,
         )
         if is_here:
             self._desk.take(batch, self._take)

@@ -1,7 +1,7 @@
-"""This node as a member of the cluster: its lease, and the rows as last read.
+"""This node as a member of the cluster: its session with the database, and what it sees there.
 
-``cluster/directory.py`` decides which work is due; this drives it with the rows in PostgreSQL. A
-session that ended is replaced. Ages are by this process's monotonic clock.
+``cluster/ownership.py`` decides which work is due; this drives it.  A session that ended is
+replaced, without the locks that it held.
 """
 
 from __future__ import annotations
@@ -9,34 +9,24 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
-from tidegate.cluster.directory import Directory
-from tidegate.cluster.rows import Change, Join, Renew
-from tidegate.errors import TidegateError
+from tidegate.cluster.ownership import BEAT_SECONDS, Ownership
 from tidegate.server.logging import log
 from tidegate.stores.base import HeldError, StoreUnavailableError
-from tidegate.stores.directory.cluster_rows import ClusterRows
+from tidegate.stores.directory.members import ClusterReader, MemberSession, SharedClaim
 
 T = TypeVar("T")
 
-READ_SECONDS = 0.25
-"""How often the rows are read without a notification, which a node that died doesn't send."""
 _RETRY_SECONDS = 0.2
 _NAME_SECONDS = 15.0
 """How long a node waits for its name.
 
 An abandoned session ends within that time, whether its machine died or its link was cut.
 """
-
-
-class ReplacedError(TidegateError):
-    """Another process has taken this node's name."""
-
-    code = "node-replaced"
 
 
 class Membership:
@@ -46,8 +36,8 @@ class Membership:
         url: of the database.
         name: of the node.
         address: the address that peers reach it by.
-        changed: called when the rows were read.
-        loads: decisions a second of each partition that this node owns.
+        changed: called after each view, and when the session ended.
+        level: returns the partitions whose states this node has, ready to take over.
     """
 
     def __init__(
@@ -56,30 +46,32 @@ class Membership:
         name: str,
         address: str,
         changed: Callable[[], None],
-        loads: Callable[[], Mapping[int, float]] = dict,
+        level: Callable[[], Collection[int]] = tuple,
     ) -> None:
-        self.directory = Directory(name, address)
+        self.ownership = Ownership(name)
         self._url = url
-        self._name = name
+        self._address = address
         self._changed = changed
-        self._loads = loads
-        self._rows: ClusterRows | None = None
+        self._level = level
+        self._is_draining = False
+        self._session: MemberSession | None = None
         self._thread = ThreadPoolExecutor(1, "tidegate-member")
         self._wake = asyncio.Event()
         self._is_stopped = threading.Event()
-        self.lease_ends = 0.0
+        self._asked: asyncio.Future[bool] | None = None
+        """The result for those who asked since the last confirmation began."""
+        self._confirming: asyncio.Task[None] | None = None
 
     @property
-    def is_leased(self) -> bool:
-        """Whether the lease holds, so that no other node was given its partitions."""
-        return time.monotonic() < self.lease_ends
+    def is_alive(self) -> bool:
+        """Whether no other node can have ended the session for its silence."""
+        return self.ownership.is_alive(time.monotonic())
 
     async def run(self) -> None:
-        """Renew the lease and read the rows, until cancelled.
+        """Beat and see, until cancelled.
 
         Raises:
             HeldError: a process of that name is running.
-            ReplacedError: another process has taken the name since.
         """
         loop = asyncio.get_running_loop()
         listener = threading.Thread(target=self._listen, args=(loop,), daemon=True)
@@ -100,81 +92,124 @@ class Membership:
                     is_waiting = True
                     await asyncio.sleep(_RETRY_SECONDS)
                 except StoreUnavailableError as error:
-                    log.warning("the rows of the cluster cannot be read", reason=str(error))
-                    await self._disconnect()
+                    log.warning("the session of this node ended", reason=str(error))
                     await asyncio.sleep(_RETRY_SECONDS)
                     waits_since = time.monotonic()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(READ_SECONDS):
+                    async with asyncio.timeout(BEAT_SECONDS):
                         await self._wake.wait()
         finally:
             self._is_stopped.set()
             await self._disconnect()
             self._thread.shutdown(wait=False)
 
-    async def change(self, change: Change) -> bool:
-        """Make a change; return whether it was accepted.
+    def wake(self) -> None:
+        """Beat and see soon."""
+        self._wake.set()
+
+    async def take(self, partition: int) -> SharedClaim | None:
+        """Take a partition; return None if somebody else holds it.
 
         Raises:
-            StoreUnavailableError: the rows can't be changed now.
+            StoreUnavailableError: the session ended.
         """
-        rows = await self._call(lambda each: each.change(change))
-        self._wake.set()
-        return rows is not None
+        session = self.ownership.session
+        claim = await self._call(lambda each: each.take(partition))
+        if claim is not None and session is not None:
+            self.ownership.taken(session, partition, claim.term)
+            self.wake()
+        return claim
 
-    def wake(self) -> None:
-        """Have the rows read soon."""
-        self._wake.set()
+    async def drain(self) -> None:
+        """Tell the others that this node is about to stop.
+
+        Raises:
+            StoreUnavailableError: the session ended.
+        """
+        self._is_draining = True
+        await self._call(lambda each: each.drain(self.ownership.name))
+        self.wake()
+
+    def confirm(self) -> asyncio.Future[bool]:
+        """Whether the session that this node has now is alive after this call.
+
+        If it is, no other node took a partition from this one before the call.  All calls of a
+        turn share one statement.
+        """
+        loop = asyncio.get_running_loop()
+        if self._asked is None:
+            self._asked = loop.create_future()
+            if self._confirming is None:
+                self._confirming = loop.create_task(self._confirm())
+        # Each caller may go without ending the question of the others.
+        return asyncio.shield(self._asked)
+
+    async def _confirm(self) -> None:
+        try:
+            while (asked := self._asked) is not None:
+                self._asked = None
+                session = self.ownership.session
+                is_alive = False
+                with suppress(StoreUnavailableError):
+                    await self._call(MemberSession.confirm)
+                    is_alive = session is not None and session == self.ownership.session
+                asked.set_result(is_alive)
+        finally:
+            self._confirming = None
 
     async def _step(self) -> None:
-        directory = self.directory
-        now = time.monotonic()
-        is_due = now >= directory.next_at()
-        due = directory.tick(now, self._loads() if is_due else None)
-        if due is None:
-            rows = await self._call(ClusterRows.read)
-            more = directory.read(rows, time.monotonic())
-        else:
-            more = await self._renew(due, now)
-        for each in more:
-            await self._call(lambda rows, each=each: rows.change(each))  # type: ignore[misc]
-        if more:
-            rows = await self._call(ClusterRows.read)
-            directory.read(rows, time.monotonic())
-        self.lease_ends = directory.duties().lease_ends
+        if self._session is None:
+            await self._join()
+        level = frozenset(self._level())
+        sent_at = time.monotonic()
+        view = await self._call(lambda each: each.beat(level))
+        for silent in self.ownership.seen(view, sent_at, time.monotonic()):
+            log.warning("the session of a silent node is ended", node=silent.name)
+            await self._call(lambda each, silent=silent: each.end(silent))  # type: ignore[misc]
         self._changed()
 
-    async def _renew(self, due: Join | Renew, now: float) -> list[Change]:
-        rows = await self._call(lambda each: each.change(due))
-        if rows is None:
-            raise ReplacedError(f"another process runs as the node `{self._name}`")
-        return self.directory.renewed(due, now, rows, time.monotonic())
+    async def _join(self) -> None:
+        def joined() -> MemberSession:
+            return MemberSession(
+                self._url, self.ownership.name, self._address, is_draining=self._is_draining
+            )
 
-    async def _call(self, work: Callable[[ClusterRows], T]) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._with_rows, work)
+        self._session = await asyncio.get_running_loop().run_in_executor(self._thread, joined)
+        self.ownership.joined(self._session.number)
 
-    def _with_rows(self, work: Callable[[ClusterRows], T]) -> T:
-        if self._rows is None:
-            self._rows = ClusterRows(self._url, self._name)
-        return work(self._rows)
+    async def _call(self, work: Callable[[MemberSession], T]) -> T:
+        """Use the session; after an error there is another, which holds nothing yet."""
+        session = self._session
+        if session is None:
+            raise StoreUnavailableError("this node has no session with the database")
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work, session)
+        except StoreUnavailableError:
+            if session is self._session:
+                await self._disconnect()
+            raise
 
     async def _disconnect(self) -> None:
-        rows, self._rows = self._rows, None
-        if rows is not None:
-            await asyncio.get_running_loop().run_in_executor(self._thread, rows.close)
+        session, self._session = self._session, None
+        self.ownership.lost()
+        if self._asked is not None:
+            self._asked.set_result(False)
+            self._asked = None
+        self._changed()
+        if session is not None:
+            await asyncio.get_running_loop().run_in_executor(self._thread, session.close)
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Listen for changes on a separate thread; missed ones are found by the next read."""
+        """Listen for changes on a separate thread; missed ones are found by the next beat."""
         while not self._is_stopped.is_set():
             try:
-                rows = ClusterRows(self._url)
+                reader = ClusterReader(self._url)
             except StoreUnavailableError:
                 self._is_stopped.wait(_RETRY_SECONDS)
                 continue
             with suppress(StoreUnavailableError, RuntimeError):
-                rows.listen()
+                reader.listen()
                 while not self._is_stopped.is_set():
-                    if rows.wait(1.0):
+                    if reader.wait(1.0):
                         loop.call_soon_threadsafe(self._wake.set)
-            rows.close()
+            reader.close()

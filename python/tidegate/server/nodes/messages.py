@@ -76,8 +76,8 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, tag="batch"):
     """Calls that are forwarded together; names as in ``cluster/messages.py``.
 
     Attributes:
-        term: of the placement of the addressed owner; an owner of another term takes none of the
-            calls. 0 from versions that don't send it.
+        term: of the addressed owner; an owner of another term takes none of the calls. 0 where it
+            can't be another: on the owner's node.
     """
 
     gateway: str

@@ -7,7 +7,6 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any
 
-from tidegate.cluster.rows import Drain
 from tidegate.server.connection.handshakes import Handshakes
 from tidegate.server.connection.protocol import Protocol, Shared, close_late_connections
 from tidegate.server.hot.metrics import HotMetrics
@@ -93,7 +92,6 @@ async def run_node(
     Raises:
         HeldError: a process of that name is running.
         ListenError: it can't listen on an address.
-        ReplacedError: another process has taken the name.
     """
     await _Node(settings, keys, fork_server).run(started)
 
@@ -137,7 +135,7 @@ class _Node:
         port = links.getsockname()[1]
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._membership = Membership(
-            settings.store.url, self._name, address, self._follow, self._loads
+            settings.store.url, self._name, address, self._follow, self._level
         )
         self._parts = self._common(base_url)
         self._know(range(count))
@@ -237,13 +235,8 @@ class _Node:
     def _has_decision(self, decision_id: UUID) -> Coroutine[Any, Any, int | None]:
         return has_decision(self._forwardings, decision_id)
 
-    def _loads(self) -> dict[int, float]:
-        now = time.monotonic()
-        return {
-            each.number: each.load(now)
-            for each in self._partitions.values()
-            if each.opened is not None
-        }
+    def _level(self) -> list[int]:
+        return [each.number for each in self._partitions.values() if each.is_level]
 
     def _answer_hot_calls(self) -> None:
         """Use the short paths for hot calls; count refusals in an owned partition's metrics."""
@@ -254,13 +247,13 @@ class _Node:
             self._shared.reception = owned[0].service.application.reception
 
     def _follow(self) -> None:
-        """Act on the rows that were just read."""
-        directory = self._membership.directory
-        rows, duties = directory.rows, directory.duties()
-        self._know(rows.placements)
+        """Act on the view that was just seen."""
+        ownership = self._membership.ownership
+        duties = ownership.duties()
+        self._know(ownership.view.partitions)
         for each in self._partitions.values():
-            each.do(rows, duties)
-        me = rows.members.get(self._name)
+            each.do(duties)
+        me = ownership.view.members.get(self._name)
         if me is not None and me.is_draining and self._stopping is None:
             self._begin_stop()
 
@@ -269,7 +262,7 @@ class _Node:
             try:
                 await work
             except StoreUnavailableError as error:
-                log.warning("the rows of the cluster cannot be changed", reason=str(error))
+                log.warning("the log could not be left", reason=str(error))
 
         self._tasks.add(task := asyncio.create_task(watched()))
         task.add_done_callback(self._tasks.discard)
@@ -293,7 +286,7 @@ class _Node:
         """Hand over if there is another node, then stop the server."""
         until = time.monotonic() + max(1.0, self._settings.server.drain_seconds)
         try:
-            await self._membership.change(Drain(self._name, is_draining=True))
+            await self._membership.drain()
             while time.monotonic() < until and self._has_to_hand_over():
                 await asyncio.sleep(_POLL_SECONDS)
         except StoreUnavailableError as error:
@@ -302,11 +295,10 @@ class _Node:
             self._server.should_exit = True
 
     def _has_to_hand_over(self) -> bool:
-        rows = self._membership.directory.rows
         others = [
             each
-            for each in rows.members.values()
-            if each.name != self._name and each.is_connected and not each.is_draining
+            for each in self._membership.ownership.view.members.values()
+            if each.name != self._name and each.session is not None and not each.is_draining
         ]
         if not others:
             return False

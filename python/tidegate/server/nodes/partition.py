@@ -23,8 +23,7 @@ from tidegate.stores.base import StoreError, StoreUnavailableError
 if TYPE_CHECKING:
     import ssl
 
-    from tidegate.cluster.directory import Duties
-    from tidegate.cluster.rows import Placement, Rows
+    from tidegate.cluster.ownership import Duties
     from tidegate.operators.keys import Keys
     from tidegate.server.hot.hot_path import HotPath
     from tidegate.server.nodes.following import Opened
@@ -32,10 +31,9 @@ if TYPE_CHECKING:
     from tidegate.server.partitions.others import Others
     from tidegate.server.workers.crew import Shared
     from tidegate.settings.whole import Settings
+    from tidegate.stores.directory.members import SharedClaim
 
 _RETRY_SECONDS = 0.5
-_SMOOTHING = 0.2
-"""The weight of a new figure of the load; there is one figure a second."""
 
 
 @attrs.frozen(kw_only=True)
@@ -88,53 +86,32 @@ class NodePartition:
         self._following: Following | None = None
         self._term: Term | None = None
         self._owning: asyncio.Task[None] | None = None
-        self._is_released = False
-        self._load = 0.0
-        self._counted: tuple[float, int] | None = None
 
     @property
     def hot(self) -> HotPath | None:
-        """The hot path, while this node is the owner and its lease holds."""
+        """The hot path, while this node is the owner and its session holds."""
         opened = self.opened
         return opened.hot if opened is not None and self.desk.is_open else None
 
     # Duties
 
-    def do(self, rows: Rows, duties: Duties) -> None:
-        """Act on the rows that were just read."""
-        self.forwarding.place(rows)
-        number = duties.owns.get(self.number)
+    def do(self, duties: Duties) -> None:
+        """Act on the view that was just seen, or on the end of the session."""
+        ownership = self._parts.membership.ownership
+        self.forwarding.place(ownership.view)
         term = self._term
-        if term is not None and (number != term.number or self.number in duties.hands_over):
-            term.is_handed_over = number == term.number
+        is_handed_over = self.number in duties.hands_over
+        if term is not None and (self.number not in ownership.held or is_handed_over):
+            term.is_handed_over = is_handed_over
             term.over.set()
-        if number is not None and self._owning is None and not self._is_released:
-            following, self._following = self._following or self._new_following(), None
-            self._owning = asyncio.create_task(self._own(number, following))
-        self._keep_following(self.number in duties.follows)
+        if self.number not in duties.takes:
+            self._keep_following(self.number in duties.follows)
+        elif self._owning is None:
+            self._owning = asyncio.create_task(self._own())
 
     def has_to_hand_over(self) -> bool:
         """Tell whether a stop has to wait: this node is the owner, or no owner can be reached."""
-        placement = self._placement()
-        is_mine = placement is not None and placement.owner == self._name
-        return self._owning is not None or is_mine or not self.forwarding.can_reach_owner
-
-    def load(self, now: float) -> float:
-        """Return decisions a second since the last call, smoothed; 0 if another node decides.
-
-        Args:
-            now: monotonic seconds.
-        """
-        opened, before = self.opened, self._counted
-        if opened is None:
-            self._load, self._counted = 0.0, None
-            return 0.0
-        seq = opened.service.recorder.seq
-        self._counted = now, seq
-        if before is not None and now > before[0]:
-            rate = (seq - before[1]) / (now - before[0])
-            self._load += _SMOOTHING * (rate - self._load)
-        return self._load
+        return self._owning is not None or not self.forwarding.can_reach_owner
 
     async def close(self) -> None:
         """End everything."""
@@ -146,13 +123,15 @@ class NodePartition:
             await self._following.close()
         self.forwarding.close()
 
-    def _placement(self) -> Placement | None:
-        return self._parts.membership.directory.rows.placements.get(self.number)
-
     # Following
 
+    @property
+    def is_level(self) -> bool:
+        """Whether this node follows the log and has all states."""
+        return self._following is not None and self._following.is_level
+
     def _keep_following(self, is_follower: bool) -> None:
-        """Follow the log while the directory wants that, and report when the states catch up."""
+        """Follow the log while this node is to take it over."""
         following, parts = self._following, self._parts
         if is_follower and following is None and self._owning is None and not parts.is_stopping():
             self._following = following = self._new_following()
@@ -160,10 +139,6 @@ class NodePartition:
         elif not is_follower and following is not None:
             self._following = None
             parts.spawn(following.close())
-        if is_follower and following is not None and following.is_level:
-            level = parts.membership.directory.level(self.number)
-            if level is not None:
-                parts.spawn(parts.membership.change(level))
 
     def _new_following(self) -> Following:
         parts = self._parts
@@ -179,24 +154,36 @@ class NodePartition:
 
     # Owning
 
-    def _is_owner(self, number: int) -> bool:
-        return self._parts.membership.directory.duties().owns.get(self.number) == number
+    async def _own(self) -> None:
+        """Own the partition, if this node is the first to take it."""
+        membership = self._parts.membership
+        try:
+            claim = await membership.take(self.number)
+            if claim is not None:
+                await self._own_until_over(claim)
+        except StoreUnavailableError as error:
+            log.warning("a partition cannot be taken", partition=self.number, reason=str(error))
+        finally:
+            self._owning = None
+            membership.ownership.released(self.number)
+            membership.wake()
 
-    async def _own(self, number: int, following: Following) -> None:
-        """Own the partition for one term."""
+    async def _own_until_over(self, claim: SharedClaim) -> None:
         started = time.monotonic()
+        following, self._following = self._following or self._new_following(), None
         has_followed = following.has_been_level
-        term = Term(self._parts.settings, following, number, lambda: self._is_owner(number))
-        self._term = term
-        of = {"partition": self.number, "term": number}
+        self._term = term = Term(following, claim)
+        membership = self._parts.membership
+        of = {"partition": self.number, "term": claim.term}
         try:
             opened = await term.open()
-            if opened is not None and not term.over.is_set():
+            if not term.over.is_set():
                 self.desk.open(
                     replying(opened.service, opened.application),
                     opened.hot,
-                    number,
-                    lambda: term.has_ended() or not self._parts.membership.is_leased,
+                    claim.term,
+                    lambda: term.has_ended() or not membership.is_alive,
+                    membership.confirm,
                 )
                 self.opened = opened
                 self._parts.changed()
@@ -215,22 +202,5 @@ class NodePartition:
             await self.desk.close()
             await term.close()
             self._term = None
-            self._owning = None
             seconds = round(time.monotonic() - started, 3)
             log.info("this node is no owner", **of, seconds=seconds)
-            await self._release(number)
-
-    async def _release(self, number: int) -> None:
-        """Make the follower the owner, if the directory wants that."""
-        membership = self._parts.membership
-        released = membership.directory.released(self.number, number)
-        if released is not None:
-            self._is_released = True
-            try:
-                await membership.change(released)
-            except StoreUnavailableError as error:
-                log.warning(
-                    "the log could not be handed over", partition=self.number, reason=str(error)
-                )
-            self._is_released = False
-        membership.wake()

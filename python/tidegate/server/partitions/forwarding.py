@@ -21,7 +21,6 @@ from uuid_utils import uuid7
 
 from tidegate.cluster.gateway import Bounds, Gateway
 from tidegate.cluster.messages import Refusal
-from tidegate.cluster.rows import Placement, Rows
 from tidegate.server.http.problems import Problem, problem_of_reason
 from tidegate.server.logging import log
 from tidegate.server.turns.call import refuse
@@ -73,7 +72,8 @@ class Forwarding:
         numbers = count(1)
         self._gateway = Gateway("hot", lambda: str(next(numbers)), BOUNDS)
         self._send_block = send
-        self._placements: dict[int, Placement] = {}
+        self._owners: dict[int, str] = {}
+        self._partitions: dict[str, int] = {}
         self._blocks: dict[str, _Block] = {}
         self._calls: dict[int, tuple[HotCall, _Block]] = {}
         self._number = 0
@@ -85,13 +85,14 @@ class Forwarding:
             partition: the partition.
             owner: identifies its process; None while there is no owner.
         """
-        before = self._placements.get(partition)
-        self._placements[partition] = Placement(partition, owner)
-        tenants = {str(each): each for each in self._placements}
-        self._gateway.place(Rows(placements=dict(self._placements), tenants=tenants))
+        before = self._owners.pop(partition, None)
+        if owner is not None:
+            self._owners[partition] = owner
+        self._partitions[str(partition)] = partition
+        self._gateway.place(dict(self._owners), dict(self._partitions))
         now = time.monotonic()
-        if before is not None and before.owner is not None:
-            self._gateway.lost(before.owner, now)
+        if before is not None:
+            self._gateway.lost(before, now)
         self._turn(now)
 
     def add(self, partition: int, calls: Sequence[HotCall]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -31,14 +30,6 @@ from tidegate.stores.rows.postgresql import (
 
 MEMBERS = LOCKS + 1
 """The first number of the locks on node names; the second is a hash of the name."""
-_RETRY_SECONDS = 0.02
-_END_HOLDER = """
-SELECT pg_terminate_backend(held.pid) FROM pg_locks AS held
-JOIN pg_stat_activity AS session ON session.pid = held.pid AND session.datid = held.database
-WHERE held.locktype = 'advisory' AND held.granted AND held.classid::bigint = %s
-AND held.objid::bigint = %s AND session.datname = current_database()
-AND session.application_name LIKE %s
-"""
 _NODES = """
 SELECT session.application_name FROM pg_locks AS held
 JOIN pg_stat_activity AS session ON session.pid = held.pid AND session.datid = held.database
@@ -124,45 +115,6 @@ def claim_database(
     claim = Claim(url, connection, partition)
     claim.describe()
     return claim
-
-
-def claim_for_node(
-    url: str, name: str, partition: int, is_wanted: Callable[[], bool]
-) -> Claim | None:
-    """Become the owner, as the node where the cluster directory placed a partition.
-
-    If another node's session holds the lock, that session is ended: the node was replaced, and may
-    be stalled.  If the process isn't a node, this waits for it.
-
-    Args:
-        url: the database's URL.
-        name: the node's name.
-        partition: the partition whose log it will append to.
-        is_wanted: whether the directory still places the partition on this node.
-
-    Returns:
-        None if the claim is no longer wanted.
-
-    Raises:
-        StoreUnavailableError: the database cannot be reached.
-    """
-    try:
-        connection = connect(url, application_name=session_name(name))
-    except psycopg.Error as error:
-        raise unreachable(url, error) from error
-    try:
-        while is_wanted():
-            lock = "SELECT pg_try_advisory_lock(%s, %s)"
-            numbers = owner_lock(partition)
-            if connection.execute(lock, numbers).fetchone() == (True,):
-                return Claim(url, connection, partition)
-            connection.execute(_END_HOLDER, (*numbers, session_name("") + "%"))
-            time.sleep(_RETRY_SECONDS)
-    except psycopg.Error as error:
-        connection.close()
-        raise unreachable(url, error) from error
-    connection.close()
-    return None
 
 
 def connected_nodes(url: str) -> list[str]:

@@ -23,9 +23,9 @@ from tidegate.stores.rows.tables import metadata, partitions, store_identity, st
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0016"
+HEAD = "0017"
 """The newest revision; numbers have no gaps."""
-RUNS_FROM = "0016"
+RUNS_FROM = "0017"
 """The oldest revision whose code runs on the tables of :data:`HEAD`."""
 VERSION_TABLE = "schema_version"
 _FIRST_TO_SAY = "0016"

@@ -28,9 +28,11 @@ READERS = 8
 READER_SECONDS = 5.0
 LOCKS = 0x74_69_64_65
 """The first number of all our advisory locks; the second identifies the lock."""
-OWNER_LOCK, WRITE_LOCK, CLUSTER_LOCK = 0, 1, 3
+OWNER_LOCK, WRITE_LOCK = 0, 1
 PARTITION_LOCKS = LOCKS + 2
 """The first number of the owner locks of further partitions; the second is the partition."""
+LEVEL_LOCKS = LOCKS + 3
+"""The first number of the shared locks of members with all states of a partition."""
 _DERIVED = "derived"
 _DEFAULTS = {
     "connect_timeout": "10",

@@ -122,23 +122,17 @@ cluster_members = Table(
     Column("name", Text, primary_key=True),
     Column("address", Text, nullable=False),
     Column("run", BigInteger, nullable=False),
-    Column("renewals", BigInteger, nullable=False),
+    Column("beat", BigInteger, nullable=False),
     Column("is_draining", Boolean, nullable=False),
-    Column("loads", Text, nullable=False),
-    comment="the nodes over a database of PostgreSQL, see cluster_rows.py; loads are JSON",
+    comment="the nodes over a database of PostgreSQL, see members.py",
 )
 
-cluster_placements = Table(
-    "cluster_placements",
+cluster_moves = Table(
+    "cluster_moves",
     metadata,
     Column("partition_id", Integer, primary_key=True, autoincrement=False),
-    Column("owner", Text),
-    Column("follower", Text),
-    Column("is_moving", Boolean, nullable=False),
-    Column("is_level", Boolean, nullable=False),
-    Column("term", BigInteger, nullable=False),
-    Column("version", BigInteger, nullable=False),
-    comment="the node that shall own a partition, see cluster_rows.py",
+    Column("member", Text, nullable=False),
+    comment="the nodes that operators moved partitions to, see members.py",
 )
 
 definitions = Table(
