@@ -239,14 +239,14 @@ def test_an_owner_whose_session_ends_is_replaced_while_callers_go_on(made: Clust
     first = made.decide(owner, keyed)
     assert first.status_code == 200
     with psycopg.connect(made.url, autocommit=True) as database:
-        term = database.execute("SELECT term FROM partitions").fetchone()
+        term = database.execute("SELECT term FROM cluster_partitions").fetchone()
         with calling(made, node, 2) as calls:
             database.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE application_name = %s",
                 [session_name(owner.name)],
             )
-            while database.execute("SELECT term FROM partitions").fetchone() == term:
+            while database.execute("SELECT term FROM cluster_partitions").fetchone() == term:
                 time.sleep(0.02)
             made.wait_until_ready()
     calls.require_hold()
@@ -402,7 +402,7 @@ def test_a_call_that_is_asked_twice_at_once_is_decided_once(made: Cluster) -> No
 def test_a_call_for_the_owner_of_another_term_is_not_taken(made: Cluster) -> None:
     """What was sent to an earlier owner may have been decided elsewhere, be it the same node."""
     with psycopg.connect(made.url) as connection:
-        found = connection.execute("SELECT term FROM partitions").fetchone()
+        found = connection.execute("SELECT term FROM cluster_partitions").fetchone()
     assert found is not None
     fellow = Fellow(made, 4, 1)
     assert fellow.is_welcome()

@@ -188,6 +188,12 @@ def test_what_a_lost_session_held_is_gone() -> None:
     assert made.held == {}
     assert made.seen(view("a", None), 1.0, 1.0) == []
     assert not made.is_alive(1.0)
+    me = Member("a", "a", session=1)
+    made.seen(View({"a": me}), 1.0, 1.0)
+    assert made.is_alive(1.0)
+    assert not made.owns(0, 3, 1.0)
+    made.taken(1, 0, 4)
+    assert made.owns(0, 4, 1.0)
 
 
 def test_duties_follow_the_plan() -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
+from psycopg import OperationalError
 
 from tidegate.cluster.ownership import Member
 from tidegate.stores import HeldError, StoreUnavailableError
 from tidegate.stores.databases import need_partitions
-from tidegate.stores.directory.claims import claim_database, connected_nodes
+from tidegate.stores.directory.claims import claim_database, connected_nodes, log_url
 from tidegate.stores.directory.members import ClusterReader, MemberSession
 from tidegate.stores.rows.postgresql import connect
 
@@ -182,16 +182,37 @@ def test_a_member_whose_row_is_gone_begins_a_new_session(url: str, join: Join) -
         session.beat([])
 
 
-def test_a_taking_waits_for_an_append_in_flight(url: str, join: Join) -> None:
-    """The term changes the row that appends share, and waits for them."""
+def test_an_owner_that_stalls_within_a_commit_is_ended(url: str, join: Join) -> None:
+    """It keeps rows that the next owner's claim has to change, in sessions without the lock."""
+    silent, other = join("a"), join("b")
+    with connect(log_url(url, "a")) as stalled, connect(log_url(url, "b")) as lives:
+        for each in (stalled, lives):
+            each.execute("BEGIN")
+            each.execute("SELECT 1 FROM partitions FOR SHARE")
+        other.end(Member("a", "a:1", session=silent.number))
+        lives.execute("COMMIT")
+        with connect(url) as successor:
+            successor.execute("SET lock_timeout = 2000")
+            successor.execute("UPDATE partitions SET epoch = epoch + 1")
+        with pytest.raises(OperationalError):
+            stalled.execute("COMMIT")
+
+
+def test_an_owner_that_stalls_in_an_append_keeps_nobody_from_its_lock(url: str, join: Join) -> None:
+    """A taking doesn't wait for the row that appends share; a claim does, on its own connection."""
     session = join("a")
-    with connect(url) as connection:
-        connection.execute("BEGIN")
+    with connect(url) as connection, connection.transaction():
         connection.execute("SELECT 1 FROM partitions WHERE partition_id = 0 FOR SHARE")
-        taking = threading.Thread(target=session.take, args=(0,))
-        taking.start()
-        taking.join(0.2)
-        assert taking.is_alive()
-        connection.execute("COMMIT")
-    taking.join(WAIT_SECONDS)
-    assert not taking.is_alive()
+        assert session.take(0) is not None
+
+
+def test_terms_go_on_from_those_of_the_log(url: str, join: Join) -> None:
+    """A claim under a term that the log has seen would be refused."""
+    with connect(url) as connection:
+        connection.execute("UPDATE partitions SET term = 7")
+    session = join("a")
+    session.move(1, "a")
+    for number in (0, 1):
+        claim = session.take(number)
+        assert claim is not None
+        assert claim.term == 8

@@ -140,8 +140,8 @@ class Ownership:
         Returns:
             Silent members, whose sessions should be ended.
         """
-        me = view.members[self.name]
-        if me.session != self.session or me.beat <= self._beat:
+        me = view.members.get(self.name)
+        if me is None or me.session != self.session or me.beat <= self._beat:
             return []
         self.view, self._beat = view, me.beat
         self.alive_until = max(self.alive_until, sent_at + SILENT_SECONDS - _MARGIN_SECONDS)
@@ -155,6 +155,10 @@ class Ownership:
     def released(self, partition: int) -> None:
         """Handle the release of a partition's lock."""
         self.held.pop(partition, None)
+
+    def owns(self, partition: int, term: int, now: float) -> bool:
+        """Whether the member owns a partition under a term, as far as it can know."""
+        return self.held.get(partition) == term and self.is_alive(now)
 
     def is_alive(self, now: float) -> bool:
         """Whether nobody can have ended the session for its silence."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
 ROWS_A_READ = 256
-_OWN = (tables.partitions, tables.cluster_members, tables.cluster_moves)
+_OWN = (tables.partitions, tables.cluster_members, tables.cluster_partitions)
 """Tables whose rows belong to one database and are not copied."""
 
 

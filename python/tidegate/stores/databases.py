@@ -130,15 +130,17 @@ def open_store(
 def open_unclaimed(
     url: str,
     *,
+    node: str,
     catalog: Bounds = DEFAULT_BOUNDS,
     standby: Standby = "required",
     ended: Callable[[StoreUnavailableError], None] = lambda _: None,
     partition: int = 0,
 ) -> PostgresqlStore:
-    """The store of a PostgreSQL database, for a process that may become its owner.
+    """The store of a PostgreSQL database, for a node that may become its owner.
 
     Args:
         url: the database's URL.
+        node: the node's name.
         catalog: as for :func:`open_store`.
         standby: as for :func:`open_store`.
         ended: as for :func:`open_store`.
@@ -147,8 +149,13 @@ def open_unclaimed(
     Raises:
         StoreError: it cannot be opened.
     """
+    claims = _postgresql("tidegate.stores.directory.claims")
     store: PostgresqlStore = _postgresql("tidegate.stores.postgresql").PostgresqlStore(
-        url, catalog=catalog, standby=standby, ended=ended, partition=partition
+        claims.log_url(url, node),
+        catalog=catalog,
+        standby=standby,
+        ended=ended,
+        partition=partition,
     )
     return store
 

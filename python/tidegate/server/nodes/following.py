@@ -166,6 +166,7 @@ class Following:
         self._store = store = await asyncio.to_thread(
             open_unclaimed,
             settings.store.url,
+            node=settings.node.name,
             catalog=Bounds(names=catalog.names, bytes=catalog.memory_mib * MEBIBYTE),
             standby=settings.store.standby,
             ended=lambda error: self._ended(error),

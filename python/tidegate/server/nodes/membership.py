@@ -62,10 +62,9 @@ class Membership:
         """The result for those who asked since the last confirmation began."""
         self._confirming: asyncio.Task[None] | None = None
 
-    @property
-    def is_alive(self) -> bool:
-        """Whether no other node can have ended the session for its silence."""
-        return self.ownership.is_alive(time.monotonic())
+    def owns(self, claim: SharedClaim) -> bool:
+        """Tell whether this node still holds a lock, as far as it can know."""
+        return self.ownership.owns(claim.partition, claim.term, time.monotonic())
 
     async def run(self) -> None:
         """Beat and see, until cancelled.
@@ -148,11 +147,10 @@ class Membership:
         try:
             while (asked := self._asked) is not None:
                 self._asked = None
-                session = self.ownership.session
-                is_alive = False
+                session, is_alive = self._session, False
                 with suppress(StoreUnavailableError):
                     await self._call(MemberSession.confirm)
-                    is_alive = session is not None and session == self.ownership.session
+                    is_alive = session is self._session
                 asked.set_result(is_alive)
         finally:
             self._confirming = None

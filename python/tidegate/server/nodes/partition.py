@@ -175,6 +175,7 @@ class NodePartition:
         self._term = term = Term(following, claim)
         membership = self._parts.membership
         of = {"partition": self.number, "term": claim.term}
+        has_failed = False
         try:
             opened = await term.open()
             if not term.over.is_set():
@@ -182,7 +183,7 @@ class NodePartition:
                     replying(opened.service, opened.application),
                     opened.hot,
                     claim.term,
-                    lambda: term.has_ended() or not membership.is_alive,
+                    lambda: term.has_ended() or not membership.owns(claim),
                     membership.confirm,
                 )
                 self.opened = opened
@@ -192,7 +193,7 @@ class NodePartition:
                 await term.over.wait()
         except StoreError as error:
             log.error("this node cannot become the owner", **of, error=str(error))
-            await asyncio.sleep(_RETRY_SECONDS)
+            has_failed = True
         finally:
             started = time.monotonic()
             ending, self.opened = self.opened, None
@@ -204,3 +205,5 @@ class NodePartition:
             self._term = None
             seconds = round(time.monotonic() - started, 3)
             log.info("this node is no owner", **of, seconds=seconds)
+        if has_failed:
+            await asyncio.sleep(_RETRY_SECONDS)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 import attrs
 import orjson
@@ -141,6 +142,22 @@ def session_name(node: str | None) -> str:
         node: the node of this process; None for a command.
     """
     return "tidegate cluster" if node is None else f"tidegate node {node}"
+
+
+def log_url(url: str, node: str) -> str:
+    """The URL by which a node opens a log: its sessions say whose they are.
+
+    Args:
+        url: the database's URL.
+        node: the node of this process.
+    """
+    separator = "&" if "?" in url else "?"
+    return f"{url}{separator}application_name={quote(log_session_name(node))}"
+
+
+def log_session_name(node: str) -> str:
+    """The name of a node's sessions with a log, as :func:`session_name`."""
+    return f"{session_name(node)} log"
 
 
 def _holder(connection: psycopg.Connection[Any], partition: int) -> Holder:

@@ -18,7 +18,7 @@ import psycopg
 
 from tidegate.cluster.ownership import Member, Partition, View
 from tidegate.stores.base import HeldError, StoreUnavailableError
-from tidegate.stores.directory.claims import MEMBERS, Claim, session_name
+from tidegate.stores.directory.claims import MEMBERS, Claim, log_session_name, session_name
 from tidegate.stores.rows.errors import reason
 from tidegate.stores.rows.postgresql import (
     LEVEL_LOCKS,
@@ -44,8 +44,8 @@ AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
 _CLASSES = [LOCKS, MEMBERS, PARTITION_LOCKS, LEVEL_LOCKS]
 _READ_PARTITIONS = (
-    "SELECT partition_id, term, epoch, member FROM partitions"
-    " LEFT JOIN cluster_moves USING (partition_id) ORDER BY partition_id"
+    "SELECT partition_id, coalesce(cluster.term, 0), epoch, moved_to FROM partitions"
+    " LEFT JOIN cluster_partitions AS cluster USING (partition_id) ORDER BY partition_id"
 )
 _READ_MEMBERS = (
     "SELECT hashtext(name)::bigint & 4294967295, name, address, run, beat, is_draining"
@@ -58,18 +58,31 @@ is_draining = excluded.is_draining
 """
 _BEAT = "UPDATE cluster_members SET beat = beat + 1 WHERE name = %s"
 _DRAIN = "UPDATE cluster_members SET is_draining = true WHERE name = %s"
-_BEGIN_TERM = "UPDATE partitions SET term = term + 1 WHERE partition_id = %s RETURNING term"
+# Claims change the rows of `partitions`, which a stalled owner may have locked.
+_BEGIN_TERM = """
+INSERT INTO cluster_partitions AS known (partition_id, term)
+SELECT partition_id, term + 1 FROM partitions WHERE partition_id = %s
+ON CONFLICT (partition_id) DO UPDATE SET term = greatest(known.term + 1, excluded.term),
+moved_to = CASE WHEN known.moved_to = %s THEN known.moved_to END RETURNING term
+"""
 _MOVE = """
-INSERT INTO cluster_moves (partition_id, member) VALUES (%s, %s)
-ON CONFLICT (partition_id) DO UPDATE SET member = excluded.member
+INSERT INTO cluster_partitions AS known (partition_id, term, moved_to) VALUES (%s, 0, %s)
+ON CONFLICT (partition_id) DO UPDATE SET moved_to = excluded.moved_to
 """
-_END_MOVE = "DELETE FROM cluster_moves WHERE partition_id = %s AND member <> %s"
 _END = """
-SELECT pg_terminate_backend(pid, 500) FROM pg_locks WHERE locktype = 'advisory' AND granted
-AND pid = %s AND classid::bigint = %s AND objid::bigint = hashtext(%s)::bigint & 4294967295
-AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+WITH silent AS (
+    SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+    AND pid = %s AND classid::bigint = %s AND objid::bigint = hashtext(%s)::bigint & 4294967295
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+SELECT pg_terminate_backend(session.pid, 200) FROM silent, pg_stat_activity AS session
+WHERE session.datname = current_database()
+AND (session.pid = silent.pid OR session.application_name = %s)
 """
-"""It waits half a second for the session's end, so that its locks are free when it returns."""
+"""It waits up to 0.2 s for each session's end, so that locks are free when it returns.
+
+A process that stalls within a commit also keeps the rows that the next owner has to change.
+"""
 
 
 class ClusterReader:
@@ -277,15 +290,15 @@ class MemberSession(ClusterReader):
             lock = "SELECT pg_try_advisory_lock(%s, %s)"
             if self._connection.execute(lock, owner_lock(partition)).fetchone() != (True,):
                 return None
-            self._connection.execute(_END_MOVE, (partition, self._name))
-            row: Any = self._connection.execute(_BEGIN_TERM, [partition]).fetchone()
+            row: Any = self._connection.execute(_BEGIN_TERM, (partition, self._name)).fetchone()
             self._connection.execute(_NOTIFY)
         return SharedClaim(self._url, self._connection, partition, term=row[0])
 
     def end(self, member: Member) -> None:
-        """End the session of a silent member, which releases its locks.
+        """End the sessions of a silent member, which releases its locks.
 
         Raises:
             StoreUnavailableError: this session ended.
         """
-        self._change(_END, member.session, MEMBERS, member.name)
+        sessions = (member.session, MEMBERS, member.name, log_session_name(member.name))
+        self._change(_END, *sessions)

@@ -127,12 +127,13 @@ cluster_members = Table(
     comment="the nodes over a database of PostgreSQL, see members.py",
 )
 
-cluster_moves = Table(
-    "cluster_moves",
+cluster_partitions = Table(
+    "cluster_partitions",
     metadata,
     Column("partition_id", Integer, primary_key=True, autoincrement=False),
-    Column("member", Text, nullable=False),
-    comment="the nodes that operators moved partitions to, see members.py",
+    Column("term", BigInteger, nullable=False),
+    Column("moved_to", Text),
+    comment="how often a node took a partition, and where an operator moved it, see members.py",
 )
 
 definitions = Table(

@@ -24,8 +24,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_cluster_members"),
     )
     op.create_table(
-        "cluster_moves",
+        "cluster_partitions",
         sa.Column("partition_id", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("member", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("partition_id", name="pk_cluster_moves"),
+        sa.Column("term", sa.BigInteger(), nullable=False),
+        sa.Column("moved_to", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("partition_id", name="pk_cluster_partitions"),
     )
