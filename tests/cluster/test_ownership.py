@@ -152,8 +152,9 @@ def test_a_member_whose_beat_stands_still_is_silent() -> None:
         assert watcher.see(beating(seen, "c", int(now * 10)), now) == []
         now += BEAT_SECONDS
     assert watcher.see(beating(seen, "c", 99), now) == ["b"]
-    assert watcher.see(beating(seen, "b", 1), now + 0.1) == []
-    assert watcher.see(view("ac", None), now + 0.2) == []
+    assert watcher.see(beating(seen, "c", 100), now + 0.1) == []
+    assert watcher.see(beating(seen, "b", 1), now + 0.2) == []
+    assert watcher.see(view("ac", None), now + 0.3) == []
 
 
 def test_a_member_that_saw_nothing_judges_nobody() -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from psycopg import OperationalError
+from psycopg.conninfo import make_conninfo
 
 from tidegate.cluster.ownership import Member
-from tidegate.stores import HeldError, StoreUnavailableError
+from tidegate.stores import HeldError, StoreUnavailableError, UnsafeDatabaseError
 from tidegate.stores.databases import need_partitions
 from tidegate.stores.directory.claims import claim_database, connected_nodes, log_url
 from tidegate.stores.directory.members import ClusterReader, MemberSession
@@ -135,6 +136,25 @@ def test_a_silent_session_is_ended_by_another(join: Join, reader: ClusterReader)
     with pytest.raises(StoreUnavailableError):
         silent.confirm()
     assert reader.read().partitions[1].owner is None
+
+
+def test_a_session_of_another_role_is_not_ended(url: str, join: Join) -> None:
+    """The error says what to change, and the session that asked lives on."""
+    silent = join("a")
+    with connect(url) as connection:
+        connection.execute("DROP ROLE IF EXISTS stranger")
+        connection.execute("CREATE ROLE stranger LOGIN")
+        connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO stranger")
+        other = MemberSession(make_conninfo(url, user="stranger"), "b", "b:1")
+        try:
+            with pytest.raises(UnsafeDatabaseError, match=r"`a`.*same role in `store.url`"):
+                other.end(Member("a", "a:1", session=silent.number))
+            other.confirm()
+            silent.confirm()
+        finally:
+            other.close()
+            connection.execute("DROP OWNED BY stranger")
+            connection.execute("DROP ROLE stranger")
 
 
 def test_a_move_lasts_until_another_member_owns_the_partition(

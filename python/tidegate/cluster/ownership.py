@@ -138,7 +138,7 @@ class Ownership:
             now: monotonic seconds.
 
         Returns:
-            Silent members, whose sessions should be ended.
+            Silent members, whose sessions should be ended; each again after the same time.
         """
         me = view.members.get(self.name)
         if me is None or me.session != self.session or me.beat <= self._beat:
@@ -194,6 +194,7 @@ class Ownership:
                 self._beats[member.name] = (member.session, member.beat, now)
             elif now >= since + SILENT_SECONDS:
                 silent.append(member)
+                self._beats[member.name] = (member.session, member.beat, now)
         return silent
 
 

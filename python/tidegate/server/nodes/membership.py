@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from tidegate.cluster.ownership import BEAT_SECONDS, Ownership
 from tidegate.server.logging import log
-from tidegate.stores.base import HeldError, StoreUnavailableError
+from tidegate.stores.base import HeldError, StoreUnavailableError, UnsafeDatabaseError
 from tidegate.stores.directory.members import ClusterReader, MemberSession, SharedClaim
 
 T = TypeVar("T")
@@ -163,7 +163,10 @@ class Membership:
         view = await self._call(lambda each: each.beat(level))
         for silent in self.ownership.seen(view, sent_at, time.monotonic()):
             log.warning("the session of a silent node is ended", node=silent.name)
-            await self._call(lambda each, silent=silent: each.end(silent))  # type: ignore[misc]
+            try:
+                await self._call(lambda each, silent=silent: each.end(silent))  # type: ignore[misc]
+            except UnsafeDatabaseError as error:
+                log.error("a silent node keeps its partitions", reason=str(error))
         self._changed()
 
     async def _join(self) -> None:

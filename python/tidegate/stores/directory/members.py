@@ -15,9 +15,10 @@ from typing import Any
 
 import attrs
 import psycopg
+from psycopg.errors import InsufficientPrivilege
 
 from tidegate.cluster.ownership import Member, Partition, View
-from tidegate.stores.base import HeldError, StoreUnavailableError
+from tidegate.stores.base import HeldError, StoreUnavailableError, UnsafeDatabaseError
 from tidegate.stores.directory.claims import MEMBERS, Claim, log_session_name, session_name
 from tidegate.stores.rows.errors import reason
 from tidegate.stores.rows.postgresql import (
@@ -299,6 +300,16 @@ class MemberSession(ClusterReader):
 
         Raises:
             StoreUnavailableError: this session ended.
+            UnsafeDatabaseError: this session's role may not end it.
         """
         sessions = (member.session, MEMBERS, member.name, log_session_name(member.name))
-        self._change(_END, *sessions)
+        with self._translated():
+            try:
+                self._connection.execute(_END, sessions)
+            except InsufficientPrivilege as error:
+                raise UnsafeDatabaseError(
+                    f"PostgreSQL doesn't let this node end the session of `{member.name}`, which"
+                    f" has stalled ({reason(error)}); use the same role in `store.url` of every"
+                    " node"
+                ) from error
+            self._connection.execute(_NOTIFY)
