@@ -18,7 +18,7 @@ from tidegate.functions.time import parse_moment, timestamp_text
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.document.yaml_text import write_yaml
-from tidegate.settings.operators import RemoteSettings
+from tidegate.settings.outbound import RemoteSettings
 from tidegate.testing.policies.reading import read_tests
 from tidegate.testing.policies.recording import (
     Recorded,
