@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What the extension is built from; a change to any of these builds it anew.
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-CONSOLE := python/tidegate/console/assets/index.html
+CONSOLE := server/tidegate_server/console/assets/index.html
 CONSOLE_SOURCES := $(shell find console -path console/node_modules -prune -o -type f -print) tools/console.py
 
 .PHONY: run cluster cluster-test simulate console console-if-possible test test-all samples-test programs \
@@ -133,7 +133,7 @@ bench: .venv/peers         ## every benchmark, and the peers side by side
 	$(BIN)/python -m benchmarks.peers
 
 clean:
-	rm -rf .venv .venv-console target console/node_modules python/tidegate/console/assets
+	rm -rf .venv .venv-console target console/node_modules server/tidegate_server/console/assets
 
 .venv/installed: pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv --clear .venv

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.browser import launched
 from tests.service.service_process import start, stop
 
-from tidegate.challenge.pow import BLOCK_SIZE, COST, mean_keys
+from tidegate_server.challenge.pow import BLOCK_SIZE, COST, mean_keys
 
 DIFFICULTIES = (1, 4, 6, 8)
 ROUNDS = 5

@@ -33,7 +33,7 @@ PARTS = {
 }
 """The parts of the product, and how many folders below each name a room."""
 PRODUCT = {".py", ".pyi", ".rs", ".ts", ".tsx", ".css"}
-GENERATED = ("console/src/api/schema.d.ts", "python/tidegate/console/assets/")
+GENERATED = ("console/src/api/schema.d.ts", "server/tidegate_server/console/assets/")
 LISTED = ("rust", "python", "benchmarks", "tests")
 LARGEST = 10
 

@@ -4,7 +4,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { lezer } from "@lezer/generator/rollup";
 import { defineConfig, type Plugin } from "vite";
 
-const OUT = "../python/tidegate/console/assets";
+const OUT = "../server/tidegate_server/console/assets";
 const COMPRESSED = /\.(js|css|html|svg)$/;
 
 /** Stores each file compressed as well: the service hands out bytes and compresses nothing. */

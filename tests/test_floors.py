@@ -27,7 +27,7 @@ BLOCK = re.compile(
 
 EXCEPTIONS = frozenset(
     {
-        "function python/tidegate/stores/migrations/versions/0001_first_tables.py upgrade",
+        "function server/tidegate_server/stores/migrations/versions/0001_first_tables.py upgrade",
     }
 )
 """Known exceptions, as ``python -m tests.test_floors`` prints them."""

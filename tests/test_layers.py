@@ -68,7 +68,7 @@ def test_stores_know_no_server_and_no_engine(path: Path) -> None:
     """A store keeps what it is given: it neither decides nor answers requests."""
     others = {f"tidegate.{layer}" for layer in (*OUTER, *INNER, "engine", "definitions")}
     # What the rows of a cluster mean is not the store's to say.
-    others -= {"tidegate.stores", "tidegate.cluster"}
+    others -= {"tidegate_server.stores", "tidegate_server.cluster"}
     assert not [
         name
         for name in imported(path)

@@ -27,11 +27,11 @@ from tools import plain_http
 from tools.database_pair import LOOPBACK, NEEDED, Pair, pair, programs
 from tools.network import Machine, Network
 
-from tidegate.cluster.ownership import View, plan
-from tidegate.server.demo import Demo, make_demo, make_owner
-from tidegate.server.directory.opening import open_directory
-from tidegate.stores.databases import open_store
-from tidegate.stores.directory.members import ClusterReader
+from tidegate_server.cluster.ownership import View, plan
+from tidegate_server.demo import Demo, make_demo, make_owner
+from tidegate_server.directory.opening import open_directory
+from tidegate_server.stores.databases import open_store
+from tidegate_server.stores.directory.members import ClusterReader
 
 READY_SECONDS = 60.0
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 import httpx2
 
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.routing.routes import ROUTES
 
 PACKAGE = Path(__file__).parents[1] / "python" / "tidegate"
 EXAMPLES = PACKAGE / "server" / "routing" / "assets" / "examples.json"

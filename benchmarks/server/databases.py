@@ -35,9 +35,9 @@ from benchmarks.server.served import (
 )
 from benchmarks.server.service import CALLS, CONNECTIONS, EVENTS, definitions
 from benchmarks.traffic.workload import TRAFFIC, has_traffic, iterate_rules, read_lines
-from tidegate.server.demo import make_demo, make_owner
-from tidegate.server.directory.opening import open_directory
-from tidegate.stores.databases import open_store
+from tidegate_server.demo import make_demo, make_owner
+from tidegate_server.directory.opening import open_directory
+from tidegate_server.stores.databases import open_store
 
 GOALS = {"share": 0.7, "tail": 2.0}
 

@@ -20,12 +20,12 @@ from typing import Any
 
 import uvloop
 
-from tidegate.server.hot.hot_path import RUNTIME
-from tidegate.server.http.answer import Answer, Outcome
-from tidegate.server.partitions.forwarding import Forwarding
-from tidegate.server.partitions.link import Link
-from tidegate.server.partitions.owner import Owner
-from tidegate.server.turns.call import HotCall
+from tidegate_server.hot.hot_path import RUNTIME
+from tidegate_server.http.answer import Answer, Outcome
+from tidegate_server.partitions.forwarding import Forwarding
+from tidegate_server.partitions.link import Link
+from tidegate_server.partitions.owner import Owner
+from tidegate_server.turns.call import HotCall
 
 BOUND_US = 1.5
 """On each side, at 16 calls a batch."""

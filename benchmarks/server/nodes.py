@@ -23,8 +23,8 @@ import click
 import httpx2 as httpx
 from tools.cluster import EVENT, Cluster, Node, cluster
 
-from tidegate.cluster.ownership import plan
-from tidegate.stores.directory.members import ClusterReader
+from tidegate_server.cluster.ownership import plan
+from tidegate_server.stores.directory.members import ClusterReader
 
 SETTLE_SECONDS = 0.5
 PAIRS = 300

@@ -28,18 +28,18 @@ from benchmarks.server.served import Served
 from benchmarks.traffic.policies import read_policies, to_definitions
 from benchmarks.traffic.workload import TRAFFIC, has_traffic, read_lines
 from tidegate.evaluation.native import Block
-from tidegate.operators.keys import load_keys
-from tidegate.server.control.app import Application
-from tidegate.server.demo import make_owner
-from tidegate.server.engines.compiled import CompiledChange, CompiledSet
-from tidegate.server.engines.compiling import compile_newest
-from tidegate.server.engines.engines import Runtimes
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log.lines import LogBlock
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.control.app import Application
+from tidegate_server.demo import make_owner
+from tidegate_server.engines.compiled import CompiledChange, CompiledSet
+from tidegate_server.engines.compiling import compile_newest
+from tidegate_server.engines.engines import Runtimes
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log.lines import LogBlock
+from tidegate_server.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from tidegate.server.engines.tenant import Tenant
+    from tidegate_server.engines.tenant import Tenant
 
 COMMIT = 200
 """Decisions that share a commit, as under load."""

@@ -20,12 +20,12 @@ from tests.store_contract.examples import START_NS, TENANT, entry, tenant
 from tools.database_pair import pair
 
 from benchmarks.machine import describe
-from tidegate.server.engines.retention import DAY_NS, PAUSE_SECONDS, STEP_DECISIONS
-from tidegate.stores import retention
-from tidegate.stores.databases import migrate, open_store
-from tidegate.stores.decision_log.lines import LogBlock
-from tidegate.stores.objects import tenants
-from tidegate.stores.port import Store
+from tidegate_server.engines.retention import DAY_NS, PAUSE_SECONDS, STEP_DECISIONS
+from tidegate_server.stores import retention
+from tidegate_server.stores.databases import migrate, open_store
+from tidegate_server.stores.decision_log.lines import LogBlock
+from tidegate_server.stores.objects import tenants
+from tidegate_server.stores.port import Store
 
 ROW = 64
 EVENT = {"request": {"path": "/login", "raw_query": os.urandom(600).hex()}}

@@ -29,8 +29,8 @@ from benchmarks.machine import describe
 from benchmarks.server.nodes import asking
 from benchmarks.server.owners import unlimited
 from benchmarks.server.served import LIMITS
-from tidegate.cluster.ownership import plan
-from tidegate.stores.directory.members import ClusterReader
+from tidegate_server.cluster.ownership import plan
+from tidegate_server.stores.directory.members import ClusterReader
 
 EVENTS, CONNECTIONS = 1_000, 4
 SETTLE_SECONDS = 1.0

@@ -26,8 +26,8 @@ from tests.faults.traffic import Traffic, definitions
 
 from benchmarks.machine import describe
 from benchmarks.server import hop
-from tidegate.stores.directory.lock import lock_path, read_holder
-from tidegate.stores.directory.partitions import partitions_of
+from tidegate_server.stores.directory.lock import lock_path, read_holder
+from tidegate_server.stores.directory.partitions import partitions_of
 
 BATCH = 500
 CONNECTIONS = 4

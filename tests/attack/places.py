@@ -22,8 +22,8 @@ from tests.attack.served import PASSWORD, TRUSTED_PROXY, World
 from tests.faults.load import Connection
 from tests.faults.traffic import RUNTIME
 
-from tidegate.server.routing.route import Credential
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.routing.route import Credential
+from tidegate_server.routing.routes import ROUTES
 
 ADDRESSES = [f"127.0.0.{number}" for number in range(20, 36)]
 NETWORK = "2001:db8:bad:1"

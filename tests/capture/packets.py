@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from ipaddress import ip_address
 
-from tidegate.capture.frames import ACK, SYN, Direction, Frame, with_checksum
+from tidegate_server.capture.frames import ACK, SYN, Direction, Frame, with_checksum
 
 CLIENT, SERVER = "192.0.2.7", "198.51.100.1"
 SERVER_FIRST = 7_000

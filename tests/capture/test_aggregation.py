@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidegate.capture.aggregation import MAX_BYTES, Aggregation
+from tidegate_server.capture.aggregation import MAX_BYTES, Aggregation
 
 
 def event(path: str, size: int = 10) -> dict[str, Any]:

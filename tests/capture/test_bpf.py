@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.capture.packets import answer, frame
 
-from tidegate.capture.bpf import HEAD_BYTES, FilterError, Instruction, compile_filter, watched_ports
-from tidegate.capture.frames import ACK
+from tidegate_server.capture.bpf import (
+    HEAD_BYTES,
+    FilterError,
+    Instruction,
+    compile_filter,
+    watched_ports,
+)
+from tidegate_server.capture.frames import ACK
 
 WHOLE = 0x40000
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import attrs
 
-from tidegate.capture.aggregation import Aggregation
-from tidegate.capture.running import Capture, peer_of
-from tidegate.capture.sources import MAX_LINE, follow
-from tidegate.capture.streams import request_event
-from tidegate.cli.hybrid.capture import FORMS
 from tidegate.engine import Engine
 from tidegate.errors import EventError
-from tidegate.settings.whole import Settings
+from tidegate_server.capture.aggregation import Aggregation
+from tidegate_server.capture.running import Capture, peer_of
+from tidegate_server.capture.sources import MAX_LINE, follow
+from tidegate_server.capture.streams import request_event
+from tidegate_server.cli.hybrid.capture import FORMS
+from tidegate_server.settings.whole import Settings
 
 BALANCER = "10.0.0.1"
 LINE = f'{BALANCER} - - [02/Mar/2026:10:00:00 +0000] "GET /.env HTTP/1.1" 404 1 "-" "curl" "{{}}"\n'

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.capture.packets import answer, damaged, frame, handshake, packet
 
-from tidegate.capture import streams as streams_module
-from tidegate.capture.frames import ACK, FIN, RST, SYN, Direction, Frame, read_frame
-from tidegate.capture.streams import MAX_PAIRS, QUERY_CUT, Streams, request_event
+from tidegate_server.capture import streams as streams_module
+from tidegate_server.capture.frames import ACK, FIN, RST, SYN, Direction, Frame, read_frame
+from tidegate_server.capture.streams import MAX_PAIRS, QUERY_CUT, Streams, request_event
 
 REQUEST = (
     b"GET /a?x=1 HTTP/1.1\r\nHost: shop\r\nUser-Agent: browser\r\nCookie: a=b; c=d\r\n\r\n"

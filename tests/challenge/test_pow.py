@@ -11,7 +11,7 @@ from uuid import UUID
 import altcha
 import pytest
 
-from tidegate.challenge.pow import MAX_SOLUTION, ProofOfWork, mean_keys
+from tidegate_server.challenge.pow import MAX_SOLUTION, ProofOfWork, mean_keys
 
 CHALLENGE = UUID(int=7)
 POW = ProofOfWork(bytes(range(32)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.challenge.public_url import unreachable
+from tidegate_server.challenge.public_url import unreachable
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,13 @@ from playwright.sync_api import Browser, Page
 from tests.browser import browser
 from tests.shared_data import shared_lines
 
-from tidegate.challenge.return_url import MAX_URL, OF_VISITOR, destination, origin_of, with_proof
+from tidegate_server.challenge.return_url import (
+    MAX_URL,
+    OF_VISITOR,
+    destination,
+    origin_of,
+    with_proof,
+)
 
 __all__ = ["browser"]
 

@@ -9,8 +9,8 @@ import attrs
 import pytest
 from tests.server.challenges.siteverify import HOSTNAME, SECRET, Siteverify, siteverify
 
-from tidegate.challenge.provider import ProviderUnavailableError
-from tidegate.challenge.turnstile import MAX_TOKEN, Turnstile
+from tidegate_server.challenge.provider import ProviderUnavailableError
+from tidegate_server.challenge.turnstile import MAX_TOKEN, Turnstile
 
 CHALLENGE = UUID(int=7)
 GOOD = f"good tidegate {CHALLENGE.hex}"
@@ -96,7 +96,7 @@ def test_a_slow_answer_is_not_waited_for(
     verifying: Siteverify, turnstile: Turnstile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The call has an end; the visitor can try again, and the token counts then."""
-    monkeypatch.setattr("tidegate.challenge.turnstile.SECONDS", 0.2)
+    monkeypatch.setattr("tidegate_server.challenge.turnstile.SECONDS", 0.2)
     token = f"slow tidegate {CHALLENGE.hex}"
     with pytest.raises(ProviderUnavailableError):
         is_solution(turnstile, token)

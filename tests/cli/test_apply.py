@@ -14,9 +14,9 @@ from click.testing import CliRunner, Result
 from tests.server.serving import Caller, Served
 
 from tidegate.cli.main import tidegate
-from tidegate.cli.remote.document import AppliedDocument
 from tidegate.policy.definitions.model import Tenant
 from tidegate.policy.document import parse_document
+from tidegate_server.cli.remote.document import AppliedDocument
 
 SAMPLE = Path(str(resources.files("tidegate.samples") / "definitions.yaml"))
 Run: TypeAlias = Callable[..., Result]

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 from tests.capture.packets import answer, damaged, frame, handshake
 
-from tidegate.capture.frames import ACK, Frame
-from tidegate.capture.sources import PcapWriter
-from tidegate.cli.hybrid.capture import capture
+from tidegate_server.capture.frames import ACK, Frame
+from tidegate_server.capture.sources import PcapWriter
+from tidegate_server.cli.hybrid.capture import capture
 
 REQUEST = b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
 

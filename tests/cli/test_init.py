@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.server.serving import serving
 
-from tidegate.cli.tenants.init import Made, next_steps
-from tidegate.settings.service import ServerSettings
-from tidegate.settings.whole import Settings
+from tidegate_server.cli.tenants.init import Made, next_steps
+from tidegate_server.settings.service import ServerSettings
+from tidegate_server.settings.whole import Settings
 
 
 def tidegate(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from tidegate.cli.main import tidegate
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores.sqlite import SqliteStore
 
 
 def test_a_database_is_made_and_left_alone_the_second_time(tmp_path: Path) -> None:

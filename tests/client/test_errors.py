@@ -54,7 +54,7 @@ def test_every_status_has_its_family(status: int, family: type[ServiceError]) ->
 
 def test_every_code_of_the_service_keeps_its_code() -> None:
     """The list of the service and the client's families fit: none is taken for a stranger."""
-    problems = pytest.importorskip("tidegate.server.http.problems", reason="needs tidegate[server]")
+    problems = pytest.importorskip("tidegate_server.http.problems", reason="needs tidegate[server]")
     for code, kind in problems.KINDS.items():
         error = service_error(kind.status, {"code": code, "detail": kind.title})
         assert (error.code, error.status) == (code, kind.status)

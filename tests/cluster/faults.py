@@ -25,8 +25,8 @@ from tools.cluster import cluster
 from tools.database_pair import pair
 from tools.network import network
 
-from tidegate.stores.databases import open_store
-from tidegate.stores.decision_log import log
+from tidegate_server.stores.databases import open_store
+from tidegate_server.stores.decision_log import log
 
 if TYPE_CHECKING:
     from tools.cluster import Cluster, Node

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import tidegate
-from tidegate.stores import migrations
+from tidegate_server.stores import migrations
 
 COLUMN = "later"
 _MIGRATION = '''"""A column that the version before does not know."""
@@ -19,7 +19,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from tidegate.stores.migrations import log_schemas
+from tidegate_server.stores.migrations import log_schemas
 
 revision = "{revision}"
 down_revision = "{before}"

@@ -8,8 +8,8 @@ import attrs
 from tests.simulation.model.deciding import CallRefusedError, DecidingFollower, RecentAnswers
 from tests.simulation.model.requests import AppendRequest, Claim
 
-from tidegate.cluster.follower import Follower
-from tidegate.cluster.messages import Block, Call, Entry, ReadResult
+from tidegate_server.cluster.follower import Follower
+from tidegate_server.cluster.messages import Block, Call, Entry, ReadResult
 
 
 class Counting:

@@ -6,7 +6,7 @@ import pytest
 from tests.cluster.parts import Blocks, call, entry, follower
 from tests.simulation.model.deciding import Known
 
-from tidegate.cluster.messages import Block, ReadRequest
+from tidegate_server.cluster.messages import Block, ReadRequest
 
 
 def test_a_follower_comes_level_with_the_log() -> None:

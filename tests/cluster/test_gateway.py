@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import count
 
-from tidegate.cluster.gateway import Bounds, Gateway
-from tidegate.cluster.messages import Answer, Answers, Batch, Call, Reason, Refusal, Send
+from tidegate_server.cluster.gateway import Bounds, Gateway
+from tidegate_server.cluster.messages import Answer, Answers, Batch, Call, Reason, Refusal, Send
 
 
 def gateway(bounds: Bounds | None = None) -> Gateway:

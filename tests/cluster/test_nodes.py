@@ -22,11 +22,10 @@ from tools import plain_http
 from tools.cluster import Cluster, cluster
 from uuid_utils import uuid7
 
-from tidegate.operators.keys import load_keys
-from tidegate.server.connection.handshakes import MOST_UNFINISHED
-from tidegate.server.framing import framed
-from tidegate.server.nodes.certificate import contexts
-from tidegate.server.nodes.messages import (
+from tidegate_server.connection.handshakes import MOST_UNFINISHED
+from tidegate_server.framing import framed
+from tidegate_server.nodes.certificate import contexts
+from tidegate_server.nodes.messages import (
     Answered,
     Asked,
     Batch,
@@ -40,8 +39,9 @@ from tidegate.server.nodes.messages import (
     decode_answered,
     encode,
 )
-from tidegate.settings.bounds import split_address
-from tidegate.stores.directory.claims import MEMBERS, session_name
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.settings.bounds import split_address
+from tidegate_server.stores.directory.claims import MEMBERS, session_name
 
 if TYPE_CHECKING:
     from tools.cluster import Node

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from tidegate.cluster.ownership import (
+from tidegate_server.cluster.ownership import (
     BEAT_SECONDS,
     SILENT_SECONDS,
     Member,

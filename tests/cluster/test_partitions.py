@@ -24,7 +24,7 @@ from tests.server.partitions.workers import handed_on
 from tools.cluster import EVENT, READY_SECONDS, Cluster, Node, cluster
 
 from tidegate.cli.main import tidegate
-from tidegate.server.demo import Demo
+from tidegate_server.demo import Demo
 
 pytestmark = pytest.mark.usefixtures("postgresql")
 

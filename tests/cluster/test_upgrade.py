@@ -16,9 +16,9 @@ from tests.faults.restart import Kind, Run
 from tools.cluster import READY_SECONDS, Cluster, Node, cluster
 from tools.database_pair import Pair
 
-from tidegate.server.nodes.forwarding import HOT
-from tidegate.stores.databases import migrate, need_partitions
-from tidegate.stores.migrations import HEAD
+from tidegate_server.nodes.forwarding import HOT
+from tidegate_server.stores.databases import migrate, need_partitions
+from tidegate_server.stores.migrations import HEAD
 
 NEXT = f"{int(HEAD) + 1:04}"
 PACE_SECONDS = 0.6

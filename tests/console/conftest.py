@@ -55,4 +55,4 @@ def owner(visitor: Watched, service: Service) -> Watched:
     return visitor
 
 
-ASSETS = Path(__file__).parents[2] / "python/tidegate/console/assets"
+ASSETS = Path(__file__).parents[2] / "server/tidegate_server/console/assets"

@@ -21,8 +21,8 @@ from tests.browser import Watched
 from tests.console.places import ALONE
 from tests.server.deciding import Deciding, deciding, made
 
-from tidegate.operators.permissions import Permission, Role, may, may_change_membership
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.operators.permissions import Permission, Role, may, may_change_membership
+from tidegate_server.routing.routes import ROUTES
 
 ROLES = ("Viewer", "Analyst", "Admin", "Owner")
 WATCH = """() => {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.daemon.disk import full_disk
 
-from tidegate.daemon.cache import Cache
+from tidegate_server.daemon.cache import Cache
 
 
 def test_every_changed_byte_and_every_cut_is_noticed(tmp_path: Path) -> None:

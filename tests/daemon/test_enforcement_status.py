@@ -12,10 +12,10 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 
-from tidegate.daemon import enforcement_status
-from tidegate.daemon.enforcement_status import EnforcementStatus
-from tidegate.daemon.figures import of_enforcement
-from tidegate.daemon.home import Home
+from tidegate_server.daemon import enforcement_status
+from tidegate_server.daemon.enforcement_status import EnforcementStatus
+from tidegate_server.daemon.figures import of_enforcement
+from tidegate_server.daemon.home import Home
 
 STOPPED = EnforcementStatus(
     state="stopped",

@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from tidegate import Block, Engine
-from tidegate.daemon.failing import SLUG, fail_document, fail_part, let_through
 from tidegate.policy.document import read_document
+from tidegate_server.daemon.failing import SLUG, fail_document, fail_part, let_through
 
 MODES = ("last-known", "open", "closed", None)
 TENANT = {"tenant_id": "018f0000-0000-7000-8000-000000000001", "name": "Shop", "slug": "shop"}

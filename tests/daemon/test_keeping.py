@@ -10,9 +10,9 @@ from uuid import UUID
 
 import orjson
 
-from tidegate.daemon.definitions import DefinitionSet
-from tidegate.daemon.local import LocalTenant
-from tidegate.server.sync.messages import Secrets
+from tidegate_server.daemon.definitions import DefinitionSet
+from tidegate_server.daemon.local import LocalTenant
+from tidegate_server.sync.messages import Secrets
 
 TENANT = {"tenant_id": "018f0000-0000-7000-8000-000000000001", "name": "Shop", "slug": "shop"}
 SECRETS = Secrets(*(digit * 64 for digit in "abc"))

@@ -15,8 +15,8 @@ from tests.daemon.disk import full_disk
 from tests.shared_data import shared_lines
 
 from tidegate.cli.main import tidegate
-from tidegate.daemon import home, private
-from tidegate.daemon.private import PrivateFileError
+from tidegate_server.daemon import home, private
+from tidegate_server.daemon.private import PrivateFileError
 
 CASES = shared_lines("data/adversarial/cli/names_and_files.jsonl")
 NAMES = [case["name"] for case in CASES if "name" in case]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.daemon.private import PrivateFileError, make_directory, opener, read, write
+from tidegate_server.daemon.private import PrivateFileError, make_directory, opener, read, write
 
 
 def test_a_file_is_replaced_whole_and_for_its_owner_alone(tmp_path: Path) -> None:

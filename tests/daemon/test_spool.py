@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 from tests.daemon.disk import full_disk
 
-from tidegate.daemon.spool import NAME, Spool
-from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.decision_log.lines import LogBlock, encode_index, encode_line
+from tidegate_server.daemon.spool import NAME, Spool
+from tidegate_server.stores.base import StoreUnavailableError
+from tidegate_server.stores.decision_log.lines import LogBlock, encode_index, encode_line
 
 ROOM = 64 * 1024 * 1024
 TENANT = UUID(int=1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shared_data import shared_lines
-from tidegate.daemon.xml_files import MAX_BYTES, XmlFileError, parse, read, write
+from tidegate_server.daemon.xml_files import MAX_BYTES, XmlFileError, parse, read, write
 
 NAMES = ("api_key",)
 PUBLISHED = ("credentials_cases", "xxe_files")

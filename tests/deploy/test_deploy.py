@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tidegate.settings.checking import fields_of
-from tidegate.settings.environment import variable_of
-from tidegate.settings.whole import Settings
+from tidegate_server.settings.checking import fields_of
+from tidegate_server.settings.environment import variable_of
+from tidegate_server.settings.whole import Settings
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 VARIABLES = {variable_of(name) for name, _ in fields_of(Settings)}

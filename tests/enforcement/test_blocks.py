@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from tidegate.enforcement.blocks import Blocks
+from tidegate_server.enforcement.blocks import Blocks
 
 SECOND = 1_000_000_000
 DOCUMENT: dict[str, Any] = {

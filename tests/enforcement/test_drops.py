@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ipaddress import IPv6Network, ip_address, ip_network
 
-from tidegate.enforcement.blocks import Change
-from tidegate.enforcement.drops import Drops, Limits
-from tidegate.enforcement.guard import Guard
+from tidegate_server.enforcement.blocks import Change
+from tidegate_server.enforcement.drops import Drops, Limits
+from tidegate_server.enforcement.guard import Guard
 
 SECOND = 1_000_000_000
 HOUR = 3_600 * SECOND

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from tidegate.enforcement.blocks import Change
-from tidegate.enforcement.drops import Drops, Limits
-from tidegate.enforcement.enforcing import Enforcing
-from tidegate.enforcement.guard import Guard
+from tidegate_server.enforcement.blocks import Change
+from tidegate_server.enforcement.drops import Drops, Limits
+from tidegate_server.enforcement.enforcing import Enforcing
+from tidegate_server.enforcement.guard import Guard
 
 if TYPE_CHECKING:
-    from tidegate.enforcement.never import Never
+    from tidegate_server.enforcement.never import Never
 
 HOUR = 3_600_000_000_000
 
@@ -34,7 +34,7 @@ def parts() -> tuple[Enforcing, Drops]:
 
 def turn(enforcing: Enforcing, monkeypatch: pytest.MonkeyPatch, at: float) -> list[dict[str, Any]]:
     """Have a turn at a time, and return its log lines."""
-    monkeypatch.setattr("tidegate.enforcement.enforcing.time.monotonic", lambda: at)
+    monkeypatch.setattr("tidegate_server.enforcement.enforcing.time.monotonic", lambda: at)
     with capture_logs() as lines:
         enforcing.turn()
     return cast("list[dict[str, Any]]", lines)

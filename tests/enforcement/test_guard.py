@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 
-from tidegate.enforcement.guard import (
+from tidegate_server.enforcement.guard import (
     ENOUGH,
     MAX_ADDRESSES,
     MOST_PER_MINUTE,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.enforcement import never as module
-from tidegate.enforcement.never import HostError, Never, read_networks
+from tidegate_server.enforcement import never as module
+from tidegate_server.enforcement.never import HostError, Never, read_networks
 
 ANSWERS = {
     ("addr",): [

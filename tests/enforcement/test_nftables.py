@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tools.network import Machine, machines
 
-from tidegate.enforcement.blocks import Change
-from tidegate.enforcement.nftables import LEASE_SECONDS, PRIORITY, Firewall
+from tidegate_server.enforcement.blocks import Change
+from tidegate_server.enforcement.nftables import LEASE_SECONDS, PRIORITY, Firewall
 
 NOW = time.time_ns()
 

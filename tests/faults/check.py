@@ -19,12 +19,12 @@ from tidegate.definitions import load_compiled
 from tidegate.engine import BundledEngine, Engine
 from tidegate.evaluation.native import Redactor
 from tidegate.policy.decision import EngineDecision
-from tidegate.server.engines.compiled import CompiledSet
-from tidegate.server.engines.engines import rebuilt
-from tidegate.stores.decision_log import decisions, log
-from tidegate.stores.index import derived, results
-from tidegate.stores.rows.connections import reading_engine
-from tidegate.stores.rows.tables import idempotency
+from tidegate_server.engines.compiled import CompiledSet
+from tidegate_server.engines.engines import rebuilt
+from tidegate_server.stores.decision_log import decisions, log
+from tidegate_server.stores.index import derived, results
+from tidegate_server.stores.rows.connections import reading_engine
+from tidegate_server.stores.rows.tables import idempotency
 
 
 @attrs.define

@@ -31,10 +31,10 @@ from tests.faults.target import Target
 from tests.faults.traffic import Traffic
 from tools import plain_http
 
-from tidegate.server.directory.verification import Verification
-from tidegate.stores.base import StoreError
-from tidegate.stores.decision_log import gaps, log
-from tidegate.stores.rows.connections import reading_engine
+from tidegate_server.directory.verification import Verification
+from tidegate_server.stores.base import StoreError
+from tidegate_server.stores.decision_log import gaps, log
+from tidegate_server.stores.rows.connections import reading_engine
 
 LOAD_SECONDS = 3.0
 START_SECONDS = 60.0

@@ -26,9 +26,9 @@ from tests.faults.load import Acknowledged, Call, Connection, send
 from tests.faults.target import UNLIMITED, Target
 from tests.faults.traffic import BEACON, Traffic, definitions
 
-from tidegate.server.hot.batch import PATH as BATCH
-from tidegate.server.partitions.forwarding import HOLD_SECONDS
-from tidegate.stores.directory.lock import lock_path, read_holder
+from tidegate_server.hot.batch import PATH as BATCH
+from tidegate_server.partitions.forwarding import HOLD_SECONDS
+from tidegate_server.stores.directory.lock import lock_path, read_holder
 
 CONNECTIONS = 6
 """Of each tenant; each connection ends up at any of the workers."""

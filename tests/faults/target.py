@@ -18,11 +18,11 @@ import httpx2 as httpx
 from tests.faults.traffic import definitions
 from tools import plain_http
 
-from tidegate.operators.keys import load_keys
-from tidegate.server.demo import make_owner
-from tidegate.server.engines.engines import proof_keys_of
-from tidegate.stores.databases import migrate
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.demo import make_owner
+from tidegate_server.engines.engines import proof_keys_of
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from tidegate.policy.proofs import ProofKeys

@@ -15,8 +15,8 @@ from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.envelope import envelope
 from tidegate.evaluation.json_text import Node, read_json
 from tidegate.policy.proofs import ChallengeContext
-from tidegate.stores.decision_log.lines import encode_index, encode_line
 from tidegate.types import STRING
+from tidegate_server.stores.decision_log.lines import encode_index, encode_line
 
 if TYPE_CHECKING:
     from tidegate.policy.proofs import ProofKeys

@@ -68,8 +68,8 @@ def load_entries(site: Machine) -> dict[str, Any]:
     code = (
         "import os,time,json\n"
         "from ipaddress import ip_address\n"
-        "from tidegate.enforcement.nftables import Firewall\n"
-        "from tidegate.enforcement.blocks import Change\n"
+        "from tidegate_server.enforcement.nftables import Firewall\n"
+        "from tidegate_server.enforcement.blocks import Change\n"
         "f=Firewall((80,)); f.set_up(); now=time.time_ns(); first=int(ip_address('100.64.0.0'))\n"
         f"c=[Change(ip_address(first+i), now+600*10**9) for i in range({ENTRIES})]\n"
         "t=time.perf_counter(); n=f.replace(c, now); s=time.perf_counter()-t\n"

@@ -13,7 +13,7 @@ import time
 
 from tests.capture.packets import damaged, frame
 
-from tidegate.capture.frames import ACK, FIN, RST, SYN, Frame
+from tidegate_server.capture.frames import ACK, FIN, RST, SYN, Frame
 
 REQUEST = b"GET /made-up HTTP/1.1\r\nHost: site\r\nUser-Agent: made-up\r\n\r\n"
 AT_ONCE = 50

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from tests.hybrid.running import Service
 
 from tidegate.cli.main import tidegate
-from tidegate.daemon.home import load
+from tidegate_server.daemon.home import load
 
 AWAY = "http://127.0.0.1:9"
 

@@ -19,20 +19,20 @@ from tests.hybrid.link import Link
 from tests.hybrid.running import Daemon, Service, daemon, wait_for
 from tools import plain_http
 
-from tidegate.cli.hybrid.forwarding import Forwarding
 from tidegate.client.transport import Transport
-from tidegate.daemon import enforcement_status
-from tidegate.daemon.enforcement_status import EnforcementStatus
-from tidegate.daemon.home import load
-from tidegate.daemon.local_daemon import LocalDaemon
-from tidegate.daemon.origin import Origin
-from tidegate.enforcement.drops import Drops, Limits
-from tidegate.enforcement.enforcing import Enforcing
-from tidegate.enforcement.guard import Guard
-from tidegate.enforcement.never import Never
-from tidegate.settings.hybrid import DaemonSettings
-from tidegate.settings.outbound import RemoteSettings
-from tidegate.settings.whole import Settings
+from tidegate_server.cli.hybrid.forwarding import Forwarding
+from tidegate_server.daemon import enforcement_status
+from tidegate_server.daemon.enforcement_status import EnforcementStatus
+from tidegate_server.daemon.home import load
+from tidegate_server.daemon.local_daemon import LocalDaemon
+from tidegate_server.daemon.origin import Origin
+from tidegate_server.enforcement.drops import Drops, Limits
+from tidegate_server.enforcement.enforcing import Enforcing
+from tidegate_server.enforcement.guard import Guard
+from tidegate_server.enforcement.never import Never
+from tidegate_server.settings.hybrid import DaemonSettings
+from tidegate_server.settings.outbound import RemoteSettings
+from tidegate_server.settings.whole import Settings
 
 TOKEN = "token-of-the-site"
 pytestmark = pytest.mark.usefixtures("process", "namespace")

@@ -11,7 +11,7 @@ from tests.integrations.asking import BROWSER, PROGRAM, ask
 from tests.integrations.edges import COMMANDS, Edge, running
 from tests.server.deciding import Deciding, deciding
 
-from tidegate.challenge.return_url import OF_VISITOR
+from tidegate_server.challenge.return_url import OF_VISITOR
 
 BAD_PROOF = "dGhpcyBpcyBubyBwcm9vZiBhdCBhbGw"
 PAGE = b"A small site"

@@ -12,8 +12,8 @@ from tests.integrations.edges import Edge
 from tests.server.deciding import Deciding
 from tests.shared_data import shared_lines
 
-from tidegate.operators.keys import load_keys
-from tidegate.server.engines.engines import proof_keys_of
+from tidegate_server.engines.engines import proof_keys_of
+from tidegate_server.operators.keys import load_keys
 
 PAGE = b"A small site"
 GATE = "/challenged"

@@ -7,7 +7,7 @@ from uuid import UUID
 import attrs
 import pytest
 
-from tidegate.operators.key_ring import ApiKey, KeyRing, NewKey, hash_key, make_key
+from tidegate_server.operators.key_ring import ApiKey, KeyRing, NewKey, hash_key, make_key
 
 PEPPER = bytes(range(32))
 TENANT = UUID(int=1)

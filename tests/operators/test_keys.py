@@ -10,7 +10,7 @@ import attrs
 import pytest
 from tests.shared_data import shared_lines
 
-from tidegate.operators.keys import KeyFileError, Keys, load_keys
+from tidegate_server.operators.keys import KeyFileError, Keys, load_keys
 
 FILES = [each.metadata["file"] + ".key" for each in attrs.fields(Keys)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.operators.passwords import (
+from tidegate_server.operators.passwords import (
     WeakPasswordError,
     hash_password,
     is_password,

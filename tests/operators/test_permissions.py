@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.operators.permissions import PERMISSIONS, Permission, Role, may, may_change_membership
+from tidegate_server.operators.permissions import (
+    PERMISSIONS,
+    Permission,
+    Role,
+    may,
+    may_change_membership,
+)
 
 TABLE = {
     Permission.READ_DEFINITIONS: (True, True, True, True),

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.shared_data import shared_lines, shared_path
 
-from tidegate.operators.compact import MAX_BYTES, InvalidTokenError
-from tidegate.operators.tokens import (
+from tidegate_server.operators.compact import MAX_BYTES, InvalidTokenError
+from tidegate_server.operators.tokens import (
     LEEWAY_SECONDS,
     LIFETIME_SECONDS,
     Tokens,
@@ -151,7 +151,7 @@ def test_a_token_past_the_limit_is_cut_before_anything_is_decoded(
     def decoded(part: str) -> bytes:
         raise AssertionError(f"decoded {len(part)} characters")
 
-    monkeypatch.setattr("tidegate.operators.compact._decoded", decoded)
+    monkeypatch.setattr("tidegate_server.operators.compact._decoded", decoded)
     assert refused(tokens, tokens.issue(USER, NOW) + "A" * MAX_BYTES)
 
 

@@ -27,12 +27,12 @@ from tests.service.service_process import start, stop
 from tools import plain_http
 from tools.database_pair import Pair, Server, free_port, pair, run
 
-from tidegate.server.demo import make_demo, make_owner
-from tidegate.server.directory.opening import open_directory
-from tidegate.server.directory.verification import Verification
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import log
-from tidegate.stores.postgresql import PostgresqlStore
+from tidegate_server.demo import make_demo, make_owner
+from tidegate_server.directory.opening import open_directory
+from tidegate_server.directory.verification import Verification
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import log
+from tidegate_server.stores.postgresql import PostgresqlStore
 
 CALLS = 60
 """Calls of one load; some loads come before a moment."""

@@ -7,10 +7,10 @@ import pytest
 from tests.store_contract.examples import done, entry
 from tools.database_pair import Pair, pair
 
-from tidegate.stores.base import UnknownOutcomeError
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import log
-from tidegate.stores.postgresql import PostgresqlStore
+from tidegate_server.stores.base import UnknownOutcomeError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import log
+from tidegate_server.stores.postgresql import PostgresqlStore
 
 BEFORE = 300
 """Appends that are acknowledged before the primary is killed."""

@@ -23,10 +23,10 @@ from tools import plain_http
 from tools.database_pair import Pair, pair
 
 from tidegate.cli.main import tidegate
-from tidegate.server.demo import make_demo, make_owner
-from tidegate.server.directory.opening import StrayPartError, open_directory
-from tidegate.server.directory.verification import Verification
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.demo import make_demo, make_owner
+from tidegate_server.directory.opening import StrayPartError, open_directory
+from tidegate_server.directory.verification import Verification
+from tidegate_server.stores.sqlite import SqliteStore
 
 EVENT: dict[str, Any] = {
     "request": {

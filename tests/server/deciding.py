@@ -19,12 +19,12 @@ import attrs
 import httpx2
 from tests.server.serving import Caller
 
-from tidegate.operators.keys import load_keys
-from tidegate.operators.tokens import Tokens
-from tidegate.stores.base import NotFoundError
-from tidegate.stores.databases import migrate
-from tidegate.stores.objects import operators
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.operators.tokens import Tokens
+from tidegate_server.stores.base import NotFoundError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.objects import operators
+from tidegate_server.stores.sqlite import SqliteStore
 
 STOP_SECONDS = 30
 ROLES = ("Owner", "Admin", "Analyst", "Viewer", "Stranger")

@@ -17,18 +17,18 @@ import httpx2
 import structlog
 import uvicorn
 
-from tidegate.operators.keys import load_keys
-from tidegate.operators.passwords import hash_password
-from tidegate.server.control.app import Application
-from tidegate.server.http.access_log import AccessLog
-from tidegate.server.http.application import HttpApplication
-from tidegate.server.http.ids import new_id
-from tidegate.server.login.logins import Logins
-from tidegate.server.routing.dispatch import control_plane, nothing
-from tidegate.server.routing.routes import words_of_paths
-from tidegate.stores.databases import migrate
-from tidegate.stores.objects import memberships, operators
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.control.app import Application
+from tidegate_server.http.access_log import AccessLog
+from tidegate_server.http.application import HttpApplication
+from tidegate_server.http.ids import new_id
+from tidegate_server.login.logins import Logins
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.operators.passwords import hash_password
+from tidegate_server.routing.dispatch import control_plane, nothing
+from tidegate_server.routing.routes import words_of_paths
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.objects import memberships, operators
+from tidegate_server.stores.sqlite import SqliteStore
 
 PASSWORD = "correct horse battery staple"
 _HASH = hash_password(PASSWORD)

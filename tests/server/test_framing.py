@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from tidegate.server.framing import MAX_FRAME_BYTES, FrameProtocol, framed
+from tidegate_server.framing import MAX_FRAME_BYTES, FrameProtocol, framed
 
 PIECES = [1, 3, 7, 64, 1_000, 1_000_000]
 

@@ -15,11 +15,11 @@ import pytest
 from tests.server.serving import Caller, Served, serving
 from tests.waiting import eventually
 
-from tidegate.server.engines import engines
-from tidegate.server.engines.compiled import CompiledChange, CompiledSet
-from tidegate.server.engines.compiling import compile_newest
-from tidegate.server.engines.engines import Runtimes
-from tidegate.server.engines.tenant import Tenant
+from tidegate_server.engines import engines
+from tidegate_server.engines.compiled import CompiledChange, CompiledSet
+from tidegate_server.engines.compiling import compile_newest
+from tidegate_server.engines.engines import Runtimes
+from tidegate_server.engines.tenant import Tenant
 
 PATHS = ("/a", "/b", "/c")
 

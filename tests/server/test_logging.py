@@ -11,8 +11,8 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from tidegate.server.logging import configure, log
-from tidegate.settings.service import LogSettings
+from tidegate_server.logging import configure, log
+from tidegate_server.settings.service import LogSettings
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.shared_data import shared_lines
 
-from tidegate.server.connection.framing import body_length
-from tidegate.server.connection.protocol import PLAIN
-from tidegate.server.hot.admission import JSON
-from tidegate.server.hot.hot_path import BEACON, RUNTIME
-from tidegate.server.http.headers import given_request_id
-from tidegate.server.http.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS
-from tidegate.server.http.request import require_media_type
+from tidegate_server.connection.framing import body_length
+from tidegate_server.connection.protocol import PLAIN
+from tidegate_server.hot.admission import JSON
+from tidegate_server.hot.hot_path import BEACON, RUNTIME
+from tidegate_server.http.headers import given_request_id
+from tidegate_server.http.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS
+from tidegate_server.http.request import require_media_type
 
 LINE = b"POST %b HTTP/1.1" % RUNTIME.path.encode()
 HEADERS = (

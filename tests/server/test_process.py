@@ -8,8 +8,8 @@ import socket
 import structlog.testing
 import uvloop
 
-from tidegate.server.process import ACCEPTED_AT_ONCE, accepting, listen, proxies_of
-from tidegate.settings.service import ServerSettings
+from tidegate_server.process import ACCEPTED_AT_ONCE, accepting, listen, proxies_of
+from tidegate_server.settings.service import ServerSettings
 
 
 def test_a_turn_of_the_loop_accepts_many_connections() -> None:

@@ -13,11 +13,11 @@ import orjson
 import pytest
 from tests.server.deciding import DEFINITIONS, Deciding, deciding
 
-from tidegate.operators.keys import load_keys
 from tidegate.policy.proofs import ProofKeys
-from tidegate.server.engines.engines import proof_keys_of
-from tidegate.stores.decision_log import decisions, log
-from tidegate.stores.rows.connections import reading_engine
+from tidegate_server.engines.engines import proof_keys_of
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.stores.decision_log import decisions, log
+from tidegate_server.stores.rows.connections import reading_engine
 
 AGENT = "Mozilla/5.0"
 HALF_HOUR = 1_800 * 10**9

@@ -14,19 +14,19 @@ import pytest
 from tests.server.workers.forking import crew_of
 from tests.store_contract.examples import START_NS, TENANT, done, entry, tenant
 
-from tidegate.operators.key_ring import ApiKey, make_key
-from tidegate.operators.keys import load_keys
-from tidegate.server.service import HOUSEKEEPING_SECONDS, Service
-from tidegate.settings.operators import TokenSettings
-from tidegate.settings.service import ServerSettings
-from tidegate.settings.store import StoreSettings
-from tidegate.settings.whole import Settings
-from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import snapshots
-from tidegate.stores.index import deriving
-from tidegate.stores.objects import api_keys, tenants
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.operators.key_ring import ApiKey, make_key
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.service import HOUSEKEEPING_SECONDS, Service
+from tidegate_server.settings.operators import TokenSettings
+from tidegate_server.settings.service import ServerSettings
+from tidegate_server.settings.store import StoreSettings
+from tidegate_server.settings.whole import Settings
+from tidegate_server.stores.base import StoreUnavailableError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import snapshots
+from tidegate_server.stores.index import deriving
+from tidegate_server.stores.objects import api_keys, tenants
+from tidegate_server.stores.sqlite import SqliteStore
 
 
 @pytest.fixture

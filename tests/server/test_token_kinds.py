@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
-from tidegate.operators.key_ring import ApiKey, KeyRing, make_key
-from tidegate.operators.tokens import Tokens
 from tidegate.policy.proofs import ChallengeContext, ProofKeys
-from tidegate.server.http.cursor import Cursors
+from tidegate_server.http.cursor import Cursors
+from tidegate_server.operators.key_ring import ApiKey, KeyRing, make_key
+from tidegate_server.operators.tokens import Tokens
 
 KEY = b"0123456789abcdef0123456789abcdef"
 """One key for all purposes: kinds must differ by more than their keys."""

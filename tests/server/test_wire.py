@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from tidegate.policy.definitions import model, shapes
-from tidegate.server.wire import common as wire_common
-from tidegate.server.wire import definitions as wire_definitions
-from tidegate.server.wire import tenants as wire_tenants
-from tidegate.server.wire.common import given, time_text
-from tidegate.server.wire.period import nanoseconds
-from tidegate.server.wire.tenants import Address
+from tidegate_server.wire import common as wire_common
+from tidegate_server.wire import definitions as wire_definitions
+from tidegate_server.wire import tenants as wire_tenants
+from tidegate_server.wire.common import given, time_text
+from tidegate_server.wire.period import nanoseconds
+from tidegate_server.wire.tenants import Address
 
 PAIRS = [
     (wire_tenants.TenantSettings, model.Settings),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidegate.server.pages.page import FILE_TYPES
+from tidegate_server.pages.page import FILE_TYPES
 
 EVENT: dict[str, Any] = {"request": {"method": "GET", "path": "/"}}
 BLOCKED: dict[str, Any] = {"request": {"path": "/blocked", "client_ip": "{address}"}}

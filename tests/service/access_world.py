@@ -28,16 +28,16 @@ from access_rows import (
 )
 from service_process import start, stop
 
-from tidegate.operators.keys import load_keys
-from tidegate.operators.passwords import hash_password
-from tidegate.operators.permissions import Role
-from tidegate.operators.tokens import Tokens
-from tidegate.server.http.ids import new_id
-from tidegate.server.offload.patience import FREE_REFUSALS, LATE
-from tidegate.server.routing.route import Route
-from tidegate.stores.databases import migrate
-from tidegate.stores.objects import operators
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.http.ids import new_id
+from tidegate_server.offload.patience import FREE_REFUSALS, LATE
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.operators.passwords import hash_password
+from tidegate_server.operators.permissions import Role
+from tidegate_server.operators.tokens import Tokens
+from tidegate_server.routing.route import Route
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.objects import operators
+from tidegate_server.stores.sqlite import SqliteStore
 
 PASSWORD = "a password of eight words that nobody else has"
 IDLE_SECONDS = 5.0

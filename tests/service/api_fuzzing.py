@@ -17,7 +17,7 @@ from pathlib import Path
 import attrs
 from access_world import World, world
 
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.routing.routes import ROUTES
 
 HERE = Path(__file__).parent
 ALONE = "examples,coverage,fuzzing"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from tidegate.server.http.problems import KINDS
+from tidegate_server.http.problems import KINDS
 
 
 @attrs.frozen

@@ -16,12 +16,12 @@ import pytest
 from access_rows import BODIES, DECIDED, OBJECTS
 from access_world import API_KEY_HEADER, NAMES, Caller, Reply, Tenant, World, bearer, world
 
-from tidegate.operators.permissions import PERMISSIONS
-from tidegate.server.http.ids import new_id
-from tidegate.server.routing.openapi import document
-from tidegate.server.routing.route import Credential, Method, Route
-from tidegate.server.routing.routes import ROUTES
-from tidegate.server.wire import events as wire_events
+from tidegate_server.http.ids import new_id
+from tidegate_server.operators.permissions import PERMISSIONS
+from tidegate_server.routing.openapi import document
+from tidegate_server.routing.route import Credential, Method, Route
+from tidegate_server.routing.routes import ROUTES
+from tidegate_server.wire import events as wire_events
 
 MISSING = str(new_id())
 """An id of now: its age says that a challenge is over, whether there was one or not."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from api_fuzzing import run
 
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.routing.routes import ROUTES
 
 EXAMPLES = 5
 """Scenarios of calls after each other."""

@@ -18,9 +18,9 @@ from tests.service import service_process
 from tools import plain_http
 
 from tidegate.cli.main import tidegate
-from tidegate.operators.keys import load_keys
-from tidegate.operators.tokens import Tokens
-from tidegate.server.directory.verification import Verification
+from tidegate_server.directory.verification import Verification
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.operators.tokens import Tokens
 
 PACKED = Path(__file__).parents[1] / "data" / "directory-0003.tar.gz"
 DEADLINE_SECONDS = 60.0

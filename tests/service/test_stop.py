@@ -15,8 +15,8 @@ from tests.faults.target import Target
 from tests.faults.traffic import Traffic
 from tools import plain_http
 
-from tidegate.stores.rows.connections import reading_engine
-from tidegate.stores.rows.tables import snapshots
+from tidegate_server.stores.rows.connections import reading_engine
+from tidegate_server.stores.rows.tables import snapshots
 
 
 def test_a_signal_ends_the_server_with_its_states_saved(tmp_path: Path, process: None) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tidegate.cluster.messages import Answer, Refusal
+from tidegate_server.cluster.messages import Answer, Refusal
 
 if TYPE_CHECKING:
     from tests.simulation.process import Process

@@ -22,8 +22,8 @@ from tests.simulation.model.requests import (
     Take,
 )
 
-from tidegate.cluster.messages import Block, ReadRequest, ReadResult
-from tidegate.cluster.ownership import Member, Partition, View
+from tidegate_server.cluster.messages import Block, ReadRequest, ReadResult
+from tidegate_server.cluster.ownership import Member, Partition, View
 
 BLOCKS_A_READ = 4
 Taken: TypeAlias = Literal["done", "fenced"]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import attrs
 from tests.simulation.model.deciding import CallRefusedError
 
-from tidegate.cluster.messages import Call, Entry
 from tidegate.definitions import load_compiled
 from tidegate.errors import EventError
 from tidegate.evaluation.native import NativeEngine
 from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.served import Served
-from tidegate.server.hot.rate_limit import RateLimits
+from tidegate_server.cluster.messages import Call, Entry
+from tidegate_server.hot.rate_limit import RateLimits
 
 if TYPE_CHECKING:
     from tidegate.policy.definitions.compiled import CompiledDefinitions

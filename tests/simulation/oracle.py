@@ -13,8 +13,8 @@ import orjson
 from tests.simulation.deciding import EVENTS_A_MINUTE, SECOND, KeptLimits, compiled
 from tests.simulation.process import DATABASE, GATEWAY
 
-from tidegate.cluster.messages import Answer, Block, Entry, Refusal
 from tidegate.policy.reference_engine import ReferenceEngine
+from tidegate_server.cluster.messages import Answer, Block, Entry, Refusal
 
 if TYPE_CHECKING:
     from tests.simulation.callers import Attempt

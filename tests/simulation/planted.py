@@ -17,8 +17,8 @@ from tests.simulation.model.requests import AppendRequest, AppendResult, OwnerOu
 from tests.simulation.process import OWNER, READ_EVERY, Model, Process
 from tests.simulation.schedule import Kind
 
-from tidegate.cluster.follower import Follower
-from tidegate.cluster.messages import Answer, Block, Call, Entry
+from tidegate_server.cluster.follower import Follower
+from tidegate_server.cluster.messages import Answer, Block, Call, Entry
 
 
 class NoEpoch(Log):

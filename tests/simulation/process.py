@@ -11,9 +11,9 @@ from tests.simulation.model.deciding import DecidingFollower, RecentAnswers
 from tests.simulation.model.node import Node, Output, Parts
 from tests.simulation.model.owner import Owner, OwnerBounds
 
-from tidegate.cluster.follower import Follower
-from tidegate.cluster.gateway import Bounds, Gateway
-from tidegate.cluster.ownership import Ownership
+from tidegate_server.cluster.follower import Follower
+from tidegate_server.cluster.gateway import Bounds, Gateway
+from tidegate_server.cluster.ownership import Ownership
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from tests.simulation.oracle import ViolationError
 from tests.simulation.process import DATABASE, Model
 from tests.simulation.world import Weather, World
 
-from tidegate.cluster.messages import Answer, Refusal
+from tidegate_server.cluster.messages import Answer, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,9 +16,9 @@ from tests.simulation.model.requests import (
     Take,
 )
 
-from tidegate.cluster.gateway import Gateway
-from tidegate.cluster.messages import Answer, Answers, ReadRequest, Send
-from tidegate.cluster.ownership import Member, Ownership, Partition, View
+from tidegate_server.cluster.gateway import Gateway
+from tidegate_server.cluster.messages import Answer, Answers, ReadRequest, Send
+from tidegate_server.cluster.ownership import Member, Ownership, Partition, View
 
 SESSION = 5
 beats = count(1)

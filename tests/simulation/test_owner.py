@@ -18,7 +18,15 @@ from tests.simulation.model.requests import (
     Released,
 )
 
-from tidegate.cluster.messages import Answer, Answers, Batch, Block, Call, ReadRequest, Refusal
+from tidegate_server.cluster.messages import (
+    Answer,
+    Answers,
+    Batch,
+    Block,
+    Call,
+    ReadRequest,
+    Refusal,
+)
 
 ALIVE_UNTIL = 100.0
 

@@ -25,7 +25,7 @@ from tests.simulation.model.requests import (
 from tests.simulation.oracle import Oracle
 from tests.simulation.process import DATABASE, Connection, Model, Process
 
-from tidegate.cluster.messages import Answer, Answers, ReadRequest, Refusal, Send
+from tidegate_server.cluster.messages import Answer, Answers, ReadRequest, Refusal, Send
 
 Step = Callable[[], list[Output]]
 

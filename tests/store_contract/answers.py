@@ -15,10 +15,10 @@ from tests.store_contract.examples import (
     done,
 )
 
-from tidegate.stores.base import ConflictError
-from tidegate.stores.objects import kept_answers, revoked_tokens
-from tidegate.stores.objects.kept_answers import KeptAnswer
-from tidegate.stores.port import Store
+from tidegate_server.stores.base import ConflictError
+from tidegate_server.stores.objects import kept_answers, revoked_tokens
+from tidegate_server.stores.objects.kept_answers import KeptAnswer
+from tidegate_server.stores.port import Store
 
 LATER_NS = START_NS + 1_000
 

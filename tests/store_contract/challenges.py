@@ -23,13 +23,13 @@ from tests.store_contract.examples import (
     tenant,
 )
 
-from tidegate.stores import retention
-from tidegate.stores.base import NotFoundError
-from tidegate.stores.decision_log import decisions
-from tidegate.stores.objects import challenges, passes, tenants
-from tidegate.stores.objects.challenges import ChallengeCounts, ChallengeSession
-from tidegate.stores.objects.passes import Pass
-from tidegate.stores.port import Store
+from tidegate_server.stores import retention
+from tidegate_server.stores.base import NotFoundError
+from tidegate_server.stores.decision_log import decisions
+from tidegate_server.stores.objects import challenges, passes, tenants
+from tidegate_server.stores.objects.challenges import ChallengeCounts, ChallengeSession
+from tidegate_server.stores.objects.passes import Pass
+from tidegate_server.stores.port import Store
 
 END_NS = START_NS + 900 * SECOND_NS
 

@@ -9,7 +9,7 @@
         def open_store(self):
             return MyStore
 
-``url`` names an empty place, which :func:`~tidegate.stores.databases.migrate` prepares;
+``url`` names an empty place, which :func:`~tidegate_server.stores.databases.migrate` prepares;
 ``open_store`` opens what is there.  Times are handed in: nothing here sleeps to see something
 expire.
 """
@@ -44,10 +44,10 @@ from tests.store_contract.history import HistoryContract
 from tests.store_contract.index import IndexContract
 from tests.store_contract.objects import ObjectContract
 
-from tidegate.stores.base import NotFoundError, StoreBusyError, StoreUnavailableError
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import log
-from tidegate.stores.port import Store
+from tidegate_server.stores.base import NotFoundError, StoreBusyError, StoreUnavailableError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import log
+from tidegate_server.stores.port import Store
 
 
 class WritingContract(StorePlaces):

@@ -12,12 +12,12 @@ import orjson
 import pytest
 from sqlalchemy import Connection, insert, select
 
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import lines
-from tidegate.stores.decision_log.lines import LogBlock
-from tidegate.stores.objects import tenants
-from tidegate.stores.port import Store
-from tidegate.stores.rows.tables import revoked_tokens
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import lines
+from tidegate_server.stores.decision_log.lines import LogBlock
+from tidegate_server.stores.objects import tenants
+from tidegate_server.stores.port import Store
+from tidegate_server.stores.rows.tables import revoked_tokens
 
 OpenStore: TypeAlias = Callable[[str], Store]
 

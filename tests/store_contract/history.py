@@ -16,13 +16,13 @@ from tests.store_contract.examples import (
     entry,
 )
 
-from tidegate.stores.base import NotFoundError
-from tidegate.stores.decision_log import decisions, lifts, lines, log
-from tidegate.stores.decision_log.decisions import DecisionQuery
-from tidegate.stores.decision_log.lifts import Lift
-from tidegate.stores.index.results import of_policy
-from tidegate.stores.objects import audit, definition_sets
-from tidegate.stores.port import Store
+from tidegate_server.stores.base import NotFoundError
+from tidegate_server.stores.decision_log import decisions, lifts, lines, log
+from tidegate_server.stores.decision_log.decisions import DecisionQuery
+from tidegate_server.stores.decision_log.lifts import Lift
+from tidegate_server.stores.index.results import of_policy
+from tidegate_server.stores.objects import audit, definition_sets
+from tidegate_server.stores.port import Store
 
 ENTRIES = [f"198.51.{number // 256}.{number % 256}" for number in range(20_000)]
 

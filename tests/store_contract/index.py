@@ -23,14 +23,14 @@ from tests.store_contract.examples import (
 )
 from tests.store_contract.results import ResultContract
 
-from tidegate.stores import retention
-from tidegate.stores.base import NotFoundError
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import decisions, log, replay_jobs, snapshots
-from tidegate.stores.decision_log.decisions import DecisionQuery
-from tidegate.stores.index import catalog, idempotency, results
-from tidegate.stores.objects import tenants
-from tidegate.stores.port import Store
+from tidegate_server.stores import retention
+from tidegate_server.stores.base import NotFoundError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import decisions, log, replay_jobs, snapshots
+from tidegate_server.stores.decision_log.decisions import DecisionQuery
+from tidegate_server.stores.index import catalog, idempotency, results
+from tidegate_server.stores.objects import tenants
+from tidegate_server.stores.port import Store
 
 HOUR_NS = 3600 * SECOND_NS
 OTHER_POLICY = UUID("018f0000-0000-7000-8000-0000000000ab")

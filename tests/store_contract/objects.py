@@ -18,21 +18,21 @@ from tests.store_contract.examples import (
 )
 from tests.store_contract.people import OperatorContract
 
-from tidegate.stores.base import ConflictError, NotFoundError, StaleRevisionError
-from tidegate.stores.decision_log import replay_jobs, snapshots
-from tidegate.stores.decision_log.replay_jobs import Difference, ReplayJob
-from tidegate.stores.decision_log.snapshots import Snapshot
-from tidegate.stores.objects import (
+from tidegate_server.stores.base import ConflictError, NotFoundError, StaleRevisionError
+from tidegate_server.stores.decision_log import replay_jobs, snapshots
+from tidegate_server.stores.decision_log.replay_jobs import Difference, ReplayJob
+from tidegate_server.stores.decision_log.snapshots import Snapshot
+from tidegate_server.stores.objects import (
     api_keys,
     audit,
     definitions,
     tenants,
     versions,
 )
-from tidegate.stores.objects.api_keys import ApiKey
-from tidegate.stores.objects.audit import AuditEntry
-from tidegate.stores.objects.definitions import Definition
-from tidegate.stores.port import Store
+from tidegate_server.stores.objects.api_keys import ApiKey
+from tidegate_server.stores.objects.audit import AuditEntry
+from tidegate_server.stores.objects.definitions import Definition
+from tidegate_server.stores.port import Store
 
 
 class TenantContract(StorePlaces):

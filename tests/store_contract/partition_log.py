@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 from tests.store_contract.examples import WAIT_SECONDS, entry
 
-from tidegate.stores.base import FencedError, TakenNumberError
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import log
-from tidegate.stores.decision_log.partition_log import PartitionLog, drop, log_row
-from tidegate.stores.rows.dialects import driver_connection
+from tidegate_server.stores.base import FencedError, TakenNumberError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import log
+from tidegate_server.stores.decision_log.partition_log import PartitionLog, drop, log_row
+from tidegate_server.stores.rows.dialects import driver_connection
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

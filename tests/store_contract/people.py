@@ -14,12 +14,18 @@ from tests.store_contract.examples import (
     numbered,
 )
 
-from tidegate.stores.base import ConflictError, NotFoundError
-from tidegate.stores.objects import identities, memberships, operators, revoked_tokens, tenants
-from tidegate.stores.objects.identities import Identity
-from tidegate.stores.objects.memberships import Membership
-from tidegate.stores.objects.operators import Operator
-from tidegate.stores.port import Store
+from tidegate_server.stores.base import ConflictError, NotFoundError
+from tidegate_server.stores.objects import (
+    identities,
+    memberships,
+    operators,
+    revoked_tokens,
+    tenants,
+)
+from tidegate_server.stores.objects.identities import Identity
+from tidegate_server.stores.objects.memberships import Membership
+from tidegate_server.stores.objects.operators import Operator
+from tidegate_server.stores.port import Store
 
 
 def invite(

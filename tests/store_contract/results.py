@@ -17,10 +17,10 @@ from tests.store_contract.examples import (
     entry,
 )
 
-from tidegate.stores.decision_log import decisions
-from tidegate.stores.decision_log.decisions import DecisionQuery
-from tidegate.stores.index import results
-from tidegate.stores.port import Store
+from tidegate_server.stores.decision_log import decisions
+from tidegate_server.stores.decision_log.decisions import DecisionQuery
+from tidegate_server.stores.index import results
+from tidegate_server.stores.port import Store
 
 HOUR_NS = 3600 * SECOND_NS
 OTHER_POLICY = UUID("018f0000-0000-7000-8000-0000000000ab")

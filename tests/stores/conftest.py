@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tools.database_pair import Pair, pair
 
-from tidegate.stores.databases import migrate
+from tidegate_server.stores.databases import migrate
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tidegate.stores.directory.partitions import is_made, make_partition
-from tidegate.stores.rows.connections import database_path
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores.directory.partitions import is_made, make_partition
+from tidegate_server.stores.rows.connections import database_path
+from tidegate_server.stores.sqlite import SqliteStore
 
 
 def open_partition(url: str) -> SqliteStore:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tidegate.stores.databases import need_partitions
-from tidegate.stores.postgresql import PostgresqlStore
+from tidegate_server.stores.databases import need_partitions
+from tidegate_server.stores.postgresql import PostgresqlStore
 
 
 def open_partition(url: str) -> PostgresqlStore:

@@ -18,12 +18,12 @@ from tests.store_contract.examples import (
     entry,
 )
 
-from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.databases import migrate
-from tidegate.stores.index import catalog, derived
-from tidegate.stores.index.catalog import MAX_NAME_CHARACTERS, Bounds
-from tidegate.stores.index.counting import LearnedNames
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores.base import StoreUnavailableError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.index import catalog, derived
+from tidegate_server.stores.index.catalog import MAX_NAME_CHARACTERS, Bounds
+from tidegate_server.stores.index.counting import LearnedNames
+from tidegate_server.stores.sqlite import SqliteStore
 
 SECTIONS = ("headers", "query_params", "cookies", "route_params")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.stores.base import StoreUnavailableError, UnsafeDatabaseError
-from tidegate.stores.databases import migrate
-from tidegate.stores.rows.connections import check_version, database_path
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores.base import StoreUnavailableError, UnsafeDatabaseError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.rows.connections import check_version, database_path
+from tidegate_server.stores.sqlite import SqliteStore
 
 
 @pytest.mark.parametrize("version", [(3, 7, 0), (3, 40, 1), (3, 51, 2)])

@@ -18,13 +18,13 @@ from tests.store_contract.examples import (
     entry,
 )
 
-from tidegate.stores.base import DamagedLogError
-from tidegate.stores.damage.checks import Finding, check_rows
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import decisions, gaps, log
-from tidegate.stores.directory.lock import claim
-from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores.base import DamagedLogError
+from tidegate_server.stores.damage.checks import Finding, check_rows
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import decisions, gaps, log
+from tidegate_server.stores.directory.lock import claim
+from tidegate_server.stores.directory.mark import Mark, Noted, mark_path, read_mark
+from tidegate_server.stores.sqlite import SqliteStore
 
 COUNT = 30
 """Rows, of two tenants alternately."""

@@ -21,13 +21,13 @@ from tests.store_contract.examples import (
 )
 from tests.store_contract.index import key
 
-from tidegate.stores import retention
-from tidegate.stores.base import StoreUnavailableError, UnsafeDatabaseError
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import log
-from tidegate.stores.index import catalog, derived, deriving, idempotency, indexing, results
-from tidegate.stores.rows.connections import derived_path
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores import retention
+from tidegate_server.stores.base import StoreUnavailableError, UnsafeDatabaseError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import log
+from tidegate_server.stores.index import catalog, derived, deriving, idempotency, indexing, results
+from tidegate_server.stores.rows.connections import derived_path
+from tidegate_server.stores.sqlite import SqliteStore
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pysqlite3 import dbapi2
 from sqlalchemy.exc import IntegrityError
 
-from tidegate.stores.base import ConflictError, NotFoundError
-from tidegate.stores.rows.errors import translate
+from tidegate_server.stores.base import ConflictError, NotFoundError
+from tidegate_server.stores.rows.errors import translate
 
 
 def translated(statement: str) -> BaseException:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.store_contract.examples import WAIT_SECONDS, entry
 
-from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
+from tidegate_server.stores.base import StoreUnavailableError
+from tidegate_server.stores.group_commit import Append, GroupCommit, Work, Write
 
 
 class Recorder:

@@ -12,12 +12,12 @@ from sqlalchemy import select
 from tests.store_contract.examples import POLICY, START_NS, TENANT, done, entry
 from tests.store_contract.index import key
 
-from tidegate.stores.base import DamagedLogError
-from tidegate.stores.databases import migrate
-from tidegate.stores.index.counting import count_log
-from tidegate.stores.index.idempotency import BUCKET_BITS, HOUR_NS
-from tidegate.stores.rows.tables import idempotency
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores.base import DamagedLogError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.index.counting import count_log
+from tidegate_server.stores.index.idempotency import BUCKET_BITS, HOUR_NS
+from tidegate_server.stores.rows.tables import idempotency
+from tidegate_server.stores.sqlite import SqliteStore
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.stores.base import HeldError
-from tidegate.stores.directory.lock import Holder, claim, lock_path, read_holder
+from tidegate_server.stores.base import HeldError
+from tidegate_server.stores.directory.lock import Holder, claim, lock_path, read_holder
 
 
 @pytest.fixture

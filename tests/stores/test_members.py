@@ -11,12 +11,12 @@ import pytest
 from psycopg import OperationalError
 from psycopg.conninfo import make_conninfo
 
-from tidegate.cluster.ownership import Member
-from tidegate.stores import HeldError, StoreUnavailableError, UnsafeDatabaseError
-from tidegate.stores.databases import need_partitions
-from tidegate.stores.directory.claims import claim_database, connected_nodes, log_url
-from tidegate.stores.directory.members import ClusterReader, MemberSession
-from tidegate.stores.rows.postgresql import connect
+from tidegate_server.cluster.ownership import Member
+from tidegate_server.stores import HeldError, StoreUnavailableError, UnsafeDatabaseError
+from tidegate_server.stores.databases import need_partitions
+from tidegate_server.stores.directory.claims import claim_database, connected_nodes, log_url
+from tidegate_server.stores.directory.members import ClusterReader, MemberSession
+from tidegate_server.stores.rows.postgresql import connect
 
 if TYPE_CHECKING:
     from tools.database_pair import Pair

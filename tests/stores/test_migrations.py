@@ -22,15 +22,15 @@ from sqlalchemy import event, text
 from sqlalchemy.engine import Engine
 from tests.store_contract.examples import START_NS, TENANT, decision_id, entity_id, entry
 
-from tidegate.stores import migrations
-from tidegate.stores.base import SchemaError
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import decisions, lifts, log, replay_jobs
-from tidegate.stores.index import derived, idempotency, results
-from tidegate.stores.objects import audit
-from tidegate.stores.rows import connections
-from tidegate.stores.rows.tables import metadata
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores import migrations
+from tidegate_server.stores.base import SchemaError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import decisions, lifts, log, replay_jobs
+from tidegate_server.stores.index import derived, idempotency, results
+from tidegate_server.stores.objects import audit
+from tidegate_server.stores.rows import connections
+from tidegate_server.stores.rows.tables import metadata
+from tidegate_server.stores.sqlite import SqliteStore
 
 KEY = bytes(range(16)), bytes(16)
 LIFT = lifts.Lift(

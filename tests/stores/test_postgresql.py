@@ -22,8 +22,8 @@ from tests.store_contract.examples import (
 from tests.store_contract.partition_log import Connect, PartitionLogContract
 from tests.stores.partition_schema import open_partition
 
-from tidegate.stores import migrations, retention
-from tidegate.stores.base import (
+from tidegate_server.stores import migrations, retention
+from tidegate_server.stores.base import (
     FencedError,
     HeldError,
     SchemaError,
@@ -31,14 +31,14 @@ from tidegate.stores.base import (
     UnknownOutcomeError,
     UnsafeDatabaseError,
 )
-from tidegate.stores.databases import migrate, need_partitions
-from tidegate.stores.decision_log import log
-from tidegate.stores.decision_log.partition_log import PartitionLog, PostgresqlLog
-from tidegate.stores.directory.claims import claim_database
-from tidegate.stores.index import idempotency
-from tidegate.stores.objects import tenants
-from tidegate.stores.postgresql import PostgresqlStore
-from tidegate.stores.rows.postgresql import connect, shown, writing_engine
+from tidegate_server.stores.databases import migrate, need_partitions
+from tidegate_server.stores.decision_log import log
+from tidegate_server.stores.decision_log.partition_log import PartitionLog, PostgresqlLog
+from tidegate_server.stores.directory.claims import claim_database
+from tidegate_server.stores.index import idempotency
+from tidegate_server.stores.objects import tenants
+from tidegate_server.stores.postgresql import PostgresqlStore
+from tidegate_server.stores.rows.postgresql import connect, shown, writing_engine
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

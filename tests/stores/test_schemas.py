@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from tests.store_contract.examples import done, entry, put
 from tests.stores.partition_schema import open_partition
 
-from tidegate.stores.databases import migrate, need_partitions
-from tidegate.stores.decision_log import log
-from tidegate.stores.postgresql import PostgresqlStore
-from tidegate.stores.rows.postgresql import connect
+from tidegate_server.stores.databases import migrate, need_partitions
+from tidegate_server.stores.decision_log import log
+from tidegate_server.stores.postgresql import PostgresqlStore
+from tidegate_server.stores.rows.postgresql import connect
 
 if TYPE_CHECKING:
     from tools.database_pair import Pair

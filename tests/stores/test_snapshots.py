@@ -11,13 +11,13 @@ import pytest
 from sqlalchemy import delete, func, select
 from tests.store_contract.examples import START_NS, TENANT, done, tenant
 
-from tidegate.stores import retention
-from tidegate.stores.base import NotFoundError
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import snapshots
-from tidegate.stores.objects import tenants
-from tidegate.stores.rows.tables import snapshot_parts
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores import retention
+from tidegate_server.stores.base import NotFoundError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import snapshots
+from tidegate_server.stores.objects import tenants
+from tidegate_server.stores.rows.tables import snapshot_parts
+from tidegate_server.stores.sqlite import SqliteStore
 
 STATE = os.urandom(5 * snapshots.PART_BYTES // 2)
 """Nothing to compress: three parts."""

@@ -28,17 +28,17 @@ from tests.store_contract.examples import (
 from tests.store_contract.partition_log import Connect, PartitionLogContract
 from tests.stores.partition import open_partition
 
-from tidegate.stores.base import DamagedLogError, StoreUnavailableError
-from tidegate.stores.committing import rows
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import lines, log, snapshots
-from tidegate.stores.decision_log.partition_log import PartitionLog, SqliteLog
-from tidegate.stores.directory.partitions import is_made, make_partition
-from tidegate.stores.index import derived, results
-from tidegate.stores.objects import tenants
-from tidegate.stores.port import Store
-from tidegate.stores.rows import connections
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores.base import DamagedLogError, StoreUnavailableError
+from tidegate_server.stores.committing import rows
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import lines, log, snapshots
+from tidegate_server.stores.decision_log.partition_log import PartitionLog, SqliteLog
+from tidegate_server.stores.directory.partitions import is_made, make_partition
+from tidegate_server.stores.index import derived, results
+from tidegate_server.stores.objects import tenants
+from tidegate_server.stores.port import Store
+from tidegate_server.stores.rows import connections
+from tidegate_server.stores.sqlite import SqliteStore
 
 Url = str
 

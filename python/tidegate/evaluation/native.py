@@ -43,7 +43,7 @@ class Block:
         count: the number of decisions.
         first_id: of the first decision, 16 bytes; zeros without any, as the last.
         last_id: of the last decision.
-        lines: the decisions as ``tidegate.stores.decision_log.lines.LogBlock`` has them.
+        lines: the decisions as ``tidegate_server.stores.decision_log.lines.LogBlock`` has them.
         index: their index entries, in the form of ``LogBlock`` too.
         actions: endpoint, action, and the number of decisions, without zeros.
         outcomes: id of the policy that answered (empty: none did), reason, action, and the number

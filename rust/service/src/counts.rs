@@ -2,7 +2,7 @@
 //! log.
 //!
 //! The index has one JSON array per decision with the values it is found and counted by
-//! (`tidegate.stores.decision_log.lines.encode_index`). Thousands of them become a few rows of
+//! (`tidegate_server.stores.decision_log.lines.encode_index`). Thousands of them become a few rows of
 //! counts, and the keys in the order in which the store keeps them.
 
 use std::fmt;

@@ -17,8 +17,8 @@ from tidegate.errors import ExpressionError
 from tidegate.language.check.checker import check
 from tidegate.language.tree.schema import Schema
 from tidegate.policy.definitions.return_urls import NO_RETURN
-from tidegate.server.definitions.challenge_safety import CANNOT_ANSWER, NO_PUBLIC_URL
-from tidegate.server.http.problems import KINDS
+from tidegate_server.definitions.challenge_safety import CANNOT_ANSWER, NO_PUBLIC_URL
+from tidegate_server.http.problems import KINDS
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 EXAMPLES = [(code, each) for code, each in codes().items() if each.wrong or each.right]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from tidegate.cli.service.cover import need_private_daemon
 from tidegate.errors import SettingsError
-from tidegate.settings.hybrid import DaemonSettings
+from tidegate_server.cli.service.cover import need_private_daemon
+from tidegate_server.settings.hybrid import DaemonSettings
 
 OPEN = DaemonSettings(host="0.0.0.0")
 TOKEN = "a-token"
@@ -20,7 +20,7 @@ def test_it_needs_tls_and_a_token(
     host: str, given: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of the two is not enough, on any address that isn't this machine's loopback."""
-    monkeypatch.setattr("tidegate.cli.service.cover.need_tls", lambda *_: None)
+    monkeypatch.setattr("tidegate_server.cli.service.cover.need_tls", lambda *_: None)
     with pytest.raises(SettingsError, match=r"daemon\.token"):
         need_private_daemon(attrs.evolve(OPEN, host=host, **given))
     need_private_daemon(attrs.evolve(OPEN, host=host, token=TOKEN, **FILES))

@@ -9,8 +9,8 @@ import sys
 import pytest
 from tools import plain_http
 
-from tidegate.cli.service.serve import invitation
-from tidegate.server.demo import Demo
+from tidegate_server.cli.service.serve import invitation
+from tidegate_server.demo import Demo
 
 
 @pytest.mark.parametrize("workers", [1, 2])

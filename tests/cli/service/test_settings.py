@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from tidegate.cli.main import tidegate
 from tidegate.errors import SettingsError
-from tidegate.settings.sources import load_settings
+from tidegate_server.settings.sources import load_settings
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from tidegate.cli.service.cover import need_cover
-from tidegate.cli.service.usable import need_database
 from tidegate.errors import SettingsError
-from tidegate.settings.service import ServerSettings
-from tidegate.settings.store import StoreSettings
-from tidegate.settings.whole import Settings
+from tidegate_server.cli.service.cover import need_cover
+from tidegate_server.cli.service.usable import need_database
+from tidegate_server.settings.service import ServerSettings
+from tidegate_server.settings.store import StoreSettings
+from tidegate_server.settings.whole import Settings
 
 OPEN = ServerSettings(host="0.0.0.0")
 

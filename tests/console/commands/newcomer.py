@@ -30,7 +30,7 @@ from tests.newcomer.pages import ROOT
 from tests.newcomer.terminal import terminal
 
 ABSENT = {"node", "nodejs", "npm", "npx", "corepack"}
-ASSETS = Path("python/tidegate/console/assets")
+ASSETS = Path("server/tidegate_server/console/assets")
 LINK = r"http://\S+/console/#access_token=\S+"
 LONG = 3600.0
 """Seconds that building everything may take."""

@@ -12,8 +12,8 @@ import attrs
 from tests.integrations.differential.exchange import NO_NUMBER, Served
 
 import tidegate
-from tidegate.challenge.return_url import OF_VISITOR
 from tidegate.edge.visit import visible
+from tidegate_server.challenge.return_url import OF_VISITOR
 
 _SLASHES = re.compile("/+")
 _PATH = tidegate.compile("request.path")

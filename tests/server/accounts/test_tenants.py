@@ -10,9 +10,9 @@ import pytest
 from tests.server.serving import PASSWORD, Caller, Served
 from tests.shared_data import shared_lines
 
-from tidegate.operators.key_ring import hash_key
-from tidegate.operators.permissions import Role
-from tidegate.stores.objects import api_keys
+from tidegate_server.operators.key_ring import hash_key
+from tidegate_server.operators.permissions import Role
+from tidegate_server.stores.objects import api_keys
 
 
 def test_a_new_tenant_has_an_owner_and_entity_definitions(owner: Caller, tenant: str) -> None:

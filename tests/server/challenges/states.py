@@ -22,8 +22,8 @@ from tests.server.challenges.gate import Gate, gate_of
 from tests.server.challenges.siteverify import KEYS, WIDGET, Siteverify, siteverify
 from tests.server.deciding import Service, deciding
 
-from tidegate.server.challenges.opening import ROUNDS
-from tidegate.server.http.ids import new_id
+from tidegate_server.challenges.opening import ROUNDS
+from tidegate_server.http.ids import new_id
 
 SCRIPT = "text/javascript"
 _numbers = count(1)

@@ -20,9 +20,8 @@ from tests.store_contract.examples import (
     tenant,
 )
 
-from tidegate.operators.keys import load_keys
 from tidegate.policy.proofs import ChallengeContext
-from tidegate.server.challenges.opening import (
+from tidegate_server.challenges.opening import (
     MINUTE_NS,
     MOST_ROUNDS,
     OPEN_NS,
@@ -31,15 +30,16 @@ from tidegate.server.challenges.opening import (
     ROUNDS_NS,
     SOLVE_NS,
 )
-from tidegate.server.control.app import Application
-from tidegate.server.http.given import Given, Sent
-from tidegate.server.routing.dispatch import answer_by_name
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import lines
-from tidegate.stores.decision_log.lines import LogBlock
-from tidegate.stores.objects import challenges, passes, tenants
-from tidegate.stores.rows.tables import challenge_sessions
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.control.app import Application
+from tidegate_server.http.given import Given, Sent
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.routing.dispatch import answer_by_name
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import lines
+from tidegate_server.stores.decision_log.lines import LogBlock
+from tidegate_server.stores.objects import challenges, passes, tenants
+from tidegate_server.stores.rows.tables import challenge_sessions
+from tidegate_server.stores.sqlite import SqliteStore
 
 BACK = "https://shop.example/secret?q=1"
 

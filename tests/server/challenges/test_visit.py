@@ -14,7 +14,7 @@ from tests.shared_data import some_lines
 from tools import plain_http
 
 from tidegate.edge.forward_auth import LOCATION
-from tidegate.server.http.ids import new_id
+from tidegate_server.http.ids import new_id
 
 RACERS = 64
 

@@ -16,13 +16,13 @@ from tests.server.connection.scene import (
 )
 from uvicorn.server import ServerState
 
-from tidegate.operators.key_ring import KeyRing
-from tidegate.server.connection.protocol import Protocol, Shared
-from tidegate.server.hot.admission import Admission
-from tidegate.server.hot.metrics import HotMetrics
-from tidegate.server.hot.rate_limit import RateLimits
-from tidegate.server.process import configuration
-from tidegate.settings.service import ServerSettings
+from tidegate_server.connection.protocol import Protocol, Shared
+from tidegate_server.hot.admission import Admission
+from tidegate_server.hot.metrics import HotMetrics
+from tidegate_server.hot.rate_limit import RateLimits
+from tidegate_server.operators.key_ring import KeyRing
+from tidegate_server.process import configuration
+from tidegate_server.settings.service import ServerSettings
 
 
 @pytest.fixture

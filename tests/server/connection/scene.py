@@ -8,12 +8,12 @@ from uuid import UUID
 
 import attrs
 
-from tidegate.operators.key_ring import ApiKey, KeyRing, NewKey, make_key
-from tidegate.server.connection.protocol import Protocol
-from tidegate.server.hot.admission import Admission
-from tidegate.server.hot.hot_path import RUNTIME, HotPath
-from tidegate.server.http.answer import Answer
-from tidegate.server.turns.call import HotCall
+from tidegate_server.connection.protocol import Protocol
+from tidegate_server.hot.admission import Admission
+from tidegate_server.hot.hot_path import RUNTIME, HotPath
+from tidegate_server.http.answer import Answer
+from tidegate_server.operators.key_ring import ApiKey, KeyRing, NewKey, make_key
+from tidegate_server.turns.call import HotCall
 
 PEPPER = bytes(32)
 KEY = make_key(bytes(42), PEPPER)

@@ -6,9 +6,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from tidegate.server.connection.batches import MAX_BYTES, MAX_TENANT_BYTES, BatchRoom
-from tidegate.server.http.limits import MAX_BATCH_BYTES
-from tidegate.server.http.problems import Problem
+from tidegate_server.connection.batches import MAX_BYTES, MAX_TENANT_BYTES, BatchRoom
+from tidegate_server.http.limits import MAX_BATCH_BYTES
+from tidegate_server.http.problems import Problem
 
 
 def test_a_tenant_has_its_share() -> None:

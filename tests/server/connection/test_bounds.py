@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tidegate.server.connection.bounds import (
+from tidegate_server.connection.bounds import (
     MAX_HELD_BYTES,
     MAX_SHARE_BYTES,
     SPARE_FILES,

@@ -11,10 +11,10 @@ from tests.server.connection.scene import Transport, Undecided, request
 from uvicorn.server import ServerState
 
 from tidegate.edge.addresses import TrustedProxies
-from tidegate.server.connection.bounds import Bounds
-from tidegate.server.connection.protocol import Protocol, Shared
-from tidegate.server.process import configuration
-from tidegate.settings.service import ServerSettings
+from tidegate_server.connection.bounds import Bounds
+from tidegate_server.connection.protocol import Protocol, Shared
+from tidegate_server.process import configuration
+from tidegate_server.settings.service import ServerSettings
 
 PROXY, STRANGER = "10.0.0.1", "192.0.2.66"
 

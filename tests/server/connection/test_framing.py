@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.server.connection.framing import body_length, line_problem, piece_end, request_line
-from tidegate.server.http.problems import Problem
+from tidegate_server.connection.framing import body_length, line_problem, piece_end, request_line
+from tidegate_server.http.problems import Problem
 
 HOST = (b"host", b"t")
 TEXTS = st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"\n\r\n", b"a", b"x: y"])).map(b"".join)

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 import pytest
 import uvloop
 
-from tidegate.server.connection.handshakes import Handshakes
-from tidegate.server.nodes.certificate import contexts
+from tidegate_server.connection.handshakes import Handshakes
+from tidegate_server.nodes.certificate import contexts
 
 LISTENING, CALLING = contexts(bytes(32))
 

@@ -23,19 +23,19 @@ from tests.server.connection.scene import (
 )
 from uvicorn.server import ServerState
 
-from tidegate.operators.key_ring import KeyRing, make_key
-from tidegate.server.connection.bounds import MAX_HELD_BYTES
-from tidegate.server.connection.protocol import Protocol, Shared
-from tidegate.server.connection.reception import PAUSE_SECONDS
-from tidegate.server.hot.admission import Admission
-from tidegate.server.hot.hot_path import HotPath
-from tidegate.server.hot.metrics import HotMetrics
-from tidegate.server.hot.rate_limit import RateLimits
-from tidegate.server.http.answer import Answer
-from tidegate.server.http.limits import SEND_SECONDS
-from tidegate.server.process import configuration
-from tidegate.server.turns.call import HotCall
-from tidegate.settings.service import ServerSettings
+from tidegate_server.connection.bounds import MAX_HELD_BYTES
+from tidegate_server.connection.protocol import Protocol, Shared
+from tidegate_server.connection.reception import PAUSE_SECONDS
+from tidegate_server.hot.admission import Admission
+from tidegate_server.hot.hot_path import HotPath
+from tidegate_server.hot.metrics import HotMetrics
+from tidegate_server.hot.rate_limit import RateLimits
+from tidegate_server.http.answer import Answer
+from tidegate_server.http.limits import SEND_SECONDS
+from tidegate_server.operators.key_ring import KeyRing, make_key
+from tidegate_server.process import configuration
+from tidegate_server.settings.service import ServerSettings
+from tidegate_server.turns.call import HotCall
 
 
 def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecided) -> None:

@@ -24,13 +24,13 @@ from tests.server.connection.scene import (
 from tests.server.serving import Served
 from uvicorn.server import ServerState
 
-from tidegate.server.connection.protocol import Protocol, Shared
-from tidegate.server.hot.hot_path import RUNTIME
-from tidegate.server.http.answer import Answer
-from tidegate.server.http.limits import RECEIVE_SECONDS
-from tidegate.server.http.problems import Problem
-from tidegate.server.process import KEEP_ALIVE_SECONDS, configuration
-from tidegate.settings.service import ServerSettings
+from tidegate_server.connection.protocol import Protocol, Shared
+from tidegate_server.hot.hot_path import RUNTIME
+from tidegate_server.http.answer import Answer
+from tidegate_server.http.limits import RECEIVE_SECONDS
+from tidegate_server.http.problems import Problem
+from tidegate_server.process import KEEP_ALIVE_SECONDS, configuration
+from tidegate_server.settings.service import ServerSettings
 
 
 @pytest.mark.parametrize("headers", [(), (b"x-request-id: a-1",)])

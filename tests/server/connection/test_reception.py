@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tidegate.server.connection import reception as reception_module
-from tidegate.server.connection.reception import PAUSE_SECONDS, WORK_SECONDS, Reception
+from tidegate_server.connection import reception as reception_module
+from tidegate_server.connection.reception import PAUSE_SECONDS, WORK_SECONDS, Reception
 
 
 class Loop(asyncio.SelectorEventLoop):

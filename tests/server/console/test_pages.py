@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tidegate.server.console.pages import console_handlers
-from tidegate.server.http.answer import Answer
-from tidegate.server.http.application import HttpApplication
+from tidegate_server.console.pages import console_handlers
+from tidegate_server.http.answer import Answer
+from tidegate_server.http.application import HttpApplication
 
 LEFT = 418
 

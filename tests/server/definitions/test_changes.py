@@ -10,14 +10,14 @@ from pysqlite3 import dbapi2
 from sqlalchemy import Connection, func, select
 from tests.server.serving import Caller, Served
 
-from tidegate.server.definitions.changes import remove_pending
-from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.databases import migrate
-from tidegate.stores.objects import pending
-from tidegate.stores.rows import tables
-from tidegate.stores.rows.bulk import STEP_ROWS
-from tidegate.stores.rows.dialects import driver_connection
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.definitions.changes import remove_pending
+from tidegate_server.stores.base import StoreUnavailableError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.objects import pending
+from tidegate_server.stores.rows import tables
+from tidegate_server.stores.rows.bulk import STEP_ROWS
+from tidegate_server.stores.rows.dialects import driver_connection
+from tidegate_server.stores.sqlite import SqliteStore
 
 COUNT = 450
 """Policies: more than two steps."""
@@ -139,7 +139,7 @@ def test_what_a_kill_leaves_is_hidden_and_removed(
     assert put(owner, tenant, document(COUNT, "a")).status_code == 200
     before = owner.get(f"{tenant}/definitions").json()
     newest = owner.get(f"{tenant}/audit?limit=1").json()
-    module = "tidegate.server.definitions.changes"
+    module = "tidegate_server.definitions.changes"
     watched = Watched(served.application.store, monkeypatch)  # type: ignore[arg-type]
     watched.fail_at = 5
     monkeypatch.setattr(f"{module}.remove_pending", lambda *_: None)

@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.engine import Engine
 from tidegate.policy.document import to_members
-from tidegate.server.definitions.starting_entities import starting_entities
+from tidegate_server.definitions.starting_entities import starting_entities
 
 TENANT = UUID("0190f1c4-5b7e-7c3a-9d2e-1f4a6b8c0d2e")
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"

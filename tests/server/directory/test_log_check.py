@@ -11,11 +11,11 @@ from pysqlite3 import dbapi2
 from structlog.testing import capture_logs
 from tests.store_contract.examples import OTHER_TENANT, TENANT, done, entry, tenant
 
-from tidegate.server.directory.log_check import check_log
-from tidegate.stores.databases import migrate
-from tidegate.stores.directory.lock import claim
-from tidegate.stores.objects import audit, tenants
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.directory.log_check import check_log
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.directory.lock import claim
+from tidegate_server.stores.objects import audit, tenants
+from tidegate_server.stores.sqlite import SqliteStore
 
 COUNT = 12
 

@@ -13,19 +13,19 @@ import pytest
 from pysqlite3 import dbapi2
 
 from tidegate.errors import TidegateError
-from tidegate.operators.keys import KeyFileError, load_keys
-from tidegate.server.demo import make_owner
-from tidegate.server.directory.opening import (
+from tidegate_server.demo import make_owner
+from tidegate_server.directory.opening import (
     StrayPartError,
     migrate_directory,
     open_directory,
     own_directory,
 )
-from tidegate.stores.base import HeldError, SchemaError
-from tidegate.stores.databases import migrate
-from tidegate.stores.directory.identity import read_file
-from tidegate.stores.migrations import HEAD
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.operators.keys import KeyFileError, load_keys
+from tidegate_server.stores.base import HeldError, SchemaError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.directory.identity import read_file
+from tidegate_server.stores.migrations import HEAD
+from tidegate_server.stores.sqlite import SqliteStore
 
 
 def used(directory: Path) -> Path:

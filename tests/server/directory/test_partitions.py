@@ -11,12 +11,12 @@ from pysqlite3 import dbapi2
 from tests.store_contract.examples import TENANT, done, entry, tenant
 from tests.stores.partition import open_partition
 
-from tidegate.server.directory.opening import StrayPartError, open_directory
-from tidegate.server.directory.partitions import claim_partition, need_partitions
-from tidegate.server.directory.verification import Verification
-from tidegate.stores.base import HeldError
-from tidegate.stores.objects import tenants
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.directory.opening import StrayPartError, open_directory
+from tidegate_server.directory.partitions import claim_partition, need_partitions
+from tidegate_server.directory.verification import Verification
+from tidegate_server.stores.base import HeldError
+from tidegate_server.stores.objects import tenants
+from tidegate_server.stores.sqlite import SqliteStore
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tidegate.errors import DefinitionsError
 from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.document import Ready, read_document, to_members, tree
-from tidegate.server.engines.definition_set import ActiveDefinitions, DefinitionSet
-from tidegate.server.wire.kinds import KINDS, LIST
-from tidegate.stores.objects.definitions import Definition
-from tidegate.stores.objects.tenants import Tenant
+from tidegate_server.engines.definition_set import ActiveDefinitions, DefinitionSet
+from tidegate_server.stores.objects.definitions import Definition
+from tidegate_server.stores.objects.tenants import Tenant
+from tidegate_server.wire.kinds import KINDS, LIST
 
 TENANT = Tenant(
     tenant_id=UUID(int=7 << 76 | 2 << 62 | 1),

@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import update
 from tests.store_contract.examples import TENANT, done, entry, tenant
 
-from tidegate.server.engines.compiling import SAMPLE, recent_events
-from tidegate.stores.databases import migrate
-from tidegate.stores.objects import tenants
-from tidegate.stores.rows.tables import decision_log
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.engines.compiling import SAMPLE, recent_events
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.objects import tenants
+from tidegate_server.stores.rows.tables import decision_log
+from tidegate_server.stores.sqlite import SqliteStore
 
 OTHER = UUID(int=2)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from tidegate.server.engines.figures import _Sum
+from tidegate_server.engines.figures import _Sum
 
 
 def test_a_sum_over_tenants_never_falls() -> None:

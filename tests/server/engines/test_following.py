@@ -18,16 +18,16 @@ from sqlalchemy import delete
 from tests.server.serving import Caller, serving
 from tests.store_contract.examples import decision_id, done, entry
 
-from tidegate.cluster.follower import Follower
 from tidegate.engine import BundledEngine
-from tidegate.server.engines.compiled import CompiledSet
-from tidegate.server.engines.compiling import compile_newest
-from tidegate.server.engines.engines import Runtimes
-from tidegate.server.engines.following import READ_ENTRIES, States, UnfollowableError
-from tidegate.stores.decision_log import log, snapshots
-from tidegate.stores.decision_log.snapshots import Snapshot
-from tidegate.stores.port import Store
-from tidegate.stores.rows.tables import decision_log
+from tidegate_server.cluster.follower import Follower
+from tidegate_server.engines.compiled import CompiledSet
+from tidegate_server.engines.compiling import compile_newest
+from tidegate_server.engines.engines import Runtimes
+from tidegate_server.engines.following import READ_ENTRIES, States, UnfollowableError
+from tidegate_server.stores.decision_log import log, snapshots
+from tidegate_server.stores.decision_log.snapshots import Snapshot
+from tidegate_server.stores.port import Store
+from tidegate_server.stores.rows.tables import decision_log
 
 DEFINITIONS = Path(__file__).parents[2] / "simulation" / "definitions.yaml"
 

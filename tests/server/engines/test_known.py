@@ -6,7 +6,7 @@ from functools import partial
 from uuid import UUID
 
 from tidegate.policy.definitions.model import Definitions, Policy
-from tidegate.server.engines.known import MAX_POLICIES, MAX_SETS, KnownSets
+from tidegate_server.engines.known import MAX_POLICIES, MAX_SETS, KnownSets
 
 SHOP = UUID(int=1)
 POLICY = Policy(policy_id="one", name="One", slug="one", clauses=())

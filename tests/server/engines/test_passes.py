@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 
 from tests.server.turns.whole import World, running
 
-from tidegate.server.control.runtime import NoRuntime
-from tidegate.stores.objects import audit
+from tidegate_server.control.runtime import NoRuntime
+from tidegate_server.stores.objects import audit
 
 ACTOR, REQUEST = "ann", "r-1"
 HALF_HOUR = 1_800 * 10**9

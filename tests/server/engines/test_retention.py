@@ -20,16 +20,16 @@ from tests.store_contract.examples import (
     tenant,
 )
 
-from tidegate.server.engines.compiling import keep_definitions
-from tidegate.server.engines.retention import DAY_NS, STEP_DECISIONS, Retention
-from tidegate.stores import retention
-from tidegate.stores.base import NotFoundError, StoreUnavailableError
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import log, snapshots
-from tidegate.stores.objects import definition_sets, kept_answers, tenants
-from tidegate.stores.objects.kept_answers import KEPT_NS, KeptAnswer
-from tidegate.stores.rows.tables import kept_answers as table
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.engines.compiling import keep_definitions
+from tidegate_server.engines.retention import DAY_NS, STEP_DECISIONS, Retention
+from tidegate_server.stores import retention
+from tidegate_server.stores.base import NotFoundError, StoreUnavailableError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import log, snapshots
+from tidegate_server.stores.objects import definition_sets, kept_answers, tenants
+from tidegate_server.stores.objects.kept_answers import KEPT_NS, KeptAnswer
+from tidegate_server.stores.rows.tables import kept_answers as table
+from tidegate_server.stores.sqlite import SqliteStore
 
 NOW = START_NS + 31 * DAY_NS
 

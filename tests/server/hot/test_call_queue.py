@@ -14,27 +14,27 @@ import structlog.testing
 from tidegate.definitions import load_compiled
 from tidegate.engine import BundledEngine
 from tidegate.evaluation.native import Redactor
-from tidegate.operators.key_ring import ApiKey, KeyRing, make_key
-from tidegate.server.engines.compiled import CompiledSet
-from tidegate.server.engines.tenant import Tenant
-from tidegate.server.hot.admission import Admission
-from tidegate.server.hot.call_queue import AT_ONCE, CallQueue
-from tidegate.server.hot.hot_path import BEACON, RUNTIME
-from tidegate.server.hot.idempotency import KEPT, IdempotencyKeys
-from tidegate.server.hot.metrics import HotMetrics, page
-from tidegate.server.hot.rate_limit import RateLimits
-from tidegate.server.hot.recorder import unavailable
-from tidegate.server.hot.seen_keys import KeyFilter
-from tidegate.server.http.answer import Answer
-from tidegate.server.http.problems import Problem
-from tidegate.server.turns.call import CallBack, HotCall
-from tidegate.server.turns.lanes import Lanes
+from tidegate_server.engines.compiled import CompiledSet
+from tidegate_server.engines.tenant import Tenant
+from tidegate_server.hot.admission import Admission
+from tidegate_server.hot.call_queue import AT_ONCE, CallQueue
+from tidegate_server.hot.hot_path import BEACON, RUNTIME
+from tidegate_server.hot.idempotency import KEPT, IdempotencyKeys
+from tidegate_server.hot.metrics import HotMetrics, page
+from tidegate_server.hot.rate_limit import RateLimits
+from tidegate_server.hot.recorder import unavailable
+from tidegate_server.hot.seen_keys import KeyFilter
+from tidegate_server.http.answer import Answer
+from tidegate_server.http.problems import Problem
+from tidegate_server.operators.key_ring import ApiKey, KeyRing, make_key
+from tidegate_server.turns.call import CallBack, HotCall
+from tidegate_server.turns.lanes import Lanes
 
 if TYPE_CHECKING:
-    from tidegate.server.engines.engines import Runtimes
-    from tidegate.server.hot.recorder import Recorder, Settled
-    from tidegate.server.http.answer import Outcome
-    from tidegate.stores.decision_log.lines import LogBlock
+    from tidegate_server.engines.engines import Runtimes
+    from tidegate_server.hot.recorder import Recorder, Settled
+    from tidegate_server.http.answer import Outcome
+    from tidegate_server.stores.decision_log.lines import LogBlock
 
 PEPPER = bytes(32)
 ONE, OTHER, UNKNOWN = (UUID(int=7 << 76 | 2 << 62 | number) for number in (1, 2, 3))

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from uuid_utils import uuid7
 
-from tidegate.server.hot.given_id import GivenId
+from tidegate_server.hot.given_id import GivenId
 
 
 def test_events_of_a_batch_have_ids_of_their_own_that_stay() -> None:

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from tidegate.server.hot import idempotency
-from tidegate.server.hot.idempotency import KEPT, IdempotencyKeys, Recorded
-from tidegate.server.hot.seen_keys import KeyFilter
+from tidegate_server.hot import idempotency
+from tidegate_server.hot.idempotency import KEPT, IdempotencyKeys, Recorded
+from tidegate_server.hot.seen_keys import KeyFilter
 
 SECRET = b"s" * 32
 KEY = b"k" * 16

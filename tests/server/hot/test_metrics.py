@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.server.hot.metrics import BOUNDS_SECONDS, HotMetrics, page
+from tidegate_server.hot.metrics import BOUNDS_SECONDS, HotMetrics, page
 
 NOW = 10**12
 DURATIONS = st.integers(0, 4 * 10**9) | st.sampled_from([int(b * 1e9) for b in BOUNDS_SECONDS])

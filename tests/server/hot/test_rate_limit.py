@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.server.hot.rate_limit import BURST_SHARE, MINUTE, RateLimits
+from tidegate_server.hot.rate_limit import BURST_SHARE, MINUTE, RateLimits
 
 
 def test_a_burst_is_a_tenth_of_a_minutes_limit() -> None:

@@ -12,15 +12,15 @@ import attrs
 import pytest
 from structlog.testing import capture_logs
 
-from tidegate.server.hot import recorder as recorder_module
-from tidegate.server.hot.gap import Gap
-from tidegate.server.hot.recorder import Recorder
-from tidegate.server.http.problems import Problem
-from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log.lines import LogBlock, encode_index, encode_line
-from tidegate.stores.decision_log.log import last_seq, scan
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.hot import recorder as recorder_module
+from tidegate_server.hot.gap import Gap
+from tidegate_server.hot.recorder import Recorder
+from tidegate_server.http.problems import Problem
+from tidegate_server.stores.base import StoreUnavailableError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log.lines import LogBlock, encode_index, encode_line
+from tidegate_server.stores.decision_log.log import last_seq, scan
+from tidegate_server.stores.sqlite import SqliteStore
 
 TENANT = UUID(int=1)
 
@@ -142,7 +142,7 @@ def test_a_failed_commit_refuses_all_and_recovers_by_itself(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is decided while the log cannot be written; then the states are rebuilt."""
-    monkeypatch.setattr("tidegate.server.hot.recorder.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("tidegate_server.hot.recorder.RETRY_SECONDS", 0.01)
     rebuilt = []
 
     async def rebuild() -> None:
@@ -180,7 +180,7 @@ def test_a_failed_commit_refuses_all_and_recovers_by_itself(
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recoveries are tried at once."""
-    monkeypatch.setattr("tidegate.server.hot.recorder.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("tidegate_server.hot.recorder.RETRY_SECONDS", 0.01)
 
 
 async def available(recorder: Recorder) -> None:
@@ -360,7 +360,7 @@ def test_a_commit_that_takes_long_is_a_warning(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever runs the service learns what everybody's answers waited for."""
-    monkeypatch.setattr("tidegate.server.hot.recorder.SLOW_SECONDS", -1.0)
+    monkeypatch.setattr("tidegate_server.hot.recorder.SLOW_SECONDS", -1.0)
 
     async def scene() -> None:
         await Recorder(store, 0, nothing).append(entry(1))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.server.hot import seen_keys
-from tidegate.server.hot.seen_keys import KeyFilter
+from tidegate_server.hot import seen_keys
+from tidegate_server.hot.seen_keys import KeyFilter
 
 
 def hashed(number: int) -> bytes:

@@ -15,10 +15,10 @@ import pytest
 import structlog
 from tests.server.serving import Caller, Served
 
-from tidegate.server.http.access_log import MAX_REFUSALS, AccessLog
-from tidegate.server.logging import configure
-from tidegate.settings.service import LogSettings
-from tidegate.stores.decision_log.lines import LogBlock
+from tidegate_server.http.access_log import MAX_REFUSALS, AccessLog
+from tidegate_server.logging import configure
+from tidegate_server.settings.service import LogSettings
+from tidegate_server.stores.decision_log.lines import LogBlock
 
 
 class Lines:

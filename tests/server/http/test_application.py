@@ -9,9 +9,9 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from tidegate.server.http.answer import Answer
-from tidegate.server.http.application import Handler, HttpApplication, Paths
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.http.answer import Answer
+from tidegate_server.http.application import Handler, HttpApplication, Paths
+from tidegate_server.routing.routes import ROUTES
 
 PATHS: Paths[str] = Paths(
     {

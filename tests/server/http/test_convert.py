@@ -11,9 +11,9 @@ import pytest
 from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.policy.definitions.findings import MAX_FINDINGS
-from tidegate.server.http import convert
-from tidegate.server.http.convert import convert_body, convert_parameters
-from tidegate.server.http.problems import Problem
+from tidegate_server.http import convert
+from tidegate_server.http.convert import convert_body, convert_parameters
+from tidegate_server.http.problems import Problem
 
 
 @attrs.frozen(kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.server.http.cursor import Cursors
-from tidegate.server.http.problems import Problem
-from tidegate.stores.index.catalog import MAX_NAME_CHARACTERS
+from tidegate_server.http.cursor import Cursors
+from tidegate_server.http.problems import Problem
+from tidegate_server.stores.index.catalog import MAX_NAME_CHARACTERS
 
 KEY = bytes(range(32))
 SCOPE = "/api/v1/tenants/1/actions?limit=5"

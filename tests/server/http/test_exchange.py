@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tidegate.server.http import exchange
-from tidegate.server.http.exchange import Message, read_body
-from tidegate.server.http.problems import Problem
+from tidegate_server.http import exchange
+from tidegate_server.http.exchange import Message, read_body
+from tidegate_server.http.problems import Problem
 
 
 def body_of(messages: Sequence[Message], headers: Sequence[Any] = (), most: int = 10) -> bytes:

@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 from tests.server.serving import Caller, Served
 
-from tidegate.server.http.convert import read_only_types
-from tidegate.server.http.given_back import CODE
-from tidegate.server.routing.route import Route
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.http.convert import read_only_types
+from tidegate_server.http.given_back import CODE
+from tidegate_server.routing.route import Route
+from tidegate_server.routing.routes import ROUTES
 
 BODIES: dict[str, Any] = {
     "tenants": {"name": "A tenant of its own"},

@@ -12,8 +12,8 @@ from tests.shared_data import shared_lines
 
 from tidegate.errors import EventError
 from tidegate.evaluation.json_text import read_json
-from tidegate.server.http.json_body import MAX_BYTES, MAX_DEPTH, read_json_body
-from tidegate.server.http.problems import Problem
+from tidegate_server.http.json_body import MAX_BYTES, MAX_DEPTH, read_json_body
+from tidegate_server.http.problems import Problem
 
 
 def refusal(body: bytes) -> Problem:

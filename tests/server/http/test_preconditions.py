@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.server.http.preconditions import entity_tag, is_unchanged, read_tags
-from tidegate.server.http.problems import Problem
+from tidegate_server.http.preconditions import entity_tag, is_unchanged, read_tags
+from tidegate_server.http.problems import Problem
 
 
 def lets_through(header: str, revision: int) -> bool:

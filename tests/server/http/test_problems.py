@@ -8,9 +8,9 @@ from typing import get_args
 import pytest
 
 from tidegate import EventError
-from tidegate.cluster.messages import Reason
 from tidegate.errors import DefinitionsError
-from tidegate.server.http.problems import (
+from tidegate_server.cluster.messages import Reason
+from tidegate_server.http.problems import (
     KINDS,
     OUTCOME_NOT_KNOWN,
     ErrorDetail,

@@ -15,7 +15,7 @@ import pytest
 from tests.server.deciding import Deciding, Service, deciding, made
 from tests.server.serving import Caller
 
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.routing.routes import ROUTES
 
 SAME = ("content-type", "etag", "location")
 DRAFT = {

@@ -10,8 +10,8 @@ from tests.server.login.browsing import Browser
 from tests.server.login.issuer import CLIENT_ID, SECRET, Issuer, issuing
 from tests.server.serving import Served, serving
 
-from tidegate.operators.providers import Provider
-from tidegate.server.login.logins import Logins
+from tidegate_server.login.logins import Logins
+from tidegate_server.operators.providers import Provider
 
 
 def provider(issuer: Issuer, name: str) -> Provider:

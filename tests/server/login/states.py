@@ -17,8 +17,8 @@ from playwright.sync_api import Page, sync_playwright
 from tests.browser import HEIGHT, THEMES, WIDTHS, launched
 from tests.server.serving import PASSWORD, Served, serving
 
-from tidegate.operators.providers import Provider
-from tidegate.server.login.logins import Logins
+from tidegate_server.login.logins import Logins
+from tidegate_server.operators.providers import Provider
 
 State: TypeAlias = Callable[[Page, Served], None]
 

@@ -10,9 +10,9 @@ import pytest
 from tests.server.serving import PASSWORD, Served
 from tools import plain_http
 
-from tidegate.server.http.problems import Problem
-from tidegate.server.login import attempts as module
-from tidegate.server.login.attempts import (
+from tidegate_server.http.problems import Problem
+from tidegate_server.login import attempts as module
+from tidegate_server.login.attempts import (
     LANE_PLACES,
     MAX_ATTEMPTS,
     SLOW_AFTER,

@@ -9,8 +9,8 @@ import pytest
 from tests.server.login.test_attempts import from_everywhere
 from tests.server.serving import PASSWORD, Caller, Served
 
-from tidegate.server.login.attempts import MAX_ATTEMPTS, SLOW_SECONDS, LoginAttempts
-from tidegate.server.login.devices import LIFETIME_SECONDS, MOST_NAMES, Device, DeviceCookie
+from tidegate_server.login.attempts import MAX_ATTEMPTS, SLOW_SECONDS, LoginAttempts
+from tidegate_server.login.devices import LIFETIME_SECONDS, MOST_NAMES, Device, DeviceCookie
 
 HERE, SECRET = "http://t", bytes(32)
 

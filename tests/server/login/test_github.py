@@ -11,8 +11,8 @@ from tests.server.login.browsing import Browser, me
 from tests.server.login.issuer import Issuer, issuing, reply
 from tests.server.serving import Served, serving
 
-from tidegate.operators.providers import read_providers
-from tidegate.server.login.logins import Logins
+from tidegate_server.login.logins import Logins
+from tidegate_server.operators.providers import read_providers
 
 USER = {"id": 7, "login": "ann", "name": "Ann", "email": "public@example.test"}
 EMAILS = [

@@ -23,7 +23,7 @@ from tests.server.login.issuer import (
     unsigned,
 )
 
-from tidegate.server.login import openid, outbound
+from tidegate_server.login import openid, outbound
 
 Fault: TypeAlias = Callable[[Issuer], None]
 HOUR = 3_600
@@ -262,7 +262,7 @@ def test_a_login_that_takes_too_long_is_over(
     place: Place, visitor: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After ten minutes the state is worth nothing."""
-    monkeypatch.setattr("tidegate.server.login.started.LIFETIME_SECONDS", 0)
+    monkeypatch.setattr("tidegate_server.login.started.LIFETIME_SECONDS", 0)
     brought = place.issuer.authorize(visitor.begin())
     assert visitor.come_back(brought) == {"error": "expired"}
 

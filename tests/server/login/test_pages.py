@@ -8,7 +8,7 @@ import pytest
 from tests.server.login.conftest import Place
 from tests.server.serving import serving
 
-from tidegate.server.login.logins import Logins
+from tidegate_server.login.logins import Logins
 
 PAGES = ("/login", "/login/callback", "/auth/local/login")
 

@@ -13,8 +13,8 @@ from tests.server.login.conftest import provider
 from tests.server.login.issuer import Issuer, issuing
 from tests.server.serving import PASSWORD, Caller, Served, serving
 
-from tidegate.server.login.logins import Logins
-from tidegate.stores.objects import operators
+from tidegate_server.login.logins import Logins
+from tidegate_server.stores.objects import operators
 
 
 @pytest.fixture(scope="module")

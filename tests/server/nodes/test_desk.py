@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from uuid_utils import uuid7
 
-from tidegate.server.hot.metrics import HotMetrics
-from tidegate.server.nodes.desk import Desk
-from tidegate.server.nodes.messages import Asked, Batch, HandedOn, Outcome, Outcomes, encode
+from tidegate_server.hot.metrics import HotMetrics
+from tidegate_server.nodes.desk import Desk
+from tidegate_server.nodes.messages import Asked, Batch, HandedOn, Outcome, Outcomes, encode
 
 if TYPE_CHECKING:
-    from tidegate.server.http.exchange import Receive, Scope, Send
+    from tidegate_server.http.exchange import Receive, Scope, Send
 
 
 class Hot:

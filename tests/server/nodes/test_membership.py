@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import pytest
 
-from tidegate.cluster.ownership import Member, Partition, View
-from tidegate.server.nodes import membership
-from tidegate.server.nodes.membership import Membership
-from tidegate.stores.base import StoreUnavailableError
+from tidegate_server.cluster.ownership import Member, Partition, View
+from tidegate_server.nodes import membership
+from tidegate_server.nodes.membership import Membership
+from tidegate_server.stores.base import StoreUnavailableError
 
 WAIT_SECONDS = 30
 

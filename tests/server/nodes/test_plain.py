@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.server.hot.hot_path import BEACON, RUNTIME
-from tidegate.server.http.answer import Answer
-from tidegate.server.http.exchange import headers_of
-from tidegate.server.http.limits import MAX_BODY_BYTES
-from tidegate.server.nodes.messages import Answered, Asked
-from tidegate.server.nodes.plain import read_answer, read_plain, written
-from tidegate.server.turns.call import HotCall
+from tidegate_server.hot.hot_path import BEACON, RUNTIME
+from tidegate_server.http.answer import Answer
+from tidegate_server.http.exchange import headers_of
+from tidegate_server.http.limits import MAX_BODY_BYTES
+from tidegate_server.nodes.messages import Answered, Asked
+from tidegate_server.nodes.plain import read_answer, read_plain, written
+from tidegate_server.turns.call import HotCall
 
 KEY = (b"x-service-api-key", b"tg_key")
 JSON = (b"content-type", b"application/json")

@@ -6,9 +6,9 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from tidegate.server.http.problems import Problem
-from tidegate.server.offload.kinds import Crowd
-from tidegate.server.offload.places import Holder, Party, Places, default_places
+from tidegate_server.http.problems import Problem
+from tidegate_server.offload.kinds import Crowd
+from tidegate_server.offload.places import Holder, Party, Places, default_places
 
 ANN, BOB = (Party.OPERATOR, "ann"), (Party.OPERATOR, "bob")
 SHOP: Holder = (Party.TENANT, "shop")

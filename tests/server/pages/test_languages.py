@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from tidegate.server.pages.languages import DEFAULT, MAX_HEADER, language_for, languages
+from tidegate_server.pages.languages import DEFAULT, MAX_HEADER, language_for, languages
 
 KNOWN = languages()
 

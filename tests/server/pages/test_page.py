@@ -7,11 +7,11 @@ import re
 import pytest
 from tools import widget
 
-from tidegate.server.challenges.view import problem_page
-from tidegate.server.http.given import Given
-from tidegate.server.http.problems import KINDS, Problem
-from tidegate.server.pages.languages import languages
-from tidegate.server.pages.page import FILE_TYPES, content_policy, page
+from tidegate_server.challenges.view import problem_page
+from tidegate_server.http.given import Given
+from tidegate_server.http.problems import KINDS, Problem
+from tidegate_server.pages.languages import languages
+from tidegate_server.pages.page import FILE_TYPES, content_policy, page
 
 HOSTILE = "</p><script>alert(1)</script>\"'&"
 

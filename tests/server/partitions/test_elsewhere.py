@@ -17,8 +17,8 @@ from tests.server.partitions.workers import through
 from tests.server.records.test_entities import entity, lift
 from tests.server.records.test_replay_jobs import period, replay, stricter
 
-from tidegate.stores.rows.connections import reading_engine
-from tidegate.stores.rows.tables import tenants
+from tidegate_server.stores.rows.connections import reading_engine
+from tidegate_server.stores.rows.tables import tenants
 
 WAIT_SECONDS = 60.0
 refuse, prove = DEFINITIONS["mitigations"]

@@ -9,12 +9,12 @@ import attrs
 import msgspec
 import pytest
 
-from tidegate.server.hot.hot_path import RUNTIME
-from tidegate.server.http.answer import Answer, Outcome
-from tidegate.server.http.problems import Problem
-from tidegate.server.partitions import forwarding
-from tidegate.server.partitions.forwarding import BLOCK_CALLS, BOUNDS, MOST_CALLS, Forwarding
-from tidegate.server.turns.call import HotCall
+from tidegate_server.hot.hot_path import RUNTIME
+from tidegate_server.http.answer import Answer, Outcome
+from tidegate_server.http.problems import Problem
+from tidegate_server.partitions import forwarding
+from tidegate_server.partitions.forwarding import BLOCK_CALLS, BOUNDS, MOST_CALLS, Forwarding
+from tidegate_server.turns.call import HotCall
 
 
 class Caller(HotCall):

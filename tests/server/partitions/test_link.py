@@ -18,10 +18,10 @@ from tests.faults.traffic import RUNTIME as PATH
 from tests.server.partitions.test_forwarding import callers
 from uuid_utils import uuid7
 
-from tidegate.server.framing import framed
-from tidegate.server.partitions.forwarding import Forwarding
-from tidegate.server.partitions.frames import FrameProtocol, Kind
-from tidegate.server.partitions.link import Link
+from tidegate_server.framing import framed
+from tidegate_server.partitions.forwarding import Forwarding
+from tidegate_server.partitions.frames import FrameProtocol, Kind
+from tidegate_server.partitions.link import Link
 
 EVENT = orjson.dumps({"request": {"method": "GET", "path": "/", "client_ip": "203.0.113.5"}})
 SECONDS = 60.0

@@ -17,9 +17,9 @@ from tests.faults.traffic import definitions
 from tests.server.partitions.workers import AtWorker, handed_on, owner_of
 from tools import plain_http
 
-from tidegate.stores.directory.partitions import partitions_of
-from tidegate.stores.rows.connections import partition_path, reading_engine
-from tidegate.stores.rows.tables import decision_log, tenants
+from tidegate_server.stores.directory.partitions import partitions_of
+from tidegate_server.stores.rows.connections import partition_path, reading_engine
+from tidegate_server.stores.rows.tables import decision_log, tenants
 
 WAIT_SECONDS = 60.0
 EVENT = {"request": {"method": "GET", "path": "/", "client_ip": "203.0.113.5"}}

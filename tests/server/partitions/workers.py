@@ -13,7 +13,7 @@ import httpx2
 from tests.server.deciding import Deciding, Service
 from tools import plain_http
 
-from tidegate.stores.directory.lock import lock_path, read_holder
+from tidegate_server.stores.directory.lock import lock_path, read_holder
 
 MOST_TRIES = 200
 """Connections until one is the wanted worker's; each is at any of them."""

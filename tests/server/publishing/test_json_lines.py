@@ -16,9 +16,9 @@ import pytest
 from tests.server.deciding import deciding, made
 from tests.waiting import wait_until
 
-from tidegate.server.publishing.base import NotTakenError
-from tidegate.server.publishing.json_lines import JsonLines
-from tidegate.server.publishing.messages import Message
+from tidegate_server.publishing.base import NotTakenError
+from tidegate_server.publishing.json_lines import JsonLines
+from tidegate_server.publishing.messages import Message
 
 MESSAGE = Message(1, UUID(int=1), UUID(int=2), b"{}")
 

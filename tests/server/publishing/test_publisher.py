@@ -10,14 +10,14 @@ import attrs
 import pytest
 from tests.store_contract.examples import TENANT, done, entry, tenant
 
-from tidegate.server.publishing import publisher as module
-from tidegate.server.publishing.base import NotTakenError
-from tidegate.server.publishing.messages import Message
-from tidegate.server.publishing.publisher import Publisher
-from tidegate.stores import retention
-from tidegate.stores.databases import migrate
-from tidegate.stores.objects import tenants
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.publishing import publisher as module
+from tidegate_server.publishing.base import NotTakenError
+from tidegate_server.publishing.messages import Message
+from tidegate_server.publishing.publisher import Publisher
+from tidegate_server.stores import retention
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.objects import tenants
+from tidegate_server.stores.sqlite import SqliteStore
 
 
 @attrs.define

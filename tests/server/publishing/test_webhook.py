@@ -19,8 +19,8 @@ import standardwebhooks
 from tests.server.deciding import deciding
 from tests.waiting import wait_until
 
-from tidegate.server.publishing.destinations import destination_of
-from tidegate.server.publishing.webhook import key_of
+from tidegate_server.publishing.destinations import destination_of
+from tidegate_server.publishing.webhook import key_of
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 from tests.server.serving import Caller, Served
 
-from tidegate.server.http.ids import new_id
-from tidegate.stores.objects import audit
+from tidegate_server.http.ids import new_id
+from tidegate_server.stores.objects import audit
 
 NEVER_THERE = {"key", "secret_hash", "previous_secret_hash", "password_hash", "email", "name"}
 POLICY = {"name": "Guessing", "clauses": [{"name": "one"}]}

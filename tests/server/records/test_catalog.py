@@ -9,7 +9,7 @@ from tests.server.deciding import Deciding, made
 
 from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.program import compile
-from tidegate.server.records.catalog import DESCRIPTIONS, expression_of
+from tidegate_server.records.catalog import DESCRIPTIONS, expression_of
 
 
 def test_every_field_of_the_model_is_described() -> None:

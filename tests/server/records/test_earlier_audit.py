@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 from tests.server.serving import Caller, Served
 
-from tidegate.server.http.ids import new_id
-from tidegate.stores.objects import audit
+from tidegate_server.http.ids import new_id
+from tidegate_server.stores.objects import audit
 
 OBJECT = "01a20b5d-0000-7000-8000-000000000001"
 AT_NS = 1_700_000_000_000_000_000

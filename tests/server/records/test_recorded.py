@@ -8,13 +8,13 @@ from uuid import UUID
 import orjson
 import pytest
 
-from tidegate.server.records.decisions import require_sound
-from tidegate.server.records.kept import Kept
-from tidegate.server.records.rows import rows_of
-from tidegate.stores.base import DamagedLogError
-from tidegate.stores.decision_log.decisions import FoundDecision
-from tidegate.stores.decision_log.lines import LogLine, encode_line, read_event
-from tidegate.stores.decision_log.recorded import record_in
+from tidegate_server.records.decisions import require_sound
+from tidegate_server.records.kept import Kept
+from tidegate_server.records.rows import rows_of
+from tidegate_server.stores.base import DamagedLogError
+from tidegate_server.stores.decision_log.decisions import FoundDecision
+from tidegate_server.stores.decision_log.lines import LogLine, encode_line, read_event
+from tidegate_server.stores.decision_log.recorded import record_in
 
 KEPT = Kept(None, None)
 NAME = UUID(int=7)

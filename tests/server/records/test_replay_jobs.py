@@ -16,19 +16,19 @@ from tests.server.deciding import DEFINITIONS, Deciding, deciding, made
 from tests.store_contract.examples import TENANT, done, tenant
 
 from tidegate.engine import Engine
-from tidegate.operators.keys import KEY_BYTES, Keys
-from tidegate.server.control.app import Application
-from tidegate.server.engines.comparison import Outcomes
-from tidegate.server.engines.replay import Draft, Replays, bounded, warm_up_ns
-from tidegate.server.http.ids import new_id
-from tidegate.server.records.decisions import find
-from tidegate.server.records.replayed import made_again
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log import lines, log, replay_jobs
-from tidegate.stores.decision_log.decisions import Clock
-from tidegate.stores.decision_log.lines import LogBlock
-from tidegate.stores.objects import tenants
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.control.app import Application
+from tidegate_server.engines.comparison import Outcomes
+from tidegate_server.engines.replay import Draft, Replays, bounded, warm_up_ns
+from tidegate_server.http.ids import new_id
+from tidegate_server.operators.keys import KEY_BYTES, Keys
+from tidegate_server.records.decisions import find
+from tidegate_server.records.replayed import made_again
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log import lines, log, replay_jobs
+from tidegate_server.stores.decision_log.decisions import Clock
+from tidegate_server.stores.decision_log.lines import LogBlock
+from tidegate_server.stores.objects import tenants
+from tidegate_server.stores.sqlite import SqliteStore
 
 WAIT_SECONDS = 30
 HOUR = timedelta(hours=1)

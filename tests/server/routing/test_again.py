@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.server.http.repeats import HEADER
-from tidegate.server.routing.again import is_repeatable
-from tidegate.server.routing.route import Route
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.http.repeats import HEADER
+from tidegate_server.routing.again import is_repeatable
+from tidegate_server.routing.route import Route
+from tidegate_server.routing.routes import ROUTES
 
 KEY = [(HEADER.encode(), b"key")]
 ID = "0192aaaa-0000-7000-8000-000000000000"

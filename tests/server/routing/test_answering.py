@@ -6,8 +6,8 @@ from uuid import UUID
 
 import orjson
 
-from tidegate.server.http.given import Sent
-from tidegate.server.routing.answering import saved_only
+from tidegate_server.http.given import Sent
+from tidegate_server.routing.answering import saved_only
 
 TENANT = UUID(int=1)
 PATH = f"/api/v1/tenants/{TENANT}/status"

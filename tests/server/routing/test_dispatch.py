@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.server.serving import Caller, Served
 
-from tidegate.server.http.application import HttpApplication
-from tidegate.server.routing.dispatch import control_plane, nothing
-from tidegate.server.routing.route import Credential, Route
-from tidegate.server.routing.routes import ROUTES, TAGS
+from tidegate_server.http.application import HttpApplication
+from tidegate_server.routing.dispatch import control_plane, nothing
+from tidegate_server.routing.route import Credential, Route
+from tidegate_server.routing.routes import ROUTES, TAGS
 
 ACTION = {"name": "Login", "expression": 'request.path == "/login"'}
 
@@ -316,7 +316,7 @@ def test_an_unknown_failure_is_logged_and_not_sent(
     def broken(*_: object) -> None:
         raise RuntimeError("SELECT secret FROM /var/lib")
 
-    monkeypatch.setattr("tidegate.stores.objects.memberships.of_operator", broken)
+    monkeypatch.setattr("tidegate_server.stores.objects.memberships.of_operator", broken)
     with caplog.at_level(logging.ERROR):
         answer = owner.get("me", headers={"x-request-id": "failing"})
     assert answer.status_code == 500

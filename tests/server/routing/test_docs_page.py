@@ -6,7 +6,7 @@ import re
 
 from tests.server.serving import Served
 
-from tidegate.server.http.problems import KINDS
+from tidegate_server.http.problems import KINDS
 
 
 def test_the_page_loads_nothing_but_our_own_files(served: Served) -> None:

@@ -17,13 +17,13 @@ from tests.server.challenges.gate import gate_of
 from tests.server.deciding import Deciding, Service, deciding
 from tests.server.serving import Served
 
-from tidegate.operators.keys import load_keys
-from tidegate.server.control.runtime import LiveRuntime, NoRuntime
-from tidegate.server.engines.compiled import CompiledSet
-from tidegate.server.engines.engines import Runtimes
-from tidegate.server.hot.metrics import Figures, HotMetrics, Shown
-from tidegate.stores.databases import migrate
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.control.runtime import LiveRuntime, NoRuntime
+from tidegate_server.engines.compiled import CompiledSet
+from tidegate_server.engines.engines import Runtimes
+from tidegate_server.hot.metrics import Figures, HotMetrics, Shown
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.sqlite import SqliteStore
 
 WAIT_SECONDS = 30.0
 DOCS = Path(__file__).parents[3] / "docs" / "service.md"

@@ -11,10 +11,10 @@ import jsonschema_rs
 import pytest
 from tests.server.serving import Served
 
-from tidegate.server.http.problems import KINDS
-from tidegate.server.routing.openapi import document, document_json
-from tidegate.server.routing.route import PREFIX, Route
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.http.problems import KINDS
+from tidegate_server.routing.openapi import document, document_json
+from tidegate_server.routing.route import PREFIX, Route
+from tidegate_server.routing.routes import ROUTES
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
 OPERATIONS = {
@@ -25,7 +25,7 @@ OPERATIONS = {
 
 
 def test_the_committed_copy_is_current() -> None:
-    """``python -m tidegate.server.routing.openapi > docs/openapi.json`` makes it so."""
+    """``python -m tidegate_server.routing.openapi > docs/openapi.json`` makes it so."""
     assert COMMITTED.read_bytes() == document_json()
 
 

@@ -13,9 +13,9 @@ import pytest
 from tests.server.serving import PASSWORD, Caller, Served
 from tools import plain_http
 
-from tidegate.server.offload.kinds import Crowd
-from tidegate.server.routing.route import Credential, Route
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.offload.kinds import Crowd
+from tidegate_server.routing.route import Credential, Route
+from tidegate_server.routing.routes import ROUTES
 
 STRANGERS = [f"127.0.0.{number}" for number in range(20, 36)]
 EACH = 17

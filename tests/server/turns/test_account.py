@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.server.turns.account import (
+from tidegate_server.turns.account import (
     ENOUGH,
     FORGIVEN_NS,
     HELD_NS,

@@ -12,9 +12,9 @@ from typing import Protocol
 import pytest
 from tests.server.turns.whole import LONG, Tenant, World, running, still_waits, until
 
-from tidegate.server.turns.account import HELD_NS, LIGHT_WORK
-from tidegate.settings.service import ServerSettings
-from tidegate.settings.whole import Settings
+from tidegate_server.settings.service import ServerSettings
+from tidegate_server.settings.whole import Settings
+from tidegate_server.turns.account import HELD_NS, LIGHT_WORK
 
 pytestmark = pytest.mark.usefixtures("process")
 
@@ -186,7 +186,7 @@ def test_what_is_decided_while_the_log_fails_counts_as_not_made(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Decisions made while the log fails count as not made, and their keys are free."""
-    monkeypatch.setattr("tidegate.server.hot.recorder.RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("tidegate_server.hot.recorder.RETRY_SECONDS", 0.05)
 
     async def scene(world: World) -> None:
         held, other = [await world.tenant(name) for name in ("Held", "Other")]

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tidegate.server.turns.gate import Gate
+from tidegate_server.turns.gate import Gate
 
 
 def run(scene: Callable[[], Awaitable[None]]) -> None:

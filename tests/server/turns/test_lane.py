@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from uuid import UUID
 
-from tidegate.server.hot.hot_path import RUNTIME
-from tidegate.server.turns.account import Account
-from tidegate.server.turns.call import CallBack, HotCall
-from tidegate.server.turns.lane import FEW, STEP_BYTES, Lane
+from tidegate_server.hot.hot_path import RUNTIME
+from tidegate_server.turns.account import Account
+from tidegate_server.turns.call import CallBack, HotCall
+from tidegate_server.turns.lane import FEW, STEP_BYTES, Lane
 
 
 def lane(most_waiting: int = 10_000) -> Lane:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from uuid import UUID
 
-from tidegate.server.turns.account import Account
-from tidegate.server.turns.lane import Lane
-from tidegate.server.turns.line import Line
+from tidegate_server.turns.account import Account
+from tidegate_server.turns.lane import Lane
+from tidegate_server.turns.line import Line
 
 
 def lane(number: int) -> Lane:

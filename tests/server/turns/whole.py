@@ -18,24 +18,24 @@ from tests.server.workers.forking import crew_of
 from tidegate.definitions import load_compiled
 from tidegate.engine import Engine
 from tidegate.evaluation.native import Redactor
-from tidegate.operators.key_ring import ApiKey
-from tidegate.operators.keys import load_keys
-from tidegate.server.demo import make_owner
-from tidegate.server.engines.compiled import CompiledSet
-from tidegate.server.engines.engines import rebuilt
-from tidegate.server.hot.hot_path import RUNTIME, HotPath
-from tidegate.server.http.answer import Answer, Outcome
-from tidegate.server.process import application_of
-from tidegate.server.routing.dispatch import control_plane
-from tidegate.server.service import Service
-from tidegate.server.turns.call import CallBack
-from tidegate.settings.service import WorkersSettings
-from tidegate.settings.store import StoreSettings
-from tidegate.settings.whole import Settings
-from tidegate.stores.databases import migrate
-from tidegate.stores.decision_log.lines import LogLine
-from tidegate.stores.decision_log.log import scan
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.demo import make_owner
+from tidegate_server.engines.compiled import CompiledSet
+from tidegate_server.engines.engines import rebuilt
+from tidegate_server.hot.hot_path import RUNTIME, HotPath
+from tidegate_server.http.answer import Answer, Outcome
+from tidegate_server.operators.key_ring import ApiKey
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.process import application_of
+from tidegate_server.routing.dispatch import control_plane
+from tidegate_server.service import Service
+from tidegate_server.settings.service import WorkersSettings
+from tidegate_server.settings.store import StoreSettings
+from tidegate_server.settings.whole import Settings
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.decision_log.lines import LogLine
+from tidegate_server.stores.decision_log.log import scan
+from tidegate_server.stores.sqlite import SqliteStore
+from tidegate_server.turns.call import CallBack
 
 T = TypeVar("T")
 

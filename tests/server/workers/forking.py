@@ -5,10 +5,10 @@ from __future__ import annotations
 import atexit
 from functools import cache
 
-from tidegate.operators.keys import Keys
-from tidegate.server.workers.crew import Crew
-from tidegate.server.workers.fork_server import ForkServer, spawned
-from tidegate.settings.whole import Settings
+from tidegate_server.operators.keys import Keys
+from tidegate_server.settings.whole import Settings
+from tidegate_server.workers.crew import Crew
+from tidegate_server.workers.fork_server import ForkServer, spawned
 
 
 @cache

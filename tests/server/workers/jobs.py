@@ -7,8 +7,8 @@ import signal
 import time
 from pathlib import Path
 
-from tidegate.server.control.app import Application
-from tidegate.stores.base import StaleRevisionError
+from tidegate_server.control.app import Application
+from tidegate_server.stores.base import StaleRevisionError
 
 _kept: list[bytes] = []
 

@@ -12,14 +12,14 @@ import attrs
 import httpx2
 from tests.server.serving import Caller, Served
 
-from tidegate.server.connection.reception import Reception
-from tidegate.server.http.application import HttpApplication
-from tidegate.server.offload.desk import A, Desk
-from tidegate.server.offload.jobs import Inline
-from tidegate.server.offload.kinds import Crowd
-from tidegate.server.offload.patience import APART_SECONDS, FREE_REFUSALS, LATE_SECONDS, Patience
-from tidegate.server.offload.places import Party, default_places
-from tidegate.server.routing.dispatch import control_plane, nothing
+from tidegate_server.connection.reception import Reception
+from tidegate_server.http.application import HttpApplication
+from tidegate_server.offload.desk import A, Desk
+from tidegate_server.offload.jobs import Inline
+from tidegate_server.offload.kinds import Crowd
+from tidegate_server.offload.patience import APART_SECONDS, FREE_REFUSALS, LATE_SECONDS, Patience
+from tidegate_server.offload.places import Party, default_places
+from tidegate_server.routing.dispatch import control_plane, nothing
 
 T = TypeVar("T")
 CHECK = {"expression": "request.path == '/'", "purpose": "condition"}

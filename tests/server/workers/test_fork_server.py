@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from tests.waiting import wait_until
 
-from tidegate.server.workers.fork_server import ForkServer, spawned
+from tidegate_server.workers.fork_server import ForkServer, spawned
 
 SERVICE = """
 import json, os, socket, sys, threading
-from tidegate.server.workers.fork_server import ForkServer
+from tidegate_server.workers.fork_server import ForkServer
 
 file, (ours, theirs) = open(sys.argv[1], "w"), socket.socketpair()
 fork_server = ForkServer()

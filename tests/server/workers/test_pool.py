@@ -17,17 +17,17 @@ from tests.server.workers import jobs
 from tests.server.workers.forking import fork_server
 
 from tidegate.errors import WorkerError
-from tidegate.operators.keys import KEY_BYTES, Keys
-from tidegate.server.control.app import Application
-from tidegate.server.control.runtime import NoRuntime
-from tidegate.server.offload.desk import Desk
-from tidegate.server.workers.child import NICENESS, Setup
-from tidegate.server.workers.pool import Pool
-from tidegate.server.workers.worker import IDLE_BYTES
-from tidegate.settings.service import LogSettings
-from tidegate.stores.base import StaleRevisionError
-from tidegate.stores.databases import migrate
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.control.app import Application
+from tidegate_server.control.runtime import NoRuntime
+from tidegate_server.offload.desk import Desk
+from tidegate_server.operators.keys import KEY_BYTES, Keys
+from tidegate_server.settings.service import LogSettings
+from tidegate_server.stores.base import StaleRevisionError
+from tidegate_server.stores.databases import migrate
+from tidegate_server.stores.sqlite import SqliteStore
+from tidegate_server.workers.child import NICENESS, Setup
+from tidegate_server.workers.pool import Pool
+from tidegate_server.workers.worker import IDLE_BYTES
 
 pytestmark = pytest.mark.usefixtures("process")
 

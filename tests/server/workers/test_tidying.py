@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tidegate.server.workers import tidying
-from tidegate.server.workers.tidying import Tidying
+from tidegate_server.workers import tidying
+from tidegate_server.workers.tidying import Tidying
 
 
 class Knot:

@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from raw_http import answers
 from service_process import start, stop
 
-from tidegate.server.login.attempts import MAX_ATTEMPTS
-from tidegate.server.process import MOST_HANDSHAKES
+from tidegate_server.login.attempts import MAX_ATTEMPTS
+from tidegate_server.process import MOST_HANDSHAKES
 
 PROXY, STRANGER = "127.0.0.9", "127.0.0.1"
 

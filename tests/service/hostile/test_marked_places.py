@@ -23,8 +23,8 @@ from access_world import API_KEY_HEADER, Reply, World, world
 from marked_places import CLEAR, LISTED, SECRET, Place
 from pysqlite3 import dbapi2
 
-from tidegate.server.routing.route import Credential
-from tidegate.server.routing.routes import ROUTES
+from tidegate_server.routing.route import Credential
+from tidegate_server.routing.routes import ROUTES
 
 HIDDEN: Mapping[str, Place] = {**SECRET, **LISTED}
 PLACES: Mapping[str, Place] = {f"secret: {name}": each for name, each in HIDDEN.items()} | {

@@ -19,9 +19,9 @@ from uuid_utils import uuid7
 
 from tidegate.engine import Engine
 from tidegate.errors import EventError
-from tidegate.stores.decision_log import log
-from tidegate.stores.decision_log.lines import event_in
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores.decision_log import log
+from tidegate_server.stores.decision_log.lines import event_in
+from tidegate_server.stores.sqlite import SqliteStore
 
 SENT_AT_ONCE = 100
 PAGE = 500

@@ -14,7 +14,7 @@ from tests.service.readable import exact
 from tests.service.readable.events import Generator
 from tests.service.readable.reading import DEFINITIONS, Findings, Reading
 
-from tidegate.stores.sqlite import SqliteStore
+from tidegate_server.stores.sqlite import SqliteStore
 
 OF_A_TENANT = 2_000
 """Events of one tenant: fewer than a look through the traffic reads, so all of them are matched."""

@@ -8,8 +8,8 @@ from typing import Protocol, TypeAlias
 
 import attrs
 
-from tidegate.cluster.follower import Applying, Follower, Remembering
-from tidegate.cluster.messages import Call, Entry, Reason
+from tidegate_server.cluster.follower import Applying, Follower, Remembering
+from tidegate_server.cluster.messages import Call, Entry, Reason
 
 
 class CallRefusedError(Exception):

@@ -28,9 +28,9 @@ from tests.simulation.model.requests import (
     Take,
 )
 
-from tidegate.cluster.gateway import Gateway
-from tidegate.cluster.messages import Answer, Answers, Batch, ReadResult, Refusal, Send
-from tidegate.cluster.ownership import BEAT_SECONDS, Ownership, View
+from tidegate_server.cluster.gateway import Gateway
+from tidegate_server.cluster.messages import Answer, Answers, Batch, ReadResult, Refusal, Send
+from tidegate_server.cluster.ownership import BEAT_SECONDS, Ownership, View
 
 Output: TypeAlias = Send | Answers | LogRequest | SessionRequest | Refusal | Answer
 """A ``Send`` goes to its member and ``Answers`` to their gateway, which may both be this process; a

@@ -25,7 +25,7 @@ from tests.simulation.model.requests import (
     Released,
 )
 
-from tidegate.cluster.messages import (
+from tidegate_server.cluster.messages import (
     Answer,
     Answers,
     Batch,

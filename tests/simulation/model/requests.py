@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from tidegate.cluster.messages import Answers, Block, ReadRequest
+from tidegate_server.cluster.messages import Answers, Block, ReadRequest
 
 AppendOutcome: TypeAlias = Literal["done", "fenced", "unknown"]
 

@@ -35,7 +35,7 @@ def codes() -> dict[str, Explained]:
 def problems() -> dict[str, Explained]:
     """The service's problem codes; empty if its libraries are not installed."""
     try:
-        from tidegate.server.http.problems import KINDS
+        from tidegate_server.http.problems import KINDS
     except ModuleNotFoundError:
         return {}
     return {

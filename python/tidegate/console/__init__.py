@@ -1,1 +1,0 @@
-"""Contains the built console, in ``assets``; its sources are in the repository's ``console/``."""

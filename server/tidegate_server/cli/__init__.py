@@ -1,0 +1,1 @@
+"""The commands of `tidegate` that need the service."""

@@ -1,0 +1,51 @@
+"""The short paths of hot calls at a node, from a connection into a partition.
+
+The node owns the partition, or forwards the call to the owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from tidegate_server.hot.hot_path import HotPath
+    from tidegate_server.hot.metrics import HotMetrics
+    from tidegate_server.nodes.partition import NodePartition
+    from tidegate_server.nodes.whose import Whose
+    from tidegate_server.turns.call import HotCall
+
+
+@attrs.frozen
+class NodeHotPaths:
+    """The hot paths of a node; use it only on the event loop's thread.
+
+    A key that was never looked up takes the path of every other request, which looks it up.
+
+    Attributes:
+        metrics: those of one of them; separate ones while the node owns none.
+        partitions: the node's partitions; others may be added.
+        whose: knows the partition of keys, if there are several.
+    """
+
+    metrics: HotMetrics
+    partitions: Mapping[int, NodePartition]
+    whose: Whose
+
+    def of(self, credential: bytes | None) -> HotPath | None:
+        """See :class:`~tidegate_server.hot.hot_path.HotPaths`."""
+        found = self._partition_of(credential)
+        return None if found is None else found.hot
+
+    def way_of(self, credential: bytes) -> Callable[[HotCall], None] | None:
+        """See :class:`~tidegate_server.hot.hot_path.HotPaths`."""
+        found = self._partition_of(credential)
+        return None if found is None else found.forwarding.hand_on
+
+    def _partition_of(self, credential: bytes | None) -> NodePartition | None:
+        number: int | None = 0
+        if len(self.partitions) > 1:
+            number = None if credential is None else self.whose.known_partition(credential)
+        return None if number is None else self.partitions.get(number)

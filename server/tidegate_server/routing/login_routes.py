@@ -1,0 +1,165 @@
+"""The routes for operators: logins, tokens, and the current caller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidegate_server.accounts import me, password_login, provider_login, tokens
+from tidegate_server.login import pages
+from tidegate_server.offload.kinds import Work
+from tidegate_server.routing.route import Credential, Route
+from tidegate_server.wire import operators as wire_operators
+
+_LOGIN_BYTES = 16 * 1024
+"""The size limit for a body that anybody can send: it is read on the loop."""
+_HTML, _SCRIPT, _STYLE = "text/html", "text/javascript", "text/css"
+_NEXT = wire_operators.LoginStart
+_BROWSER: dict[str, Any] = {
+    "tag": "operators",
+    "credential": Credential.NONE,
+    "work": Work.LOGIN,
+    "status": 303,
+    "cookie": "what the browser keeps of the login",
+    "rooted": True,
+}
+
+LOGIN_ROUTES: tuple[Route, ...] = (
+    Route(
+        method="POST",
+        path="/auth/local/token",
+        name="create-token",
+        summary="Log in with email and password",
+        description=(
+            "After ten failures of a name from an address (of IPv6: a network of 64 bits), both"
+            " together have to wait; a name that fails from many addresses is looked at once a"
+            " second. Neither holds up a device that the name has logged in from before."
+        ),
+        tag="operators",
+        credential=Credential.NONE,
+        handler=password_login.local_token,
+        work=Work.LOGIN,
+        max_bytes=_LOGIN_BYTES,
+        headers=("cookie",),
+        cookie="that the operator has logged in from this device",
+        body=wire_operators.Login,
+        answer=wire_operators.AccessToken,
+        refusals=("unauthenticated", "rate-limited", "overloaded"),
+    ),
+    Route(
+        method="DELETE",
+        path="/auth/token",
+        name="revoke-token",
+        summary="End the token of this request, or all of its operator",
+        tag="operators",
+        handler=tokens.revoke,
+        query=wire_operators.Revocation,
+        status=204,
+        refusals=("overloaded",),
+    ),
+    Route(
+        method="GET",
+        path="/me",
+        name="read-me",
+        summary="Who is calling",
+        tag="operators",
+        handler=me.read,
+        answer=wire_operators.Me,
+    ),
+    Route(
+        method="GET",
+        path="/auth/providers",
+        name="list-providers",
+        summary="List the ways to log in",
+        tag="operators",
+        credential=Credential.NONE,
+        handler=provider_login.list_providers,
+        work=Work.LOOP,
+        answer=list[wire_operators.IdentityProvider],
+    ),
+    Route(
+        method="GET",
+        path="/auth/local/login",
+        name="read-password-form",
+        summary="The form for email and password",
+        tag="operators",
+        credential=Credential.NONE,
+        handler=password_login.password_form,
+        query=wire_operators.LoginStart,
+        answer_type="text/html",
+        refusals=("not-found",),
+        rooted=True,
+    ),
+    Route(
+        method="GET",
+        path="/auth/{provider}/login",
+        name="begin-login",
+        summary="Send a browser to an identity provider",
+        description="When the provider cannot be used now, to the page that says so.",
+        handler=provider_login.begin,
+        query=wire_operators.LoginStart,
+        **_BROWSER,
+    ),
+    Route(
+        method="GET",
+        path="/auth/{provider}/callback",
+        name="finish-login",
+        summary="Take a browser back from an identity provider",
+        description=(
+            "It goes on to `/login/callback`, with a token in the hash, or with an `error`:"
+            " `refused`, `cancelled`, `expired`, `unavailable` or `not-invited`."
+        ),
+        handler=provider_login.finish,
+        query=wire_operators.LoginResponse,
+        open_query=True,
+        headers=("cookie",),
+        **_BROWSER,
+    ),
+    *(
+        Route(
+            method="GET",
+            path=path,
+            name=name,
+            summary=summary,
+            tag="operators",
+            credential=Credential.NONE,
+            handler=pages.asset(file, media_type),
+            query=query,
+            answer_type=media_type,
+            rooted=True,
+        )
+        for path, name, summary, file, media_type, query in (
+            (
+                "/login",
+                "read-login",
+                "The page with all ways to log in",
+                "login.html",
+                _HTML,
+                _NEXT,
+            ),
+            (
+                "/login/callback",
+                "read-arrival",
+                "The page that takes a token",
+                "arrival.html",
+                _HTML,
+                None,
+            ),
+            (
+                "/login/login.js",
+                "read-login-script",
+                "The script of these pages",
+                "login.js",
+                _SCRIPT,
+                None,
+            ),
+            (
+                "/login/login.css",
+                "read-login-style",
+                "The style of these pages",
+                "login.css",
+                _STYLE,
+                None,
+            ),
+        )
+    ),
+)
