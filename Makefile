@@ -107,6 +107,7 @@ check: .venv/built         ## formatting, lint, types
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest tidegate._native
 	$(BIN)/deptry python
+	$(BIN)/deptry server --config server/pyproject.toml
 	$(BIN)/python tools/console.py --check
 	$(BIN)/python tools/notices.py --check
 	@if ! cargo deny --version >/dev/null 2>&1; then \
@@ -115,7 +116,7 @@ check: .venv/built         ## formatting, lint, types
 	else cargo deny --locked check bans licenses sources && \
 		echo "the database of advisories cannot be reached: nothing was looked up in it"; fi
 
-wheels: .venv/installed    ## wheels for manylinux_2_28, and for musllinux_1_2 where rustup has the target
+wheels: .venv/installed console ## both wheels; that of the library for manylinux_2_28, and for musllinux_1_2 where rustup has the target
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang
 	$(BIN)/python tools/wheels.py
 
@@ -135,7 +136,7 @@ bench: .venv/peers         ## every benchmark, and the peers side by side
 clean:
 	rm -rf .venv .venv-console target console/node_modules server/tidegate_server/console/assets
 
-.venv/installed: pyproject.toml requirements-dev.txt
+.venv/installed: pyproject.toml server/pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
@@ -146,4 +147,5 @@ clean:
 
 .venv/built: .venv/installed $(RUST_SOURCES)
 	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable server
 	touch $@

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tests" / "sizes.toml"
 PARTS = {
     "python/tidegate": 2,
+    "server/tidegate_server": 2,
     "rust/core/src": 1,
     "rust/service/src": 0,
     "rust/proof/src": 0,
@@ -34,7 +35,7 @@ PARTS = {
 """The parts of the product, and how many folders below each name a room."""
 PRODUCT = {".py", ".pyi", ".rs", ".ts", ".tsx", ".css"}
 GENERATED = ("console/src/api/schema.d.ts", "server/tidegate_server/console/assets/")
-LISTED = ("rust", "python", "benchmarks", "tests")
+LISTED = ("rust", "python", "server", "benchmarks", "tests")
 LARGEST = 10
 
 STEP = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,10 +20,11 @@ Module: TypeAlias = tuple[str, ...]
 
 ROOT = Path(__file__).parents[1]
 RUST = "rust/core/src"
-PYTHON = "python/tidegate"
-BLOCK = re.compile(
-    r"^```(?P<language>rust|python)-floors\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL
-)
+LIBRARY = "python/tidegate"
+SERVER = "server/tidegate_server"
+NAMES = {RUST: "rust", LIBRARY: "library", SERVER: "server"}
+"""What ARCHITECTURE.md calls the floors of each root."""
+BLOCK = re.compile(r"^```(?P<root>\w+)-floors\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 EXCEPTIONS = frozenset(
     {
@@ -37,8 +38,8 @@ EXCEPTIONS = frozenset(
 def floors(root: str) -> list[Module]:
     """The rooms of a root that ARCHITECTURE.md lists, the lowest first."""
     blocks = BLOCK.finditer((ROOT / "ARCHITECTURE.md").read_text())
-    lines = {block["language"]: block["lines"].splitlines() for block in blocks}
-    return [tuple(line.split(" / ")) for line in lines["rust" if root == RUST else "python"]]
+    lines = {block["root"]: block["lines"].splitlines() for block in blocks}
+    return [tuple(line.split(" / ")) for line in lines[NAMES[root]]]
 
 
 @cache
@@ -47,7 +48,7 @@ def imports(root: str) -> frozenset[tuple[Module, Module]]:
 
     Imports for types alone and those in functions count too.
     """
-    read = _rust_imports if root == RUST else _python_imports
+    read = _rust_imports if root == RUST else partial(_python_imports, package=Path(root).name)
     return frozenset(
         (module, target)
         for path in (*sizes.sources(), *(ROOT / root).rglob("*.pyi"))
@@ -78,26 +79,26 @@ def _rust_imports(path: Path, module: Module) -> Iterator[Module]:
             yield module[: len(module) - len(above) - 1] + tuple(rest[len(above) :])
 
 
-def _python_imports(path: Path, module: Module) -> Iterator[Module]:
+def _python_imports(path: Path, module: Module, package: str) -> Iterator[Module]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            package = ["tidegate", *module[: None if path.stem == "__init__" else -1]]
-            above = package[: len(package) + 1 - node.level] if node.level else []
+            around = [package, *module[: None if path.stem == "__init__" else -1]]
+            above = around[: len(around) + 1 - node.level] if node.level else []
             whole = ".".join([*above, *([node.module] if node.module else [])])
             names = [f"{whole}.{alias.name}" for alias in node.names]
         else:
             continue
         for name in names:
-            package, *rest = name.split(".")
-            if package == "tidegate" and rest:
+            first, *rest = name.split(".")
+            if first == package and rest:
                 yield tuple(rest)
 
 
 def arrows(folder: str) -> set[tuple[str, str]]:
     """The imports between folders or files right below a folder."""
-    root = RUST if folder.startswith(RUST) else PYTHON
+    root = next(each for each in NAMES if Path(folder).is_relative_to(each))
     above = Path(folder).relative_to(root).parts
     size = len(above)
     found = {
@@ -128,7 +129,7 @@ def _rooms(folder: str) -> set[str]:
 def rising() -> set[str]:
     """Imports of a higher floor, rooms without a floor, and floors without a room."""
     found = set()
-    for root in (RUST, PYTHON):
+    for root in NAMES:
         height = {room: number for number, room in enumerate(floors(root))}
         for module, target in imports(root):
             one, other = _room_of(module, height), _room_of(target, height)
@@ -161,7 +162,7 @@ def circles() -> set[str]:
         if parent != ROOT and parent.is_relative_to(ROOT)
     }
     for folder in folders:
-        if folder.startswith((RUST, PYTHON)):
+        if folder.startswith(tuple(NAMES)):
             rooms = _rooms(folder)
             inside = (arrow for arrow in arrows(folder) if rooms.issuperset(arrow))
             found |= {f"{folder}: circle of {', '.join(ring)}" for ring in rings(inside)}
@@ -170,11 +171,14 @@ def circles() -> set[str]:
 
 def circles_of_files() -> set[str]:
     """Python files that import each other, directly or through others, be it for types alone."""
-    paths = [path for end in ("py", "pyi") for path in (ROOT / PYTHON).rglob(f"*.{end}")]
-    files = {_module(path, PYTHON) for path in paths}
-    arrows = ((one, _room_of(target, files) or ("__init__",)) for one, target in imports(PYTHON))
-    found = rings(("/".join(one), "/".join(other)) for one, other in arrows if one != other)
-    return {f"{PYTHON}: circle of the files {', '.join(ring)}" for ring in found}
+    found = set()
+    for root in (LIBRARY, SERVER):
+        paths = [path for end in ("py", "pyi") for path in (ROOT / root).rglob(f"*.{end}")]
+        files = {_module(path, root) for path in paths}
+        arrows = ((one, _room_of(target, files) or ("__init__",)) for one, target in imports(root))
+        inside = (("/".join(one), "/".join(other)) for one, other in arrows if one != other)
+        found |= {f"{root}: circle of the files {', '.join(ring)}" for ring in rings(inside)}
+    return found
 
 
 def rings(arrows: Iterable[tuple[str, str]]) -> set[tuple[str, ...]]:
@@ -233,7 +237,7 @@ def test_no_exception_is_stale() -> None:
     assert not mended, "\n".join(sorted(mended))
 
 
-@pytest.mark.parametrize(("root", "least"), [(RUST, 400), (PYTHON, 1_000)])
+@pytest.mark.parametrize(("root", "least"), [(RUST, 400), (LIBRARY, 400), (SERVER, 1_000)])
 def test_imports_are_found(root: str, least: int) -> None:
     """The lists above hold only if imports are read at all."""
     assert len(imports(root)) >= least
@@ -254,7 +258,7 @@ def two() -> None:
     from . import three
     from ..four import five
 """)
-    found = set(_python_imports(path, ("room", "one")))
+    found = set(_python_imports(path, ("room", "one"), "tidegate"))
     assert found == {
         ("limits", "Limits"),
         ("values", "Map"),

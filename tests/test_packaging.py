@@ -15,7 +15,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, SERVER = (
+    tomllib.loads((ROOT / path / "pyproject.toml").read_text())["project"]
+    for path in (".", "server")
+)
 NEEDS_CARGO = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
 BROKEN_BY_THE_NEXT = {"uvicorn"}
 """Packages of which a later version is known to break the server."""
@@ -28,9 +31,11 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(find_spec("deptry") is None, reason="deptry is not installed")
-def test_what_is_imported_is_declared(process: None) -> None:
+@pytest.mark.parametrize("folder", ["python", "server"])
+def test_what_is_imported_is_declared(folder: str, process: None) -> None:
     """No import stands on what another package happens to bring."""
-    done = run("-m", "deptry", "--no-ansi", "python")
+    settings = [] if folder == "python" else ["--config", f"{folder}/pyproject.toml"]
+    done = run("-m", "deptry", "--no-ansi", folder, *settings)
     assert done.returncode == 0, done.stderr
 
 
@@ -57,7 +62,7 @@ def private_names(tree: ast.Module) -> list[str]:
     return [
         ".".join(names)
         for names in taken
-        if names[0] != "tidegate"
+        if names[0] not in {"tidegate", "tidegate_server"}
         and any(part.startswith("_") and not part.startswith("__") for part in names)
     ]
 
@@ -75,26 +80,38 @@ def test_nothing_private_of_another_package_is_imported() -> None:
     """What has no promise may be gone in the next version."""
     found = {
         f"{path.name}: {name}"
-        for path in (ROOT / "python").rglob("*.py")
+        for folder in ("python", "server")
+        for path in (ROOT / folder).rglob("*.py")
         for name in private_names(ast.parse(path.read_text()))
         if name not in DOCUMENTED
     }
     assert not found
 
 
-def test_extras_have_an_upper_bound_only_where_a_break_is_known() -> None:
+def test_the_service_has_an_upper_bound_only_where_a_break_is_known() -> None:
     """Any other bound keeps a user's environment from being solved."""
-    extras = PROJECT["project"]["optional-dependencies"].values()
+    extras = [*PROJECT["optional-dependencies"].values(), SERVER["dependencies"]]
     bounded = {each.partition(">")[0] for extra in extras for each in extra if "<" in each}
     assert bounded == BROKEN_BY_THE_NEXT
 
 
+def test_both_distributions_have_one_version() -> None:
+    """Each asks for the other at the version of Cargo.toml."""
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    assert SERVER["version"] == version
+    assert f"tidegate=={version}" in SERVER["dependencies"]
+    extras = PROJECT["optional-dependencies"]
+    assert extras["server"] == [f"tidegate-server=={version}"]
+    for name in SERVER["optional-dependencies"]:
+        assert extras[name] == [f"tidegate-server[{name}]=={version}"]
+
+
 @NEEDS_CARGO
 def test_the_notices_name_every_crate_that_is_linked(process: None) -> None:
-    """The wheel carries them, as their licences ask."""
+    """The wheels carry them, as their licences ask."""
     done = run("tools/notices.py", "--check")
     assert done.returncode == 0, done.stderr
-    assert "THIRD_PARTY_NOTICES.txt" in PROJECT["project"]["license-files"]
+    assert "THIRD_PARTY_NOTICES.txt" in PROJECT["license-files"]
 
 
 @NEEDS_CARGO
@@ -116,6 +133,8 @@ def test_the_source_archive_builds_with_its_lock_and_holds_docs_and_tests(
         "tests/docs/test_docs.py",
         "tests/corpus/text.toml",
         "tools/notices.py",
+        "server/pyproject.toml",
+        "server/tidegate_server/service.py",
         "python/tidegate/py.typed",
         "rust/core/src/engine/mod.rs",
     }

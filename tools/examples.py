@@ -21,9 +21,9 @@ import httpx2
 
 from tidegate_server.routing.routes import ROUTES
 
-PACKAGE = Path(__file__).parents[1] / "python" / "tidegate"
-EXAMPLES = PACKAGE / "server" / "routing" / "assets" / "examples.json"
-TRAFFIC = PACKAGE / "samples" / "traffic.jsonl.gz"
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "server" / "tidegate_server" / "routing" / "assets" / "examples.json"
+TRAFFIC = ROOT / "python" / "tidegate" / "samples" / "traffic.jsonl.gz"
 PERIOD = {"since": "2026-11-02T09:00:00Z", "until": "2026-11-02T09:15:00Z"}
 """The period of the sample traffic."""
 EVENTS = 300

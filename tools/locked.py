@@ -1,7 +1,7 @@
 """Writes the packages that a container installs: exact versions with hashes, and their SBOM.
 
 ``python tools/locked.py`` writes ``deploy/requirements.txt`` and ``deploy/python.cdx.json``; with
-``--upgrade`` it takes the newest versions that pyproject.toml allows. It needs ``uv``.
+``--upgrade`` it takes the newest versions that both distributions allow. It needs ``uv``.
 """
 
 from __future__ import annotations
@@ -9,24 +9,36 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 REQUIREMENTS = ROOT / "deploy" / "requirements.txt"
 SBOM = ROOT / "deploy" / "python.cdx.json"
-EXTRAS = ("client", "geo", "nats", "postgresql", "server")
-"""What a container may need: all but the tools for tests."""
+DISTRIBUTIONS = ("pyproject.toml", "server/pyproject.toml")
+NOT_LOCKED = {"testing"}
+"""Extras that no container needs."""
 SBOM_TOOL = "cyclonedx-bom==7.5.0"
 _HEAD = "# Written by tools/locked.py; install with `pip install --require-hashes -r`.\n"
+
+
+def wanted() -> list[str]:
+    """What both distributions ask for, each with its extras, except for each other."""
+    found: list[str] = []
+    for path in DISTRIBUTIONS:
+        project = tomllib.loads((ROOT / path).read_text())["project"]
+        found += project["dependencies"]
+        for extra, names in project["optional-dependencies"].items():
+            found += names if extra not in NOT_LOCKED else []
+    return sorted({each for each in found if not each.startswith("tidegate")})
 
 
 def lock(*, upgrade: bool) -> None:
     """Write the versions and the hashes of their files, for every platform."""
     command = ["uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
-    command += ["--generate-hashes", "--no-annotate", "--no-header", "pyproject.toml"]
-    command += [part for extra in EXTRAS for part in ("--extra", extra)]
+    command += ["--generate-hashes", "--no-annotate", "--no-header", "-"]
     command += ["--output-file", str(REQUIREMENTS), *(["--upgrade"] if upgrade else [])]
-    subprocess.run(command, cwd=ROOT, check=True)
+    subprocess.run(command, cwd=ROOT, check=True, text=True, input="\n".join(wanted()))
     REQUIREMENTS.write_text(_HEAD + REQUIREMENTS.read_text().removeprefix(_HEAD))
 
 

@@ -1,7 +1,8 @@
-"""Writes THIRD_PARTY_NOTICES.txt: the licences of what the wheel links and carries.
+"""Writes THIRD_PARTY_NOTICES.txt of both distributions: the licences of what they carry.
 
-``python tools/notices.py`` writes the file; with ``--check`` it says, by its exit code, whether the
-file names the crates that the lock file links now, and what widget and console are made of.
+``python tools/notices.py`` writes the files; with ``--check`` it says, by its exit code, whether
+the one at the top names the crates that the lock file links now, and the one of the server what
+widget and console are made of.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import widget
 
 ROOT = Path(__file__).parents[1]
-NOTICES = ROOT / "THIRD_PARTY_NOTICES.txt"
+NOTICES = "THIRD_PARTY_NOTICES.txt"
 CONSOLE = ROOT / "console"
 EXTENSION = "tidegate-python"
 TARGET = "x86_64-unknown-linux-gnu"
@@ -78,42 +79,59 @@ def texts_of(folder: Path) -> list[str]:
     return [each.read_text(errors="replace").strip() for each in files]
 
 
-def notices(crates: list[dict[str, Any]]) -> str:
-    """The whole file; a text that several crates bring stands there once."""
+Parts: TypeAlias = dict[str, dict[str, list[str]]]
+"""By heading, a line for each thing that is carried, with the texts of its licences."""
+
+
+def of_library() -> Parts:
+    """What the wheel of the library carries."""
+    crates = linked_crates()
+    folders = (Path(each["manifest_path"]).parent for each in crates)
+    return {_CRATES: dict(zip(titles(crates), map(texts_of, folders), strict=True))}
+
+
+def of_server() -> Parts:
+    """What the wheel of the server carries."""
+    packages = {title: texts_of(folder) for title, folder in console_packages().items()}
+    return {
+        _FILES: {title: [text] for title, text in widget.notices().items()},
+        _PACKAGES: packages,
+    }
+
+
+def notices(parts: Parts) -> str:
+    """The whole file; a text that several things bring is in it once."""
+    lines = [line for heading, each in parts.items() for line in (heading, "", *each, "")][:-1]
     bringers: dict[str, list[str]] = defaultdict(list)
-    for crate in crates:
-        for text in texts_of(Path(crate["manifest_path"]).parent):
-            bringers[text].append(f"{crate['name']} {crate['version']}")
-    carried = widget.notices()
-    for title, text in carried.items():
-        bringers[text].append(title.partition("  ")[0])
-    packages = console_packages()
-    for title, folder in packages.items():
-        for text in texts_of(folder):
-            bringers[text].append(title.partition("  ")[0])
-    lists = {_CRATES: titles(crates), _FILES: carried, _PACKAGES: packages}
-    parts = [line for heading, names in lists.items() for line in (heading, "", *names, "")][:-1]
+    for titled in parts.values():
+        for title, texts in titled.items():
+            for text in texts:
+                bringers[text].append(title.partition("  ")[0])
     for text, names in bringers.items():
-        parts += ["", _RULE, ", ".join(names), _RULE, "", text]
-    return "\n".join(parts) + "\n"
+        lines += ["", _RULE, ", ".join(names), _RULE, "", text]
+    return "\n".join(lines) + "\n"
 
 
-def missing(text: str, crates: list[dict[str, Any]]) -> list[str]:
-    """Linked or carried packages that the file lacks, and packages that only the file has."""
-    listed = set(text.split("\n\n" + _RULE)[0].splitlines()) - {_CRATES, _FILES, _PACKAGES, ""}
-    carried = [*widget.notices(), *console_packages()]
-    return sorted(listed.symmetric_difference([*titles(crates), *carried]))
+def differences(text: str, parts: Parts) -> list[str]:
+    """Things that are carried and not in the file, or only in the file."""
+    listed = set(text.split("\n\n" + _RULE)[0].splitlines()) - {*parts, ""}
+    return sorted(listed.symmetric_difference(title for each in parts.values() for title in each))
 
 
 def main() -> int:
-    """Write the file, or check it."""
-    crates = linked_crates()
-    if "--check" not in sys.argv[1:]:
-        NOTICES.write_text(notices(crates))
-        return 0
-    wrong = missing(NOTICES.read_text(), crates)
+    """Write the files, or check them."""
+    wrong = []
+    for folder, parts in ((ROOT, of_library()), (ROOT / "server", of_server())):
+        file = folder / NOTICES
+        if "--check" in sys.argv[1:]:
+            wrong += [
+                f"{file.relative_to(ROOT)} is not current: {each}"
+                for each in differences(file.read_text(), parts)
+            ]
+        else:
+            file.write_text(notices(parts))
     for each in wrong:
-        print(f"THIRD_PARTY_NOTICES.txt is not current: {each}", file=sys.stderr)
+        print(each, file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -1,7 +1,8 @@
-"""Builds wheels that run on older systems than this one, by the linker of Zig.
+"""Builds the wheels of both distributions into ``dist``, in place of what is there.
 
-One for manylinux_2_28; one for musllinux_1_2 where rustup has the target.  They are put into
-``dist``, in place of what is there, with the requirements that the container installs.
+That of the library is linked by Zig, so that it runs on older systems than this one: one for
+manylinux_2_28, and one for musllinux_1_2 where rustup has the target. The requirements that the
+container installs are put there too.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def installed_targets() -> set[str]:
 def main() -> int:
     """Build what can be built here, and say what cannot."""
     targets = installed_targets()
-    for old in DIST.glob("tidegate-*.whl"):
+    for old in DIST.glob("tidegate*.whl"):
         old.unlink()
     # Zig is found as a module of the first `python3`.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -49,6 +50,8 @@ def main() -> int:
             "--target", target, "--compatibility", compatibility, "--out", str(DIST),
         ]  # fmt: skip
         subprocess.run(command, cwd=ROOT, env={**os.environ, "PATH": path}, check=True)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--wheel-dir", str(DIST), "./server"], cwd=ROOT, check=True)
     shutil.copy(ROOT / "deploy" / "requirements.txt", DIST)
     return 0
 

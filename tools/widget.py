@@ -15,7 +15,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-WIDGET = Path(__file__).parents[1] / "python" / "tidegate" / "server" / "pages" / "widget"
+WIDGET = Path(__file__).parents[1] / "server" / "tidegate_server" / "pages" / "widget"
 ORIGIN = WIDGET / "origin.json"
 
 

@@ -480,7 +480,7 @@ def count_log(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], s
     """The rows that a store derives from the index of decisions of its log.
 
     Args:
-        index: arrays of ``tidegate_server.stores.decision_log.lines.encode_index``, joined by commas.
+        index: arrays of ``encode_index`` of the decision log, joined by commas.
         first: number of the first decision.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A newer version of the package: a copy of this one with a further migration, which it needs."""
+"""A newer version of the service: a copy of this one with a further migration, which it needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import tidegate
+import tidegate_server
 from tidegate_server.stores import migrations
 
 COLUMN = "later"
@@ -42,7 +42,7 @@ _CHANGES = {
     ),
     # Its lines and messages have members that the version before does not know.
     "stores/decision_log/lines.py": ('"duration_us":%d,', f'"duration_us":%d,"{COLUMN}":1,'),
-    "server/nodes/messages.py": (
+    "nodes/messages.py": (
         "    term: int = 0\n",
         f"    term: int = 0\n    {COLUMN}: int = 1\n",
     ),
@@ -59,9 +59,11 @@ def newer_version(to: Path, *, is_additive: bool) -> Path:
     Returns:
         What to name in ``PYTHONPATH``.
     """
-    package = to / "tidegate"
+    package = to / "tidegate_server"
     shutil.copytree(
-        Path(tidegate.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+        Path(tidegate_server.__file__).parent,
+        package,
+        ignore=shutil.ignore_patterns("__pycache__"),
     )
     before, revision = migrations.HEAD, f"{int(migrations.HEAD) + 1:04}"
     runs_from = migrations.RUNS_FROM if is_additive else revision

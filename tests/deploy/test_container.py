@@ -11,7 +11,8 @@ from pathlib import Path
 from tests.deploy.test_deploy import DEPLOY
 
 WHEEL = "tidegate-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
-"""The name that `make wheels` gives."""
+SERVER = "tidegate_server-0.1.0-py3-none-any.whl"
+"""The names that `make wheels` gives."""
 CONTAINERFILE = re.sub(r"\\\n\s*", "", (DEPLOY / "Containerfile").read_text())
 
 
@@ -28,17 +29,19 @@ def arguments() -> dict[str, str]:
 def test_the_wheel_that_is_built_is_taken_without_an_argument() -> None:
     """The pattern fits the wheel of this system's C library, and no other."""
     (copied,) = steps("COPY")
-    assert copied == "${WHEEL} requirements.txt /tmp/wheel/"
+    assert copied == "${WHEEL} tidegate_server-*.whl requirements.txt /tmp/wheel/"
     pattern = arguments()["WHEEL"]
     assert fnmatch(WHEEL, pattern)
+    assert not fnmatch(SERVER, pattern)
     assert not fnmatch(WHEEL.replace("manylinux_2_28", "musllinux_1_2"), pattern)
 
 
 def test_the_server_is_installed_with_locked_packages(tmp_path: Path, process: None) -> None:
-    """Packages are installed by their hashes, and the wheel without any other; what was copied is
+    """Packages are installed by their hashes, and the wheels without any other; what was copied is
     gone; the user is made."""
     (tmp_path / "wheel").mkdir()
-    (tmp_path / "wheel" / WHEEL).touch()
+    for name in (WHEEL, SERVER):
+        (tmp_path / "wheel" / name).touch()
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("pip", "useradd"):
@@ -52,8 +55,9 @@ def test_the_server_is_installed_with_locked_packages(tmp_path: Path, process: N
         text=True,
         check=True,
     )
-    packages, wheel, useradd = done.stdout.splitlines()
+    packages, wheels, useradd = done.stdout.splitlines()
     assert packages.endswith(f" --require-hashes -r {tmp_path}/wheel/requirements.txt")
-    assert wheel.endswith(f" --no-deps --no-index {tmp_path}/wheel/{WHEEL}")
+    names = " ".join(f"{tmp_path}/wheel/{name}" for name in (WHEEL, SERVER))
+    assert wheels.endswith(f" --no-deps --no-index {names}")
     assert f"--uid {steps('USER')[0]} " in useradd
     assert not (tmp_path / "wheel").exists()

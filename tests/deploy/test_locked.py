@@ -13,7 +13,11 @@ from packaging.utils import canonicalize_name
 from tests.deploy.test_deploy import DEPLOY
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECTS = [
+    tomllib.loads((ROOT / path / "pyproject.toml").read_text())["project"]
+    for path in (".", "server")
+]
+OURS = {project["name"] for project in PROJECTS}
 LOCKED = (DEPLOY / "requirements.txt").read_text()
 LINES = re.sub(r" \\\n\s*", " ", LOCKED).splitlines()[1:]
 LINE = re.compile(r"[a-z0-9._-]+(\[[a-z0-9,_-]+\])?==[^ ;]+( ; .+?)?( --hash=sha256:[0-9a-f]{64})+")
@@ -34,11 +38,13 @@ def test_every_package_is_locked_by_its_hashes() -> None:
 
 
 def test_all_that_an_installation_needs_is_locked() -> None:
-    """What pyproject.toml asks for, except for tests, and what that asks for in turn."""
-    extras = [name for name in PROJECT["optional-dependencies"] if name != "testing"]
-    waiting = [Requirement(each) for each in PROJECT["dependencies"]]
-    for name in extras:
-        waiting += [Requirement(each) for each in PROJECT["optional-dependencies"][name]]
+    """What both distributions ask for, except for tests, and what that asks for in turn."""
+    waiting = [Requirement(each) for project in PROJECTS for each in project["dependencies"]]
+    for project in PROJECTS:
+        extras = [name for name in project["optional-dependencies"] if name != "testing"]
+        for name in extras:
+            waiting += [Requirement(each) for each in project["optional-dependencies"][name]]
+    waiting = [each for each in waiting if each.name not in OURS]
     seen: set[str] = set()
     while waiting:
         wanted = waiting.pop()

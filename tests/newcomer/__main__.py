@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 from tests.newcomer import paths
-from tests.newcomer.environment import build_wheel, install, new_variables, ports
+from tests.newcomer.environment import build_wheels, install, new_variables, ports
 from tests.newcomer.pages import ROOT, lines
 from tests.newcomer.terminal import Terminal, terminal
 
@@ -36,7 +36,7 @@ def walk(environment: dict[str, str], home: Path) -> None:
 
 def from_a_wheel(home: Path) -> None:
     """In an environment that the README's first lines make."""
-    build_wheel(home / "wheels")
+    build_wheels(home / "wheels")
     environment = new_variables(home, home / "wheels", index=True)
     with terminal(home, environment) as shell:
         install(shell, index=True)

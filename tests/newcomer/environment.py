@@ -1,4 +1,4 @@
-"""A fresh environment, made as the README says, of a wheel of this tree and nothing else of it."""
+"""A fresh environment, made as the README says, from the wheels of this tree alone."""
 
 from __future__ import annotations
 
@@ -18,10 +18,18 @@ PROGRAMS = ("gunicorn",)
 """Programs that a site has already."""
 
 
-def build_wheel(directory: Path) -> None:
-    """Build a wheel of this tree; what was compiled for the present environment is used again."""
-    command = [sys.executable, "-m", "maturin", "build", "--release", "--locked"]
-    subprocess.run([*command, "--out", str(directory)], cwd=ROOT, check=True, capture_output=True)
+WHEELS = (
+    ("maturin", "build", "--release", "--locked", "--out"),
+    ("pip", "wheel", "./server", "--no-deps", "--no-build-isolation", "--wheel-dir"),
+)
+"""The commands that build the library and the service, each with the option for a directory."""
+
+
+def build_wheels(directory: Path) -> None:
+    """Build both wheels; what was compiled for the present environment is used again."""
+    for command in WHEELS:
+        whole = [sys.executable, "-m", *command, str(directory)]
+        subprocess.run(whole, cwd=ROOT, check=True, capture_output=True)
 
 
 def new_variables(home: Path, wheels: Path, *, index: bool) -> dict[str, str]:
@@ -29,7 +37,7 @@ def new_variables(home: Path, wheels: Path, *, index: bool) -> dict[str, str]:
 
     Args:
         home: the newcomer's home, with nothing in it.
-        wheels: where the wheel is.
+        wheels: where the wheels are.
         index: whether what it needs comes from the package index, or is there already.
     """
     programs = home / "bin"

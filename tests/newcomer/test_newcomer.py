@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.newcomer import paths
-from tests.newcomer.environment import build_wheel, install, new_variables, ports
+from tests.newcomer.environment import build_wheels, install, new_variables, ports
 from tests.newcomer.terminal import Terminal, terminal
 
 
@@ -16,7 +16,7 @@ from tests.newcomer.terminal import Terminal, terminal
 def environment(tmp_path_factory: pytest.TempPathFactory, process: None) -> dict[str, str]:
     """The variables of a shell that has the wheel in an environment of its own."""
     home = tmp_path_factory.mktemp("home")
-    build_wheel(home / "wheels")
+    build_wheels(home / "wheels")
     variables = new_variables(home, home / "wheels", index=False)
     with terminal(home, variables) as shell:
         install(shell, index=False)

@@ -7,7 +7,9 @@ failed), 2 for a wrong call or setting, 130 after Ctrl-C.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoints, entry_points
 from typing import Any
 
 import click
@@ -30,49 +32,37 @@ COMMANDS = {
     "bench": "tidegate.cli.policies.bench:bench",
     "mapping": "tidegate.cli.mapping:mapping",
     "demo": "tidegate.cli.demo:demo",
-    "serve": "tidegate_server.cli.service.serve:serve",
-    "config": "tidegate_server.cli.service.config:config",
-    "healthcheck": "tidegate_server.cli.service.healthcheck:healthcheck",
-    "migrate": "tidegate_server.cli.service.migrate:migrate",
-    "cluster": "tidegate_server.cli.service.cluster:cluster",
-    "verify": "tidegate_server.cli.service.verify:verify",
-    "init": "tidegate_server.cli.hybrid.init:init",
-    "sync": "tidegate_server.cli.hybrid.sync:sync",
-    "run": "tidegate_server.cli.hybrid.run:run",
-    "status": "tidegate_server.cli.hybrid.status:status",
-    "capture": "tidegate_server.cli.hybrid.capture:capture",
-    "operator": "tidegate_server.cli.tenants.operator:operator",
-    "tenant": "tidegate_server.cli.remote.tenant:tenant",
-    "api-key": "tidegate_server.cli.remote.api_key:api_key",
-    "apply": "tidegate_server.cli.remote.apply:apply",
-    "record": "tidegate_server.cli.remote.record:record",
-    "export": "tidegate_server.cli.remote.export:export",
 }
-"""Each command's module, imported when the command is called, so the engine's commands work without
-the server's libraries."""
+"""Each command's module, imported when the command is called."""
+PLUGINS = "tidegate.commands"
+"""The entry points by which another distribution adds commands."""
+SERVICE = (
+    "serve", "config", "healthcheck", "migrate", "cluster", "verify",
+    "init", "sync", "run", "status", "capture", "operator",
+    "tenant", "api-key", "apply", "record", "export",
+)  # fmt: skip
+"""The commands that tidegate-server adds; without it, the help says how to install it."""
 
 
 class Commands(click.Group):
     """Commands that are imported on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order of the table."""
+        """All names: the engine's, the service's, and those of other distributions."""
         del ctx
-        return list(COMMANDS)
+        return list(dict.fromkeys([*COMMANDS, *SERVICE, *(each.name for each in _plugins())]))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command with a name."""
         del ctx
         place = COMMANDS.get(cmd_name)
-        if place is None:
-            return None
-        module, name = place.split(":")
-        try:
+        if place is not None:
+            module, name = place.split(":")
             command = getattr(import_module(module), name)
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.startswith("tidegate"):
-                raise
-            return _Unavailable(cmd_name, error.name, _extra_of(module))
+        elif cmd_name in _plugins().names:
+            command = _plugins()[cmd_name].load()
+        else:
+            return _Unavailable(cmd_name) if cmd_name in SERVICE else None
         assert isinstance(command, click.Command)
         return command
 
@@ -95,17 +85,16 @@ class Commands(click.Group):
             formatter.write_dl(rows)
 
 
-def _extra_of(module: str) -> str:
-    """The extra with a command's libraries."""
-    room = module.removeprefix("tidegate.cli.").partition(".")[0]
-    return {"remote": "client", "hybrid": "daemon"}.get(room, "server")
+@cache
+def _plugins() -> EntryPoints:
+    return entry_points(group=PLUGINS)
 
 
 class _Unavailable(click.Command):
-    """Replaces a command whose libraries are not installed, and accepts all its arguments."""
+    """Replaces a command of the service where that isn't installed, and accepts all arguments."""
 
-    def __init__(self, name: str, missing: str, extra: str) -> None:
-        self.hint = f"`tidegate {name}` needs `{missing}`: pip install 'tidegate[{extra}]'"
+    def __init__(self, name: str) -> None:
+        self.hint = f"`tidegate {name}` needs tidegate-server: pip install 'tidegate[server]'"
         super().__init__(
             name,
             help=self.hint,
@@ -114,7 +103,7 @@ class _Unavailable(click.Command):
         )
 
     def invoke(self, ctx: click.Context) -> None:
-        """Report the missing libraries.
+        """Say how to install the service.
 
         Raises:
             click.UsageError: always.

@@ -233,6 +233,14 @@ def error_of_finding(finding: Finding, pointer: str | None = None) -> ErrorDetai
     )
 
 
+def meanings() -> dict[str, str]:
+    """The meaning of every code, for ``tidegate explain-code``."""
+    return {
+        code: f"{kind.title}. The service answers it with status {kind.status}."
+        for code, kind in KINDS.items()
+    }
+
+
 def problem_document(problem: Problem, instance: str, request_id: str) -> bytes:
     """Return the body of a problem.
 

@@ -82,7 +82,7 @@ def claim_database(url: str, waits: Callable[[Holder], None] | None = None) -> C
 
 
 def connected_nodes(url: str) -> list[str]:
-    """The names of the nodes that are connected; see :mod:`tidegate_server.stores.directory.claims`."""
+    """The names of the nodes that are connected, as ``stores.directory.claims`` finds them."""
     found: list[str] = _postgresql("tidegate_server.stores.directory.claims").connected_nodes(url)
     return found
 

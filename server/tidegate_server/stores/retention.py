@@ -109,7 +109,7 @@ def prune_derived(
     many.
 
     Args:
-        connection: the connection of :meth:`Store.derive <tidegate_server.stores.port.Store.derive>`.
+        connection: the connection of ``Store.derive``.
         tenant_id: the tenant.
         before_ns: as for :func:`prune`.
         limit: most rows to delete from each table.

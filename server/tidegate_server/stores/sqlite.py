@@ -67,8 +67,7 @@ LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id
 
 
 class SqliteStore(CommittingStore):
-    """A :class:`~tidegate_server.stores.port.Store` in an SQLite file, with a second file for derived
-    data.
+    """A :class:`~.port.Store` in an SQLite file, with a second file for derived data.
 
     Args:
         url: ``sqlite:///relative.db`` or ``sqlite:////absolute.db``.

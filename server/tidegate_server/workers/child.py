@@ -177,7 +177,7 @@ class _Store:
         self._asking("learn_now")
 
     def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
-        """See :meth:`Store.write <tidegate_server.stores.port.Store.write>`; done when this returns."""
+        """See ``Store.write``; done when this returns."""
         done: Future[T] = Future()
         try:
             done.set_result(self._asking("write", work, quietly))

@@ -1,8 +1,8 @@
 """``python -m tests.console.commands.newcomer``: the console where there is no node.
 
 On a machine with Python and Rust alone, ``make run`` in a clone of what is committed prints a link
-that opens the console.  Its wheel serves the same bytes from a fresh environment.  The sdist builds
-to them, and so does a second build of the sources.
+that opens the console.  The wheels serve the same bytes from a fresh environment. The source
+archive builds to them, and so does a second build of the sources.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ import click
 import httpx2 as httpx
 from playwright.sync_api import sync_playwright
 from tests.browser import Watched, launched
-from tests.newcomer.environment import ports
+from tests.newcomer.environment import WHEELS, ports
 from tests.newcomer.pages import ROOT
 from tests.newcomer.terminal import terminal
 
 ABSENT = {"node", "nodejs", "npm", "npx", "corepack"}
 ASSETS = Path("server/tidegate_server/console/assets")
 LINK = r"http://\S+/console/#access_token=\S+"
+SDIST = "import sys; from flit_core import buildapi; buildapi.build_sdist(sys.argv[1])"
 LONG = 3600.0
 """Seconds that building everything may take."""
 
@@ -66,7 +67,7 @@ def digests(assets: Path) -> dict[str, str]:
 
 def in_wheel(wheel: Path) -> dict[str, str]:
     """The same of what a wheel carries."""
-    folder = f"{ASSETS.relative_to('python')}/"
+    folder = f"{ASSETS.relative_to('server')}/"
     with zipfile.ZipFile(wheel) as file:
         return {
             name.removeprefix(folder): hashlib.sha256(file.read(name)).hexdigest()
@@ -105,7 +106,8 @@ def served(wheel: Path, home: Path, environment: Mapping[str, str]) -> dict[str,
     """The hashes of what the wheel serves from an environment of its own."""
     run(["python3", "-m", "venv", home], home.parent, environment)
     python = home / "bin/python"
-    run([python, "-m", "pip", "install", "-q", f"{wheel}[server]"], home, environment)
+    pip = [python, "-m", "pip", "install", "-q", "--find-links", wheel.parent]
+    run([*pip, "tidegate[server]"], home, environment)
     process = subprocess.Popen(
         [python, "-m", "tidegate", "serve", "--demo", "--json", "--server-port", "0"],
         cwd=home,
@@ -162,18 +164,15 @@ def main(target: Path | None) -> None:
         run([".venv/bin/python", "tools/console.py"], clone, environment)
         assert digests(clone / ASSETS) == first
         begun = step("a second build has the same bytes", begun)
-        maturin = [clone / ".venv/bin/python", "-m", "maturin"]
-        run(
-            [*maturin, "build", "--release", "--locked", "--out", home / "wheels"],
-            clone,
-            environment,
-        )
-        (wheel,) = (home / "wheels").glob("*.whl")
+        python = clone / ".venv/bin/python"
+        for command in WHEELS:
+            run([python, "-m", *command, home / "wheels"], clone, environment)
+        (wheel,) = (home / "wheels").glob("tidegate_server-*.whl")
         assert in_wheel(wheel) == first
         plain = {name: each for name, each in first.items() if not name.endswith((".br", ".gz"))}
         assert served(wheel, home / "fresh", environment) == plain
-        begun = step("the wheel serves the same bytes from a fresh environment", begun)
-        run([*maturin, "sdist", "--out", home / "sdist"], clone, environment)
+        begun = step("the wheels serve the same bytes from a fresh environment", begun)
+        run([python, "-c", SDIST, home / "sdist"], clone / "server", environment)
         (sdist,) = (home / "sdist").glob("*.tar.gz")
         pip = [home / "fresh/bin/python", "-m", "pip", "wheel", "-q", "--no-deps"]
         run([*pip, "--wheel-dir", home / "again", sdist], home, environment)

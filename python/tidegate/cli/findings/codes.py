@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
+from importlib.metadata import entry_points
 
 import attrs
 import yaml
+
+ADDED = "tidegate.codes"
+"""The entry points by which another distribution adds codes: functions that return the meanings."""
 
 
 @attrs.frozen
@@ -32,13 +36,10 @@ def codes() -> dict[str, Explained]:
     return {code: Explained(**members) for code, members in read.items()}
 
 
-def problems() -> dict[str, Explained]:
-    """The service's problem codes; empty if its libraries are not installed."""
-    try:
-        from tidegate_server.http.problems import KINDS
-    except ModuleNotFoundError:
-        return {}
+def added() -> dict[str, Explained]:
+    """The codes that other distributions add by entry points, as the service adds its problems."""
     return {
-        code: Explained(f"{kind.title}. The service answers it with status {kind.status}.")
-        for code, kind in KINDS.items()
+        code: Explained(meaning)
+        for point in entry_points(group=ADDED)
+        for code, meaning in point.load()().items()
     }

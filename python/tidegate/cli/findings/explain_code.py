@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tidegate.cli.findings.codes import codes, problems
+from tidegate.cli.findings.codes import added, codes
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.language.tree.diagnostics import nearest
 
@@ -14,7 +14,7 @@ from tidegate.language.tree.diagnostics import nearest
 @json_option
 def explain_code(code: str | None, as_json: bool) -> None:
     """Say what CODE means and how it is mended; without one, list all codes."""
-    known = problems() | codes()
+    known = added() | codes()
     if code is None:
         _list(known.keys(), as_json)
         return

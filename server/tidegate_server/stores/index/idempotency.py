@@ -49,8 +49,7 @@ class UsedKey:
 
     Args:
         fingerprint: the request body's fingerprint.
-        seq: number of its decision; :func:`tidegate_server.stores.decision_log.log.read` returns the
-            answer.
+        seq: number of its decision; ``decision_log.log.read`` returns the answer.
     """
 
     fingerprint: bytes
