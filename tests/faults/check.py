@@ -16,11 +16,11 @@ from sqlalchemy import Connection, func, select, text
 from tests.faults.load import Acknowledged
 
 from tidegate.definitions import load_compiled
-from tidegate.engine import BundledEngine, Engine
 from tidegate.evaluation.native import Redactor
 from tidegate.policy.decision import EngineDecision
 from tidegate_server.engines.compiled import CompiledSet
 from tidegate_server.engines.engines import rebuilt
+from tidegate_server.engines.serving import BundledEngine, TenantEngine
 from tidegate_server.stores.decision_log import decisions, log
 from tidegate_server.stores.index import derived, results
 from tidegate_server.stores.rows.connections import reading_engine
@@ -43,14 +43,14 @@ class Checker:
     tenant_id: UUID
     document: dict[str, object]
     partition: int = 0
-    reference: Engine = attrs.field(init=False)
+    reference: TenantEngine = attrs.field(init=False)
     seq: int = 0
     revoked: int = 0
     ended: list[int] = attrs.field(factory=list)
     logged: dict[str, tuple[str, bytes]] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self.reference = Engine(self.document, events="any")
+        self.reference = TenantEngine(self.document, events="any")
 
     def check(self, database: Path, acknowledged: list[Acknowledged]) -> None:
         """Compare; the server must be at rest.
@@ -119,7 +119,7 @@ class Checker:
         assert [str(each.decision_id) for each in found.decisions] == ([newest] if newest else [])
 
 
-def _state(engine: Engine | BundledEngine) -> dict[str, object]:
+def _state(engine: TenantEngine | BundledEngine) -> dict[str, object]:
     state: dict[str, object] = orjson.loads(engine.snapshot())
     del state["revision"]  # a document that decides alike has another one
     return state

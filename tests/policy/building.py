@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tidegate.engine import Engine
+from tidegate_server.engines.serving import TenantEngine
 
 if TYPE_CHECKING:
     from tidegate.evaluation.rules import Evaluator
@@ -53,5 +53,5 @@ class Build:
 
     evaluator: Evaluator
 
-    def __call__(self, **sections: Any) -> Engine:
-        return Engine(document(**sections), self.evaluator, clock=lambda: START)
+    def __call__(self, **sections: Any) -> TenantEngine:
+        return TenantEngine(document(**sections), self.evaluator, clock=lambda: START)

@@ -11,12 +11,13 @@ import orjson
 import pytest
 from tests.generators import scenarios
 
-from tidegate.engine import BundledEngine, Engine
+from tidegate.engine import Engine
 from tidegate.errors import CanonicalFormError, EventError
 from tidegate.policy.definitions import bundle
 from tidegate.policy.definitions.compile import Compilation, compile_all
 from tidegate.policy.definitions.model import Clause, Definitions, Policy, Settings, Tenant
 from tidegate.testing.choices import RandomChoices, happens, pick
+from tidegate_server.engines.serving import BundledEngine
 
 if TYPE_CHECKING:
     from tests.generators.scenarios import Arrival

@@ -8,19 +8,19 @@ import orjson
 import pytest
 from building import ADDRESS, BLOCK, PUZZLE, START, WATCH, Build, event, policy
 
-from tidegate.engine import Engine
 from tidegate.errors import EffectsError, EventError
+from tidegate_server.engines.serving import TenantEngine
 
 DECISION_ID = '0190f1c4-5b7e-7c3a-9d2e-"quoted"'
 THREE = {"duration_seconds": 60, "threshold": 3}
 GUESSING = {"entity": "address", "mitigation": "refuse", "window": THREE}
 
 
-def serve(engine: Engine, made: dict[str, Any], seconds: int = 0) -> Any:
+def serve(engine: TenantEngine, made: dict[str, Any], seconds: int = 0) -> Any:
     return engine.serve(orjson.dumps(made), START + seconds * 1_000_000_000, DECISION_ID)
 
 
-def guessing(build: Build, **settings: Any) -> Engine:
+def guessing(build: Build, **settings: Any) -> TenantEngine:
     """Refuses an address for a minute at its third event."""
     return build(
         entities=[ADDRESS],

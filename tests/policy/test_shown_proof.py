@@ -10,10 +10,10 @@ import orjson
 import pytest
 from building import ADDRESS, BLOCK, ONCE, PUZZLE, SECOND, START, TENANT_ID, document, event, policy
 
-from tidegate.engine import Engine
 from tidegate.errors import EffectsError, SnapshotError
 from tidegate.policy.proofs import ProofKeys
 from tidegate.policy.shown_proof import ShownProof
+from tidegate_server.engines.serving import TenantEngine
 
 if TYPE_CHECKING:
     from tidegate.evaluation.rules import Evaluator
@@ -72,14 +72,14 @@ def of(decision: EngineDecision) -> tuple[str, str, str | None]:
 
 
 @pytest.fixture
-def engine(evaluator: Evaluator) -> Engine:
-    return Engine(document(**SECTIONS), evaluator, clock=lambda: START, proof_keys=KEYS)
+def engine(evaluator: Evaluator) -> TenantEngine:
+    return TenantEngine(document(**SECTIONS), evaluator, clock=lambda: START, proof_keys=KEYS)
 
 
 PROVEN = ("allow", "challenge-proof", "valid")
 
 
-def test_a_valid_proof_is_the_answer_wherever_it_stands(engine: Engine) -> None:
+def test_a_valid_proof_is_the_answer_wherever_it_stands(engine: TenantEngine) -> None:
     """The policies are walked all the same, and nobody of them answers."""
     assert of(engine.decide(shown())) == ("challenge", "policy", None)
     for proofs in ({"query": token()}, {"cookie": token()}, {"query": "", "cookie": token()}):
@@ -93,7 +93,7 @@ def test_a_valid_proof_is_the_answer_wherever_it_stands(engine: Engine) -> None:
     assert counts.event_count == 4
 
 
-def test_of_two_proofs_the_first_that_is_valid_counts(engine: Engine) -> None:
+def test_of_two_proofs_the_first_that_is_valid_counts(engine: TenantEngine) -> None:
     """Without a valid one, the first is what was found."""
     expired = token(ends=START)
     assert of(engine.decide(shown("nothing", token()))) == PROVEN
@@ -117,13 +117,15 @@ def test_of_two_proofs_the_first_that_is_valid_counts(engine: Engine) -> None:
         (token(agent="curl"), "other-client"),
     ],
 )  # fmt: skip
-def test_a_bad_proof_changes_nothing_but_the_record(engine: Engine, made: str, status: str) -> None:
+def test_a_bad_proof_changes_nothing_but_the_record(
+    engine: TenantEngine, made: str, status: str
+) -> None:
     """The request is decided as without one, and the record says what was found."""
     assert of(engine.decide(shown(made))) == ("challenge", "policy", status)
     assert b'"passes"' not in engine.snapshot()
 
 
-def test_one_change_of_the_network_is_tolerated(engine: Engine) -> None:
+def test_one_change_of_the_network_is_tolerated(engine: TenantEngine) -> None:
     """From home and one other network the proof is good; from a third it is another client's."""
     assert of(engine.decide(shown(token(), ip="192.0.2.200"))) == PROVEN
     moved = engine.decide(shown(token(), ip=AWAY))
@@ -137,7 +139,7 @@ def test_one_change_of_the_network_is_tolerated(engine: Engine) -> None:
     assert of(engine.decide(shown(token(OTHER_PASS), ip=FURTHER))) == PROVEN
 
 
-def test_an_address_that_is_absent_is_a_network_of_its_own(engine: Engine) -> None:
+def test_an_address_that_is_absent_is_a_network_of_its_own(engine: TenantEngine) -> None:
     """A proof that was made without an address may be shown from one network."""
     made = token(ip=None)
     without = shown(made)
@@ -147,7 +149,7 @@ def test_an_address_that_is_absent_is_a_network_of_its_own(engine: Engine) -> No
     assert of(engine.decide(shown(made, ip=FURTHER)))[2] == "other-client"
 
 
-def test_a_block_that_fires_revokes_the_pass(engine: Engine) -> None:
+def test_a_block_that_fires_revokes_the_pass(engine: TenantEngine) -> None:
     """The request that fires it is still allowed; the next one meets the Block."""
     assert of(engine.decide(shown(token(), path="/admin"))) == PROVEN
     assert of(engine.decide(shown(token()))) == ("block", "active-mitigation", "revoked")
@@ -159,7 +161,7 @@ def test_after_a_revoked_pass_a_block_comes_before_a_challenge(evaluator: Evalua
     """A visitor who solved a challenge sees the Block behind it, and not one more challenge."""
     refused = {**ADMIN, "mitigation": "once"}
     sections = {**SECTIONS, "policies": [policy(EVERYBODY), policy(refused, name="second")]}
-    engine = Engine(document(**sections), evaluator, clock=lambda: START, proof_keys=KEYS)
+    engine = TenantEngine(document(**sections), evaluator, clock=lambda: START, proof_keys=KEYS)
     assert of(engine.decide(shown(path="/admin"))) == ("challenge", "policy", None)
     assert of(engine.decide(shown(token(), path="/admin"))) == PROVEN
     refusal = engine.decide(shown(token(), path="/admin"))
@@ -168,7 +170,7 @@ def test_after_a_revoked_pass_a_block_comes_before_a_challenge(evaluator: Evalua
     assert of(engine.decide(shown(token()))) == ("challenge", "policy", "revoked")
 
 
-def test_of_several_cookies_the_first_valid_one_counts(engine: Engine) -> None:
+def test_of_several_cookies_the_first_valid_one_counts(engine: TenantEngine) -> None:
     """A planted cookie hides no good one, and only two of a text are looked at."""
     planted, good = "planted", token()
     for several in ([planted, good], [good, planted], [good, planted, planted]):
@@ -179,7 +181,7 @@ def test_of_several_cookies_the_first_valid_one_counts(engine: Engine) -> None:
     assert of(engine.decide(shown(query=planted, cookie=f"{planted}, {good}"))) == PROVEN
 
 
-def test_an_active_block_revokes_the_pass_too(engine: Engine) -> None:
+def test_an_active_block_revokes_the_pass_too(engine: TenantEngine) -> None:
     """A mitigation that was set before the challenge was solved ends the pass at its first use."""
     assert engine.decide(shown(path="/admin")).action.type == "block"
     assert of(engine.decide(shown(token()))) == PROVEN
@@ -191,13 +193,13 @@ def test_past_the_budget_a_block_revokes_the_pass(evaluator: Evaluator) -> None:
     for setting, then in (("block", "revoked"), ("challenge", "valid")):
         made = document(**{**SECTIONS, "policies": [policy(ADMIN)]})
         made["settings"] = {"on_budget_exceeded": setting}
-        engine = Engine(made, evaluator, clock=lambda: START, proof_keys=KEYS)
+        engine = TenantEngine(made, evaluator, clock=lambda: START, proof_keys=KEYS)
         ended = ["policies.p.clauses[0].expression"]
         assert of(engine.decide(shown(token()), ended_at=ended)) == PROVEN
         assert of(engine.decide(shown(token())))[2] == then
 
 
-def test_a_revoked_pass_is_good_no_more_until_it_is_forgotten(engine: Engine) -> None:
+def test_a_revoked_pass_is_good_no_more_until_it_is_forgotten(engine: TenantEngine) -> None:
     """Once is enough; an expired pass is not remembered."""
     effects = engine.revoke_pass(PASS, ENDS, START + SECOND)
     assert effects == orjson.dumps([["revoke", str(PASS), str(START + SECOND), str(ENDS)]])
@@ -214,7 +216,7 @@ def test_a_revoked_pass_is_good_no_more_until_it_is_forgotten(engine: Engine) ->
 def test_the_oldest_pass_that_is_not_revoked_makes_room(evaluator: Evaluator) -> None:
     """As many passes are remembered as keys; those that are not revoked go first, by their end."""
     made = document(**SECTIONS, settings={"max_keys": 2})
-    engine = Engine(made, evaluator, clock=lambda: START, proof_keys=KEYS)
+    engine = TenantEngine(made, evaluator, clock=lambda: START, proof_keys=KEYS)
     first, second, third, fourth = (UUID(int=number) for number in range(1, 5))
     engine.decide(shown(token(first, ends=ENDS + SECOND), ip=AWAY))
     engine.revoke_pass(second, ENDS, START)
@@ -227,7 +229,7 @@ def test_the_oldest_pass_that_is_not_revoked_makes_room(evaluator: Evaluator) ->
     assert kept == [str(third), str(fourth)]
 
 
-def test_effects_and_snapshots_carry_passes(engine: Engine) -> None:
+def test_effects_and_snapshots_carry_passes(engine: TenantEngine) -> None:
     """An engine that repeats the effects, or starts from the snapshot, knows the same passes."""
     effects = [
         engine.serve(orjson.dumps(each), START, str(UUID(int=1))).effects
@@ -237,10 +239,10 @@ def test_effects_and_snapshots_carry_passes(engine: Engine) -> None:
         "move", str(PASS), str(START), str(ENDS), "198.51.100.0/24"
     ]  # fmt: skip
     assert orjson.loads(effects[1])[-1] == ["revoke", str(OTHER_PASS), str(START), str(ENDS)]
-    again = Engine(document(**SECTIONS), engine.evaluator, proof_keys=KEYS)
+    again = TenantEngine(document(**SECTIONS), engine.evaluator, proof_keys=KEYS)
     again.apply_effects(effects)
     assert again.snapshot() == engine.snapshot()
-    restored = Engine.restore(
+    restored = TenantEngine.restore(
         document(**SECTIONS), engine.snapshot(), engine.evaluator, proof_keys=KEYS
     )
     assert restored.snapshot() == engine.snapshot()
@@ -248,7 +250,7 @@ def test_effects_and_snapshots_carry_passes(engine: Engine) -> None:
     assert restored.freeze().snapshot() == engine.snapshot()
 
 
-def test_changed_definitions_take_passes_over(engine: Engine) -> None:
+def test_changed_definitions_take_passes_over(engine: TenantEngine) -> None:
     """Earlier passes, passes revoked meanwhile, and those of an unrelated engine are taken over."""
     engine.revoke_pass(PASS, ENDS, START)
     changed = {**SECTIONS, "policies": [policy(EVERYBODY, name="Q")], "entities": []}
@@ -259,7 +261,7 @@ def test_changed_definitions_take_passes_over(engine: Engine) -> None:
     assert of(successor.decide(shown(token()))) == ("challenge", "policy", "revoked")
 
 
-def test_a_decision_is_repeated_by_its_proof(engine: Engine) -> None:
+def test_a_decision_is_repeated_by_its_proof(engine: TenantEngine) -> None:
     """The recorded finding, without token, keys and state, makes the same record."""
     engine.revoke_pass(OTHER_PASS, ENDS, START)
     events = [
@@ -269,7 +271,7 @@ def test_a_decision_is_repeated_by_its_proof(engine: Engine) -> None:
     for each in events:
         decision = engine.decide(each)
         each["request"].pop("query_params", None)
-        again = Engine(document(**SECTIONS), engine.evaluator, clock=lambda: START)
+        again = TenantEngine(document(**SECTIONS), engine.evaluator, clock=lambda: START)
         repeated = again.explain(each, proofs=decision.proofs)
         assert repeated.decision == decision
         assert again.decide(each, proofs=decision.proofs) == decision
@@ -277,7 +279,7 @@ def test_a_decision_is_repeated_by_its_proof(engine: Engine) -> None:
         assert type(decision).from_record(record) == decision
 
 
-def test_another_state_has_the_last_word_on_a_proof_as_read(engine: Engine) -> None:
+def test_another_state_has_the_last_word_on_a_proof_as_read(engine: TenantEngine) -> None:
     """What a state found is taken off a proof; what the token said stays."""
     engine.revoke_pass(PASS, ENDS, START)
     revoked = engine.decide(shown(token())).proof
@@ -287,11 +289,11 @@ def test_another_state_has_the_last_word_on_a_proof_as_read(engine: Engine) -> N
     assert revoked.as_read().status == "valid"
     assert other.as_read() == other
     assert ShownProof("expired").as_read() == ShownProof("expired")
-    fresh = Engine(document(**SECTIONS), engine.evaluator, clock=lambda: START)
+    fresh = TenantEngine(document(**SECTIONS), engine.evaluator, clock=lambda: START)
     assert of(fresh.decide(shown(), proofs=[revoked.as_read()])) == PROVEN
 
 
-def test_an_explanation_says_what_was_found(engine: Engine) -> None:
+def test_an_explanation_says_what_was_found(engine: TenantEngine) -> None:
     """An explanation shows what was found, for a live event too, by the present state; nothing is
     remembered."""
     engine.revoke_pass(PASS, ENDS, START)
@@ -306,7 +308,7 @@ def test_an_explanation_says_what_was_found(engine: Engine) -> None:
 
 def test_an_engine_without_keys_reads_no_proof(evaluator: Evaluator) -> None:
     """A proof that nobody can read is none."""
-    engine = Engine(document(**SECTIONS), evaluator, clock=lambda: START)
+    engine = TenantEngine(document(**SECTIONS), evaluator, clock=lambda: START)
     assert of(engine.decide(shown(token(), token()))) == ("challenge", "policy", None)
 
 
@@ -321,7 +323,7 @@ def test_an_engine_without_keys_reads_no_proof(evaluator: Evaluator) -> None:
         [["move", str(PASS), "1", "2", "192.0.2.0/25"]], [["resurrect", str(PASS), "1", "2"]],
     ],
 )  # fmt: skip
-def test_malformed_effects_on_passes_are_refused(engine: Engine, spoilt: Any) -> None:
+def test_malformed_effects_on_passes_are_refused(engine: TenantEngine, spoilt: Any) -> None:
     """Nothing of them is applied."""
     good = ["revoke", str(OTHER_PASS), str(START), str(ENDS)]
     with pytest.raises(EffectsError):
@@ -337,7 +339,7 @@ def test_malformed_effects_on_passes_are_refused(engine: Engine, spoilt: Any) ->
         [["x", "1", True, []]], [[str(PASS), "1", True, []]] * 2, {}, None,
     ],
 )  # fmt: skip
-def test_malformed_passes_of_a_snapshot_are_refused(engine: Engine, spoilt: Any) -> None:
+def test_malformed_passes_of_a_snapshot_are_refused(engine: TenantEngine, spoilt: Any) -> None:
     """The state stays as it was."""
     engine.revoke_pass(OTHER_PASS, ENDS, START)
     snapshot = orjson.loads(engine.snapshot()) | {"passes": spoilt}
@@ -346,7 +348,7 @@ def test_malformed_passes_of_a_snapshot_are_refused(engine: Engine, spoilt: Any)
     assert engine.is_revoked(OTHER_PASS)
 
 
-def test_a_record_without_a_proof_has_no_member_of_it(engine: Engine) -> None:
+def test_a_record_without_a_proof_has_no_member_of_it(engine: TenantEngine) -> None:
     """Records of events that show none are what they were."""
     record = engine.decide(shown()).to_record()
     assert "proof" not in record

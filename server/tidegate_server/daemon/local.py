@@ -12,12 +12,12 @@ from uuid import UUID
 import attrs
 import orjson
 
-from tidegate.engine import BundledEngine
 from tidegate.errors import EffectsError, SnapshotError
 from tidegate.evaluation.native import Redactor
 from tidegate.policy.proofs import ProofKeys
 from tidegate_server.daemon.definitions import DefinitionSet
 from tidegate_server.daemon.failing import fail_document, has_fail_mode, unknown_document
+from tidegate_server.engines.serving import BundledEngine
 from tidegate_server.engines.tenant import Tenant
 from tidegate_server.logging import log
 from tidegate_server.sync.messages import Secrets

@@ -16,11 +16,11 @@ from uuid import UUID
 
 import attrs
 
-from tidegate.engine import BundledEngine
 from tidegate.errors import DefinitionsError, SnapshotError, WorkerError
 from tidegate.evaluation.native import Redactor
 from tidegate.policy.proofs import ProofKeys
 from tidegate_server.engines.compiled import CompiledChange, CompiledSet
+from tidegate_server.engines.serving import BundledEngine
 from tidegate_server.engines.tenant import Revision, Tenant
 from tidegate_server.logging import log
 from tidegate_server.stores.base import DamagedLogError, NotFoundError

@@ -23,11 +23,11 @@ from tidegate_server.stores.decision_log import log as decision_log
 from tidegate_server.stores.objects import tenants
 
 if TYPE_CHECKING:
-    from tidegate.engine import BundledEngine
     from tidegate.evaluation.native import Redactor
     from tidegate.policy.proofs import ProofKeys
     from tidegate_server.engines.compiled import CompiledSet
     from tidegate_server.engines.engines import Runtimes
+    from tidegate_server.engines.serving import BundledEngine
     from tidegate_server.engines.tenant import Revision, Tenant
     from tidegate_server.stores.port import Store
 

@@ -14,11 +14,11 @@ import attrs
 import msgspec
 import orjson
 
-from tidegate.engine import Engine
 from tidegate.errors import EffectsError, SnapshotError
 from tidegate.policy.definitions.keys import part_of
 from tidegate.policy.document import read_document
 from tidegate.wire_values import from_wire
+from tidegate_server.engines.serving import TenantEngine
 from tidegate_server.stores.base import DamagedLogError, NotFoundError
 from tidegate_server.stores.decision_log import decisions, log, snapshots
 from tidegate_server.stores.objects import definition_sets
@@ -104,7 +104,7 @@ def names_of(connection: Connection, tenant_id: UUID, revision: int) -> Names:
 class Past:
     """An engine as it was before a decision, as far as the decision's entities matter."""
 
-    engine: Engine
+    engine: TenantEngine
     folded: int
     """How many earlier decisions the state was built from."""
     is_whole: bool
@@ -168,9 +168,9 @@ def _base(
     logged: LoggedDecision,
     definitions: Definitions,
     redaction_key: bytes,
-) -> tuple[Engine, int]:
+) -> tuple[TenantEngine, int]:
     """Return an engine to fold into, and the number of the last decision in it."""
-    engine = Engine(definitions, redaction_key=redaction_key, events="any")
+    engine = TenantEngine(definitions, redaction_key=redaction_key, events="any")
     wanted = _Wanted(engine, orjson.loads(logged.record)["entities"])
     for snapshot in snapshots.newest(connection, found.tenant_id, before_seq=found.seq):
         try:
@@ -187,7 +187,7 @@ class _Wanted:
     Either may come from an earlier version of Tidegate, which kept secrets in clear.
     """
 
-    def __init__(self, engine: Engine, entities: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, engine: TenantEngine, entities: Sequence[Mapping[str, Any]]) -> None:
         self._engine = engine
         self._keys = [
             (each["definition"], engine.kept_key(each["definition"], each["key"]))

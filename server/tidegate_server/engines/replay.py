@@ -23,10 +23,11 @@ from uuid import UUID
 import attrs
 import orjson
 
-from tidegate.engine import Engine, left_out
+from tidegate.engine import left_out
 from tidegate.errors import EventError, TidegateError
 from tidegate.policy.decision import EngineDecision
 from tidegate_server.engines.comparison import Outcomes
+from tidegate_server.engines.serving import TenantEngine
 from tidegate_server.logging import log
 from tidegate_server.stores.base import (
     ConflictError,
@@ -202,7 +203,7 @@ def run(job_id: UUID, draft: Draft, application: App) -> None:
     note(replay_jobs.start, now_ns=application.clock())
     definitions = bounded(orjson.loads(draft.document))
     key = application.keys.redaction_of(draft.tenant_id)
-    engine = Engine(definitions, redaction_key=key, events="any")
+    engine = TenantEngine(definitions, redaction_key=key, events="any")
     outcomes = Outcomes(MAX_DIFFERENCES, left_out(engine))
     progress = 0
     for batch in _batches(application.store, draft, warm_up_ns(engine.definitions)):
@@ -283,7 +284,7 @@ def _batches(store: Records, draft: Draft, before_ns: int) -> Iterator[Sequence[
             yield batch
 
 
-def run_line(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> None:
+def run_line(engine: TenantEngine, line: LogLine, draft: Draft, outcomes: Outcomes) -> None:
     """Run an entry of the log: a decision, or what an operator ended."""
     if line.is_decision:
         decide(engine, line, draft, outcomes)
@@ -299,7 +300,7 @@ def shown_proofs(record: bytes) -> list[ShownProof]:
     return [proof.as_read() for proof in EngineDecision.from_record(record).proofs]
 
 
-def decide(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> None:
+def decide(engine: TenantEngine, line: LogLine, draft: Draft, outcomes: Outcomes) -> None:
     """Decide on a recorded event again, and compare if it is in the period.
 
     A refused event has only the time it was received.

@@ -9,11 +9,11 @@ import attrs
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from tidegate.engine import BundledEngine
     from tidegate.evaluation.native import Redactor
     from tidegate.policy.definitions.model import Settings
     from tidegate.policy.key_forms import KeyForms
     from tidegate_server.engines.compiled import Names
+    from tidegate_server.engines.serving import BundledEngine
 
 Revision: TypeAlias = tuple[int, int]
 """The number of changes to a tenant's definitions, and its own revision, which counts settings."""

@@ -20,8 +20,8 @@ from tidegate_server.wire import entities as wire_entities
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.engine import BundledEngine
     from tidegate.policy.state.standing import EntityState
+    from tidegate_server.engines.serving import BundledEngine
     from tidegate_server.engines.tenant import Tenant
     from tidegate_server.stores.objects.audit import AuditEntry
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from tidegate.engine import Engine
 from tidegate.errors import EventError
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.explain.explain import hide_keys
@@ -20,6 +19,7 @@ from tidegate_server.engines.replay import (
     spans,
     warm_up_ns,
 )
+from tidegate_server.engines.serving import TenantEngine
 from tidegate_server.records.decisions import find
 from tidegate_server.records.explain import trace_of
 from tidegate_server.records.kept import Kept
@@ -104,7 +104,7 @@ def made_again(
         and why the replay's decision may differ from the explained one.
     """
     document: dict[str, Any] = orjson.loads(draft.document)
-    engine = Engine(bounded(document), redaction_key=redaction_key, events="any")
+    engine = TenantEngine(bounded(document), redaction_key=redaction_key, events="any")
     parts = spans(connection, draft, warm_up_ns(engine.definitions))
     begin = min((each.first_seq for each in parts), default=seq)
     first = max(begin, seq - most)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from tidegate.engine import Engine
 from tidegate.errors import EventError
 from tidegate.policy.definitions.model import Definitions
 from tidegate.policy.document import read_document
@@ -15,6 +14,7 @@ from tidegate_server.definitions.challenge_safety import challenge_warnings
 from tidegate_server.definitions.changes import load_present
 from tidegate_server.engines.drafts import in_member, with_policy
 from tidegate_server.engines.engines import proof_keys_of
+from tidegate_server.engines.serving import TenantEngine
 from tidegate_server.http.problems import problem_of
 from tidegate_server.records.explain import trace_of
 from tidegate_server.wire import replay as wire_replay
@@ -57,7 +57,7 @@ def simulate(call: Call) -> Answer:
 
 def _explained(call: Call, definitions: Definitions, event: bytes) -> Explanation:
     keys = call.app.keys
-    engine = Engine(
+    engine = TenantEngine(
         definitions,
         redaction_key=keys.redaction_of(call.tenant_id),
         events="any",

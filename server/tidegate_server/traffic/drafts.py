@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import msgspec
 
-from tidegate.engine import Engine, left_out
+from tidegate.engine import left_out
 from tidegate.errors import DefinitionsError, EventError
 from tidegate.policy.definitions.expressions import Use
 from tidegate.policy.document import read_document
 from tidegate_server.engines.drafts import in_member
+from tidegate_server.engines.serving import TenantEngine
 from tidegate_server.http.ids import new_id
 from tidegate_server.http.problems import Problem, problem_of
 from tidegate_server.stores.decision_log.recorded import read_record
@@ -50,7 +51,7 @@ class Draft:
         matched: the number of events for which a clause fired.
     """
 
-    engine: Engine
+    engine: TenantEngine
     slug: str
     scope: str | None
     known: TenantExpressions
@@ -74,7 +75,7 @@ class Draft:
             body = to_body(POLICY, members, known.known)
             definitions = _alone(known.known, body)
         redaction_key = call.app.keys.redaction_of(call.tenant_id)
-        engine = Engine(definitions, redaction_key=redaction_key, events="any")
+        engine = TenantEngine(definitions, redaction_key=redaction_key, events="any")
         (made,) = engine.definitions.policies
         clauses: dict[str, tuple[list[int], set[UUID]]] = {
             each.name: ([0], set()) for each in made.clauses

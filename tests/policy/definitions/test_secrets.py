@@ -11,13 +11,13 @@ import pytest
 from building import PUZZLE, START, document, event, policy
 from tests.generators.scenarios import arrivals, changed, definitions
 
-from tidegate.engine import Engine
 from tidegate.evaluation.redact import Redactor
 from tidegate.evaluation.secrets.names import Names
 from tidegate.language.check.checker import check
 from tidegate.language.tree.schema import Schema
 from tidegate.policy.definitions.secrets import reading
 from tidegate.testing.choices import RandomChoices
+from tidegate_server.engines.serving import TenantEngine
 
 if TYPE_CHECKING:
     from tidegate.evaluation.rules import Evaluator
@@ -64,7 +64,9 @@ def test_what_reads_a_secret_is_one(text: str, name: str | None) -> None:
     assert (read.name if read.is_secret else None) == name
 
 
-def _engine(evaluator: Evaluator = "native", key: bytes | None = KEY, **settings: Any) -> Engine:
+def _engine(
+    evaluator: Evaluator = "native", key: bytes | None = KEY, **settings: Any
+) -> TenantEngine:
     keyed = [
         {"name": "Token", "key_fields": ['request.headers["authorization"]', "source"]},
         {"name": "Address", "key_fields": ["request.client_ip"]},
@@ -75,7 +77,7 @@ def _engine(evaluator: Evaluator = "native", key: bytes | None = KEY, **settings
         {"name": "names", "entity": "address", "window": {**window, "field": "fields.pwd"}},
         {"name": "all", "entity": "token", "mitigation": "puzzle"},
     ]
-    return Engine(
+    return TenantEngine(
         document(
             entities=keyed,
             mitigations=[{**PUZZLE, "ttl_seconds": 600}],
@@ -191,7 +193,7 @@ def test_a_record_in_clear_is_shown_as_it_would_be_kept() -> None:
 )
 def test_a_trace_shows_no_secret(condition: str) -> None:
     """A trace shows no secret in a value, an element of a macro or the message of an error."""
-    engine = Engine(
+    engine = TenantEngine(
         document(policies=[policy({"name": "c", "expression": condition})]), redaction_key=KEY
     )
     made = _event("marker")
@@ -209,7 +211,7 @@ def test_both_evaluators_hash_alike(seed: int) -> None:
     """Records, effects and states, over changes of the names that are secrets."""
     choices = RandomChoices(random.Random(seed))
     first = _redacting(definitions(choices), seed)
-    engines = [Engine(first, each, redaction_key=KEY) for each in EVALUATORS]
+    engines = [TenantEngine(first, each, redaction_key=KEY) for each in EVALUATORS]
     effects: list[bytes] = []
     for number, arrival in enumerate(arrivals(choices, 40)):
         if number == 20:
@@ -225,11 +227,11 @@ def test_both_evaluators_hash_alike(seed: int) -> None:
     states = [orjson.loads(each.snapshot()) for each in engines]
     assert states[0] == states[1]
     for each in EVALUATORS:
-        restored = Engine.restore(
+        restored = TenantEngine.restore(
             engines[0].definitions, engines[1].snapshot(), each, redaction_key=KEY
         )
         assert orjson.loads(restored.snapshot()) == states[0]
-        again = Engine(engines[0].definitions, each, redaction_key=KEY)
+        again = TenantEngine(engines[0].definitions, each, redaction_key=KEY)
         again.apply_effects(effects)
         assert orjson.loads(again.snapshot())["keys"] is not None
 

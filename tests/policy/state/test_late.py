@@ -10,7 +10,6 @@ import pytest
 from building import ADDRESS, BLOCK, START, Build, event, policy
 from tests.generators.scenarios import arrivals, definitions
 
-from tidegate.engine import Engine
 from tidegate.errors import EffectsError
 from tidegate.evaluation.native import NativeEngine
 from tidegate.policy.definitions.bundle import bundle
@@ -18,6 +17,7 @@ from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.policy.served import Served
 from tidegate.testing.choices import RandomChoices
+from tidegate_server.engines.serving import TenantEngine
 
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
@@ -33,17 +33,17 @@ WANDERING = policy(
 )
 
 
-def engine_of(build: Build, *policies: dict[str, Any]) -> Engine:
+def engine_of(build: Build, *policies: dict[str, Any]) -> TenantEngine:
     return build(entities=[ADDRESS], mitigations=[BLOCK], policies=list(policies))
 
 
-def effects(engine: Engine, at: int, path: str = "/1") -> bytes:
+def effects(engine: TenantEngine, at: int, path: str = "/1") -> bytes:
     """The effects of another engine for an event of the address."""
-    other = Engine(engine.definitions, evaluator=engine.evaluator)
+    other = TenantEngine(engine.definitions, evaluator=engine.evaluator)
     return bytes(other.serve(orjson.dumps(event(path, *ADDRESSES)), at, "id").effects)
 
 
-def active(engine: Engine, at: int) -> list[tuple[str, int]]:
+def active(engine: TenantEngine, at: int) -> list[tuple[str, int]]:
     return [(each.clause, each.expires_at) for each in engine.active_mitigations(at)]
 
 

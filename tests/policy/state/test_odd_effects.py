@@ -11,8 +11,8 @@ import orjson
 import pytest
 from building import ADDRESS, BLOCK, START, WATCH, Build, policy
 
-from tidegate.engine import Engine
 from tidegate.errors import EffectsError
+from tidegate_server.engines.serving import TenantEngine
 
 SECOND = 1_000_000_000
 TWO = {"duration_seconds": 60, "threshold": 2}
@@ -46,7 +46,7 @@ WRONG = (
 """Values that stand in the wrong place in almost every place."""
 
 
-def engine_of(build: Build) -> Engine:
+def engine_of(build: Build) -> TenantEngine:
     return build(entities=[ADDRESS, ACCOUNT], mitigations=[BLOCK, WATCH], policies=list(POLICIES))
 
 
@@ -110,7 +110,7 @@ class Odd:
         return text[:start] + part + text[end:]
 
 
-def outcome(engine: Engine, do: Callable[[Engine], bytes | None]) -> Any:
+def outcome(engine: TenantEngine, do: Callable[[TenantEngine], bytes | None]) -> Any:
     """What came of effects: what was counted, or a refusal; and the state."""
     try:
         done: Any = do(engine)
@@ -133,9 +133,9 @@ def test_odd_effects_mean_the_same_to_both_evaluators(
             now = START + odd.random.randrange(0, 200) * SECOND
             if odd.random.random() < 0.5:
                 sent = odd.effects(("event", "event", "event", "event", "late", "mitigate", "lift"))
-                do = partial(Engine.count_late, effects=sent, now=now)
+                do = partial(TenantEngine.count_late, effects=sent, now=now)
             else:
                 sent = odd.effects(("event", "event", "late", "mitigate", "lift", "revoke", "move"))
-                do = partial(Engine.apply_effects, effects=[sent])
+                do = partial(TenantEngine.apply_effects, effects=[sent])
             done = [outcome(each, do) for each in (one, other)]
             assert done[0] == done[1], (seed, number, sent)

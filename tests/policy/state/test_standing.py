@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 from building import ADDRESS, BLOCK, START, WATCH, Build, event, policy
 
-from tidegate.engine import Engine
+from tidegate_server.engines.serving import TenantEngine
 
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
@@ -21,7 +21,7 @@ GUESSING = policy(
 OTHER = policy({"entity": "host", "mitigation": "refuse", "name": "all"}, name="Other")
 
 
-def engine_of(build: Build) -> Engine:
+def engine_of(build: Build) -> TenantEngine:
     """Three addresses, of which two are refused; everything lasts a minute."""
     engine = build(
         entities=[ADDRESS, HOST],
@@ -33,7 +33,7 @@ def engine_of(build: Build) -> Engine:
     return engine
 
 
-def names(engine: Engine, at: int, **page: int) -> list[tuple[str, str]]:
+def names(engine: TenantEngine, at: int, **page: int) -> list[tuple[str, str]]:
     listed = engine.active_mitigations(at, **page)
     return [(str(each.key[-1]), f"{each.policy}/{each.clause}") for each in listed]
 

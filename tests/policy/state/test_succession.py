@@ -9,8 +9,8 @@ import orjson
 import pytest
 from building import ADDRESS, BLOCK, START, Build, document, event, policy
 
-from tidegate.engine import Engine
 from tidegate.errors import DefinitionsError, SnapshotError
+from tidegate_server.engines.serving import TenantEngine
 
 SECOND = 1_000_000_000
 HOST = {"name": "Host", "key_fields": ["request.client_ip", "request.path"]}
@@ -34,7 +34,7 @@ def sections(*policies: dict[str, Any], entities: Any = (ADDRESS,), **more: Any)
     }
 
 
-def decide(engine: Engine, *seconds: float, ip: str = "192.0.2.1") -> list[str]:
+def decide(engine: TenantEngine, *seconds: float, ip: str = "192.0.2.1") -> list[str]:
     return [
         engine.decide(event(ip=ip), START + round(second * SECOND)).action.type
         for second in seconds
@@ -82,7 +82,7 @@ def test_what_is_taken_over_is_what_a_snapshot_would_bring(
     old = build(**sections())
     for last in range(4):
         decide(old, *range(last + 1), ip=f"192.0.2.{last}")
-    restored = Engine.restore(document(**changed), old.snapshot(), build.evaluator)
+    restored = TenantEngine.restore(document(**changed), old.snapshot(), build.evaluator)
     assert old.with_definitions(document(**changed)).snapshot() == restored.snapshot()
 
 
@@ -96,7 +96,7 @@ def test_the_new_engine_takes_over_what_the_old_still_decides(build: Build) -> N
     served = old.serve(orjson.dumps(event()), START + 3 * SECOND, "id")
     assert old.lift("address", ["192.0.2.1"], "guessing", None, START + 4 * SECOND)
     old.apply_effects([served.effects])
-    restored = Engine.restore(changed, old.snapshot(), build.evaluator)
+    restored = TenantEngine.restore(changed, old.snapshot(), build.evaluator)
     assert new.snapshot() == restored.snapshot()
     assert old.lift("address", ["192.0.2.1"], "guessing", None, START + 5 * SECOND)
     assert new.active_mitigations(START + 5 * SECOND) == []

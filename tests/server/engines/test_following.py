@@ -18,12 +18,12 @@ from sqlalchemy import delete
 from tests.server.serving import Caller, serving
 from tests.store_contract.examples import decision_id, done, entry
 
-from tidegate.engine import BundledEngine
 from tidegate_server.cluster.follower import Follower
 from tidegate_server.engines.compiled import CompiledSet
 from tidegate_server.engines.compiling import compile_newest
 from tidegate_server.engines.engines import Runtimes
 from tidegate_server.engines.following import READ_ENTRIES, States, UnfollowableError
+from tidegate_server.engines.serving import BundledEngine
 from tidegate_server.stores.decision_log import log, snapshots
 from tidegate_server.stores.decision_log.snapshots import Snapshot
 from tidegate_server.stores.port import Store

@@ -12,9 +12,9 @@ import pytest
 import structlog.testing
 
 from tidegate.definitions import load_compiled
-from tidegate.engine import BundledEngine
 from tidegate.evaluation.native import Redactor
 from tidegate_server.engines.compiled import CompiledSet
+from tidegate_server.engines.serving import BundledEngine
 from tidegate_server.engines.tenant import Tenant
 from tidegate_server.hot.admission import Admission
 from tidegate_server.hot.call_queue import AT_ONCE, CallQueue

@@ -15,10 +15,10 @@ import pytest
 from tests.server.deciding import DEFINITIONS, Deciding, deciding, made
 from tests.store_contract.examples import TENANT, done, tenant
 
-from tidegate.engine import Engine
 from tidegate_server.control.app import Application
 from tidegate_server.engines.comparison import Outcomes
 from tidegate_server.engines.replay import Draft, Replays, bounded, warm_up_ns
+from tidegate_server.engines.serving import TenantEngine
 from tidegate_server.http.ids import new_id
 from tidegate_server.operators.keys import KEY_BYTES, Keys
 from tidegate_server.records.decisions import find
@@ -333,7 +333,7 @@ def waiting(tenant_id: UUID = TENANT) -> replay_jobs.ReplayJob:
 
 def record(store: SqliteStore, *events: tuple[int, bytes]) -> list[str]:
     """Decide and record events, each after some seconds; their ids."""
-    engine = Engine(DOCUMENT)
+    engine = TenantEngine(DOCUMENT)
     entries, ids = [], []
     for number, (seconds, event) in enumerate(events):
         at = START_NS + seconds * SECOND_NS
@@ -494,9 +494,9 @@ def test_what_a_replay_holds_is_bounded() -> None:
     assert bounded({"settings": {"max_keys": 10_000_000}})["settings"]["max_keys"] == 250_000
     assert bounded({"settings": {"max_keys": 10}})["settings"]["max_keys"] == 10
     assert bounded({})["settings"]["max_keys"] == 250_000
-    assert warm_up_ns(Engine(DOCUMENT).definitions) == 600 * SECOND_NS
+    assert warm_up_ns(TenantEngine(DOCUMENT).definitions) == 600 * SECOND_NS
     empty = {"apiVersion": "tidegate/v1", "tenant": DOCUMENT["tenant"]}
-    assert warm_up_ns(Engine(empty).definitions) == 0
+    assert warm_up_ns(TenantEngine(empty).definitions) == 0
 
 
 def test_differences_past_the_bound_are_only_counted() -> None:

@@ -16,11 +16,11 @@ import orjson
 from tests.server.workers.forking import crew_of
 
 from tidegate.definitions import load_compiled
-from tidegate.engine import Engine
 from tidegate.evaluation.native import Redactor
 from tidegate_server.demo import make_owner
 from tidegate_server.engines.compiled import CompiledSet
 from tidegate_server.engines.engines import rebuilt
+from tidegate_server.engines.serving import TenantEngine
 from tidegate_server.hot.hot_path import RUNTIME, HotPath
 from tidegate_server.http.answer import Answer, Outcome
 from tidegate_server.operators.key_ring import ApiKey
@@ -148,7 +148,7 @@ class Tenant:
         return len(active)
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> TenantEngine:
         """The engine that decides."""
         found = self.world.service.runtimes.find(UUID(self.tenant_id))
         assert found is not None
@@ -167,7 +167,7 @@ class Tenant:
     def check(self) -> None:
         """The log, alone and after the newest snapshot, gives the state that the engine has."""
         document = definitions(self.tenant_id, self.name)
-        anew = Engine(document)
+        anew = TenantEngine(document)
         anew.apply_effects(line.effects() for line in self.log())
         with self.world.store.read() as connection:
             compiled = CompiledSet.of(load_compiled(document).compiled, ())
@@ -262,7 +262,7 @@ async def still_waits(waiting: Sequence[Awaitable[Any]]) -> bool:
     return not any(asyncio.ensure_future(each).done() for each in waiting)
 
 
-def state(engine: Engine) -> dict[str, object]:
+def state(engine: TenantEngine) -> dict[str, object]:
     """The state of an engine."""
     found: dict[str, object] = orjson.loads(engine.snapshot())
     del found["revision"]  # a document that decides alike has another one

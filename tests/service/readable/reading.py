@@ -17,8 +17,8 @@ from tests.server.deciding import Deciding, made
 from tests.service.readable import exact
 from uuid_utils import uuid7
 
-from tidegate.engine import Engine
 from tidegate.errors import EventError
+from tidegate_server.engines.serving import TenantEngine
 from tidegate_server.stores.decision_log import log
 from tidegate_server.stores.decision_log.lines import event_in
 from tidegate_server.stores.sqlite import SqliteStore
@@ -273,7 +273,7 @@ class Reading:
 
     def evaluated(self) -> None:
         """The decisions of both evaluators on what was sent."""
-        native, reference = (Engine(DEFINITIONS, each) for each in ("native", "reference"))  # type: ignore[arg-type]
+        native, reference = (TenantEngine(DEFINITIONS, each) for each in ("native", "reference"))  # type: ignore[arg-type]
         at = time.time_ns()
         for name, event in self.sent.items():
             self.read["evaluated"] += 1
@@ -345,7 +345,7 @@ class Reading:
         return {"name": "Draft", "clauses": [{"name": "all"}]}
 
 
-def served(engine: Engine, event: bytes, at: int, name: str) -> Any:
+def served(engine: TenantEngine, event: bytes, at: int, name: str) -> Any:
     """The answer, the record and the effects of an engine, or its refusal."""
     try:
         done = engine.serve(event, at, name)
