@@ -63,7 +63,7 @@ from tidegate.policy.explain.parts import (
     WindowExplanation,
 )
 from tidegate.policy.served import Served
-from tidegate.policy.state.standing import ActiveMitigation, EntityState, WindowState
+from tidegate.policy.state.inspection import ActiveMitigation, EntityState, WindowState
 from tidegate.program import Program, compile
 from tidegate.ruleset import RuleSet, Stats
 from tidegate.types import NamedList, Signature, Type

@@ -28,8 +28,8 @@ from tidegate.policy.explain.left_out import LeftOut
 from tidegate.policy.key_forms import KeyForms
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.policy.shown_proof import to_records
+from tidegate.policy.state.inspection import read_active, read_state
 from tidegate.policy.state.snapshot import restore
-from tidegate.policy.state.standing import read_active, read_state
 
 if TYPE_CHECKING:
     from tidegate.definitions import Source
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tidegate.policy.explain.shown import Later
     from tidegate.policy.proofs import ProofKeys
     from tidegate.policy.shown_proof import ShownProof
-    from tidegate.policy.state.standing import ActiveMitigation, EntityState
+    from tidegate.policy.state.inspection import ActiveMitigation, EntityState
 
 _EXPLAIN_ATTEMPTS = 5
 """Another thread may decide on the same actor between the two reads of the state."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tidegate_server.hot.hot_path import HotPath
     from tidegate_server.http.application import Handler
     from tidegate_server.operators.keys import Keys
-    from tidegate_server.partitions.seat import Seat
+    from tidegate_server.partitions.slot import Slot
     from tidegate_server.service import Service
     from tidegate_server.settings.service import ServerSettings
     from tidegate_server.settings.whole import Settings
@@ -106,7 +106,7 @@ async def run(
     keys: Keys,
     fork_server: ForkServer,
     started: Callable[[str], None],
-    seat: Seat | None = None,
+    slot: Slot | None = None,
 ) -> None:
     """Serve until the process gets a stop signal.
 
@@ -125,13 +125,13 @@ async def run(
     from tidegate_server.partitions.gateway import Gateway
     from tidegate_server.partitions.owner import Owner
     from tidegate_server.service import Service
-    from tidegate_server.workers.crew import Crew
+    from tidegate_server.workers.pools import WorkerPools
 
-    listening = listen(settings.server) if seat is None else take_seat(settings.server, seat)
+    listening = listen(settings.server) if slot is None else take_seat(settings.server, slot)
     address = address_of(settings.server, listening)
-    gateway = None if seat is None else Gateway(seat.number, seat.paths, store)
-    crew = Crew(settings, keys, address, fork_server, store.partition)
-    service = Service(settings, store, keys, address, crew, gateway)
+    gateway = None if slot is None else Gateway(slot.number, slot.paths, store)
+    pools = WorkerPools(settings, keys, address, fork_server, store.partition)
+    service = Service(settings, store, keys, address, pools, gateway)
     owner: Owner | None = None
     try:
         hot = await service.start()
@@ -139,12 +139,12 @@ async def run(
             hot,
             bounds_of(settings.server),
             proxies_of(settings.server),
-            service.application.reception,
+            service.application.accept_limit,
         )
         application: ASGIApp = application_of(hot, service, behind(settings, service))
-        if seat is not None and gateway is not None:
+        if slot is not None and gateway is not None:
             owner = Owner(hot, application, service.asked)
-            await owner.start(seat.inbox)
+            await owner.start(slot.inbox)
             service.watch(gateway.run())
             application = gateway.in_front_of(application)
         server = Server(
@@ -162,7 +162,7 @@ async def run(
         if owner is not None:
             await owner.stop()
         listening.close()
-        if settings.server.unix_socket and seat is None:
+        if settings.server.unix_socket and slot is None:
             with suppress(OSError):
                 Path(settings.server.unix_socket).unlink()
 
@@ -337,9 +337,9 @@ def reserve(settings: ServerSettings) -> socket.socket:
     return _bound(settings, port)
 
 
-def take_seat(settings: ServerSettings, seat: Seat) -> socket.socket:
+def take_seat(settings: ServerSettings, slot: Slot) -> socket.socket:
     """Return the socket on which a server worker will accept connections."""
-    return _bound(settings, seat.port) if seat.shared is None else seat.shared
+    return _bound(settings, slot.port) if slot.shared is None else slot.shared
 
 
 def _bound(settings: ServerSettings, port: int) -> socket.socket:

@@ -37,9 +37,9 @@ from tidegate_server.http.access_log import AccessLog
 from tidegate_server.http.problems import Problem
 from tidegate_server.logging import log
 from tidegate_server.login.logins import Logins
-from tidegate_server.offload.desk import Desk
+from tidegate_server.offload.inbox import Inbox
 from tidegate_server.offload.kinds import SECONDS, Work
-from tidegate_server.offload.places import Party, places_of
+from tidegate_server.offload.slots import Party, slots_of
 from tidegate_server.operators.key_ring import ApiKey, KeyRing
 from tidegate_server.operators.providers import read_providers
 from tidegate_server.publishing.destinations import destination_of
@@ -68,11 +68,11 @@ if TYPE_CHECKING:
     from tidegate_server.hot.gap import Gap
     from tidegate_server.http.application import Handler
     from tidegate_server.operators.keys import Keys
-    from tidegate_server.partitions.others import Others
+    from tidegate_server.partitions.peers import Peers
     from tidegate_server.settings.whole import Settings
     from tidegate_server.stores.decision_log.lines import LogBlock
     from tidegate_server.stores.port import Store
-    from tidegate_server.workers.crew import Crew, Shared
+    from tidegate_server.workers.pools import Shared, WorkerPools
 
 DEFINITIONS, KEYS, DECISION = "definitions", "keys", "decision "
 """The questions and notices that server workers send each other."""
@@ -110,8 +110,8 @@ class Service:
         store: Store,
         keys: Keys,
         base_url: str,
-        crew: Crew | Shared,
-        gateway: Others | None = None,
+        pools: WorkerPools | Shared,
+        gateway: Peers | None = None,
     ) -> None:
         self.gateway = gateway
         self.settings = settings
@@ -135,7 +135,7 @@ class Service:
         self.runtimes.activated = self.feed.activated
         self.runtimes.dropped = self.feed.dropped
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
-        self._crew = crew
+        self._pools = pools
         self._replays = Replays(store, self._replay)
         self._admission = Admission(
             self.key_ring,
@@ -147,9 +147,9 @@ class Service:
             keys=keys,
             runtime=self.live,
             replays=self._replays,
-            workers=self._crew.pool,
-            passwords=self._crew.passwords,
-            places=places_of(
+            workers=self._pools.pool,
+            passwords=self._pools.passwords,
+            places=slots_of(
                 settings.workers.operator_places,
                 settings.workers.tenant_places,
                 settings.workers.places,
@@ -193,7 +193,7 @@ class Service:
         # A follower that just read the log has found all that a check would.
         look = lost_in if level is not None and level.is_sound else check_log
         self.live.lost_decisions = await asyncio.to_thread(look, self.store)
-        await self._crew.start()
+        await self._pools.start()
         await self.runtimes.load(None if level is None else level.tenants)
         # Together, because each waits for the database.
         seq, self._snapshot_seq, *_ = await asyncio.gather(
@@ -289,7 +289,7 @@ class Service:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.live.recorder is not None:  # it did start
             self._replays.stop()
-            self._crew.replay.end()
+            self._pools.replay.end()
             await asyncio.to_thread(self._replays.close)
             self._note_uses()
             await self.lanes.close()
@@ -299,22 +299,22 @@ class Service:
                     await self.save_states()
             await self.recorder.close()
         self._saver.shutdown(wait=False)
-        await self._crew.stop()
+        await self._pools.stop()
         await asyncio.to_thread(self.store.close)
 
     async def _compile_newest(
         self, tenant_id: UUID, base: int | None
     ) -> CompiledSet | CompiledChange:
-        return await self._crew.pool.run(
+        return await self._pools.pool.run(
             partial(compile_newest, tenant_id, base),
-            Desk(self.application),
+            Inbox(self.application),
             (Party.TENANT, tenant_id),
             SECONDS[Work.COMPILE],
             is_urgent=True,
         )
 
     def _replay(self, job: Callable[[Application], Any]) -> Any:
-        return self._crew.replay.run(job, Desk(self.application))
+        return self._pools.replay.run(job, Inbox(self.application))
 
     async def save_states(self) -> None:
         """Save every tenant's state, as of the last decision made.

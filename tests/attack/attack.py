@@ -41,7 +41,7 @@ class Scale:
     guesses: int = 60
     slow_bodies: int = 16
     visitors: int = 400
-    patience: float = 60.0
+    throttle: float = 60.0
     """Seconds past the attack in which a connection that reads nothing has to be closed; none:
     its end is not waited for."""
 
@@ -63,7 +63,7 @@ SHORT = Scale(
     guesses=30,
     slow_bodies=4,
     visitors=8,
-    patience=0.0,
+    throttle=0.0,
 )
 
 

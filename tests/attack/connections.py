@@ -45,7 +45,7 @@ class Sender:
     until: float
     ends: Counter[str]
 
-    async def send(self, parts: Iterator[bytes], reads: bool, patience: float = 0) -> None:
+    async def send(self, parts: Iterator[bytes], reads: bool, throttle: float = 0) -> None:
         """Send all parts; then wait, for some seconds past the time, to be closed.
 
         Args:
@@ -67,7 +67,7 @@ class Sender:
         moved = [time.monotonic()]
         ending = asyncio.create_task(_ended(reader, writer, reads))
         sending = asyncio.create_task(self._write(writer, parts, moved))
-        await asyncio.wait({ending}, timeout=self.until + patience - time.monotonic())
+        await asyncio.wait({ending}, timeout=self.until + throttle - time.monotonic())
         stands = time.monotonic() - moved[0] > STANDS_SECONDS
         self.ends[ending.result() if ending.done() else "open" if stands else "served"] += 1
         for task in (sending, ending):
@@ -163,7 +163,7 @@ class Pipelining(Attack):
     calls: tuple[bytes, ...]
     connections: int
     each_bytes: int
-    patience: float
+    throttle: float
 
     @classmethod
     def set_up(cls, world: World, scale: Scale) -> Pipelining:
@@ -173,20 +173,20 @@ class Pipelining(Attack):
         hot = encoded("POST", RUNTIME, json.dumps(event).encode(), api_key=world.key(tenant))
         calls = (encoded("GET", "/healthz"), hot, encoded("GET", "/openapi.json"))
         each = scale.pipelined_bytes // scale.connections
-        return cls(world.base_url, calls, scale.connections, each, scale.patience)
+        return cls(world.base_url, calls, scale.connections, each, scale.throttle)
 
     async def run(self, until: float) -> Outcome:
         outcome = Outcome()
         sender = Sender(self.base_url, until, outcome.statuses)
         await asyncio.gather(
             *(
-                sender.send(self._many(self.calls[number % 3]), False, self.patience)
+                sender.send(self._many(self.calls[number % 3]), False, self.throttle)
                 for number in range(self.connections)
             )
         )
         still = outcome.statuses["open"]
         late = f"{still} connections that read nothing stand and were never closed"
-        outcome.require(not (still and self.patience), late)
+        outcome.require(not (still and self.throttle), late)
         return outcome
 
     def _many(self, call: bytes) -> Iterator[bytes]:

@@ -59,7 +59,7 @@ def from_a_clone(home: Path) -> None:
             assert paths.action(other.type(paths.call_of(printed))) == "allow"
         shell.interrupt()
         for line in lines("benchmarks/README.md", "The commands"):
-            printed = shell.type(line, patience=LONG)
+            printed = shell.type(line, throttle=LONG)
         click.echo(printed)
     programs = f"{home / 'tidegate' / '.venv' / 'bin'}{os.pathsep}{environment['PATH']}"
     walk({**environment, "PATH": programs}, home)
@@ -68,7 +68,7 @@ def from_a_clone(home: Path) -> None:
 def begin_to_run(shell: Terminal) -> str:
     """Type the first line of *Run it*, and give what it printed up to a call to try."""
     run, *_ = lines("README.md", "Run it")
-    return shell.begin(run, until=paths.CALL, patience=LONG)
+    return shell.begin(run, until=paths.CALL, throttle=LONG)
 
 
 @click.command()

@@ -38,7 +38,7 @@ class Terminal:
         *,
         answers: Mapping[str, str] | None = None,
         code: int = 0,
-        patience: float = PATIENCE,
+        throttle: float = PATIENCE,
     ) -> str:
         """Type a line, answer what it asks, and give what it printed.
 
@@ -55,7 +55,7 @@ class Terminal:
         self._shell.sendline(line.replace("\\\n", ""))
         printed = ""
         while True:
-            found = self._shell.expect([PROMPT, *map(re.escape, asked)], timeout=patience)
+            found = self._shell.expect([PROMPT, *map(re.escape, asked)], timeout=throttle)
             printed += self._shell.before + self._shell.match.group()
             if found == 0:
                 break
@@ -63,7 +63,7 @@ class Terminal:
         assert int(self._shell.match[1]) == code, f"{line}\n{printed}"
         return printed.replace("\r\n", "\n")
 
-    def begin(self, line: str, until: str, *, patience: float = PATIENCE) -> str:
+    def begin(self, line: str, until: str, *, throttle: float = PATIENCE) -> str:
         """Type a line that goes on, and give what it printed up to the end of a pattern.
 
         Args:
@@ -75,7 +75,7 @@ class Terminal:
             AssertionError: it ended before.
         """
         self._shell.sendline(line)
-        found = self._shell.expect([until, PROMPT], timeout=patience)
+        found = self._shell.expect([until, PROMPT], timeout=throttle)
         assert found == 0, f"{line}\n{self._shell.before}"
         return str(self._shell.before + self._shell.match.group())
 

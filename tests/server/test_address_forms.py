@@ -14,7 +14,7 @@ from tests.address_forms import AddressForm, address_forms
 from tests.server.deciding import Deciding, Service, made
 
 from tidegate.cli.main import tidegate
-from tidegate.edge.sight import Sight
+from tidegate.edge.request_view import RequestView
 from tidegate.engine import Engine
 
 PROXY = "10.0.0.1"
@@ -83,10 +83,10 @@ IN_MIDDLEWARE = [form for form in address_forms() if form.forwarded_for is None 
 @pytest.mark.parametrize("form", IN_MIDDLEWARE, ids=str)
 def test_middleware_reads_every_form(form: AddressForm) -> None:
     """The view that every middleware has of a request gives the same client, or none."""
-    sight = Sight.of(form.trusted, "https://shop.example")
+    view = RequestView.of(form.trusted, "https://shop.example")
     chain = form.forwarded_for
     headers = [("host", "shop.example")]
-    visit = sight.visit(
+    visit = view.visit(
         method="GET",
         scheme="https",
         path="/",

@@ -29,7 +29,7 @@ from access_rows import (
 from service_process import start, stop
 
 from tidegate_server.http.ids import new_id
-from tidegate_server.offload.patience import FREE_REFUSALS, LATE
+from tidegate_server.offload.throttle import FREE_REFUSALS, LATE
 from tidegate_server.operators.keys import load_keys
 from tidegate_server.operators.passwords import hash_password
 from tidegate_server.operators.permissions import Role

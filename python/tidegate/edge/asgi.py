@@ -144,7 +144,7 @@ async def _awaited(given: Any) -> Any:
 
 def _visit(guard: Guard[Any], scope: Scope) -> Visit:
     path: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
-    return guard.sight.visit(
+    return guard.view.visit(
         method=scope["method"],
         scheme=scope.get("scheme", "http"),
         path=path.decode("latin-1"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
 from tidegate.edge.conventions import Boundary
-from tidegate.edge.sight import Sight
+from tidegate.edge.request_view import RequestView
 
 if TYPE_CHECKING:
     from tidegate.decider import Decision
@@ -81,7 +81,7 @@ class Guard(Generic[Request]):
     ) -> None:
         if not monitor_only:
             _require_pages(decider)
-        self.sight = Sight.of(trusted_proxies, origin)
+        self.view = RequestView.of(trusted_proxies, origin)
         self.fields = fields
         self._boundary = Boundary(fail_open)
         self._skip = skip

@@ -136,7 +136,7 @@ class Asked:
 def _visit(guard: Guard[Any], environ: WSGIEnvironment) -> Visit:
     scheme = environ["wsgi.url_scheme"]
     port = environ.get("SERVER_PORT", "")
-    return guard.sight.visit(
+    return guard.view.visit(
         method=environ["REQUEST_METHOD"],
         scheme=scheme,
         path=_path(environ),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tidegate.decider import ActionType, Reason
     from tidegate.errors import EventError
     from tidegate.policy.definitions.model import Mode
-    from tidegate.policy.state.standing import MitigationName
+    from tidegate.policy.state.inspection import MitigationName
 
 
 class Frozen(Protocol):

@@ -16,7 +16,7 @@ from tidegate.policy import effects
 from tidegate.policy.decide import decide
 from tidegate.policy.served import Served
 from tidegate.policy.shown_proof import ShownProof
-from tidegate.policy.state import standing
+from tidegate.policy.state import inspection
 from tidegate.policy.state.passes import Revoke
 from tidegate.policy.state.places import kept_key
 from tidegate.policy.state.snapshot import restore, save, save_keys
@@ -179,10 +179,10 @@ class ReferenceEngine:
         return heir
 
     def active_mitigations(
-        self, at: int, limit: int, after: standing.MitigationName | None
+        self, at: int, limit: int, after: inspection.MitigationName | None
     ) -> bytes:
         """Active mitigations, ordered by name, after one."""
-        return standing.active(self._compiled, self._state.items(), at, limit, after)
+        return inspection.active(self._compiled, self._state.items(), at, limit, after)
 
     def lift(
         self, definition: str, key: bytes, policy: str, clause: str | None, at: int
@@ -227,12 +227,12 @@ class ReferenceEngine:
         """The state of an entity, or None if nothing is known about it."""
         entity = self._key(definition, key)
         block = self._state.get(entity)
-        return None if block is None else standing.state(self._compiled, entity, block, at)
+        return None if block is None else inspection.state(self._compiled, entity, block, at)
 
     def find_entity(self, entity_id: str) -> bytes | None:
         """Definition and key of the entity with an id, or None if it is unknown."""
         known = (key for key, _ in self._state.items())
-        found = (key for key in known if standing.identity(self._compiled, key) == entity_id)
+        found = (key for key in known if inspection.identity(self._compiled, key) == entity_id)
         key = next(found, None)
         return None if key is None else orjson.dumps([key.definition, orjson.Fragment(key.text)])
 

@@ -13,7 +13,7 @@ from tidegate_server.http.authorise import CHALLENGE, SECOND
 from tidegate_server.http.problems import Problem
 from tidegate_server.login.pages import asset
 from tidegate_server.login.signing_in import Moment, claim
-from tidegate_server.offload.desk import Desk
+from tidegate_server.offload.inbox import Inbox
 from tidegate_server.operators.passwords import is_password
 from tidegate_server.stores.base import NotFoundError
 from tidegate_server.stores.objects import memberships, operators
@@ -47,7 +47,7 @@ async def local_token(call: Call) -> Answer:
     operator = await to_thread.run_sync(_operator, call, name, limiter=call.app.public_threads)
     look = partial(_is_password, body.password, operator.password_hash if operator else None)
     is_right = await call.app.passwords.run(
-        look, Desk(call.app), name, PASSWORD_SECONDS, is_urgent=known is not None
+        look, Inbox(call.app), name, PASSWORD_SECONDS, is_urgent=known is not None
     )
     if operator is None or not is_right or operator.disabled:
         raise Problem("unauthenticated", "the email or the password is wrong", headers=CHALLENGE)

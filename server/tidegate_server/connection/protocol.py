@@ -29,10 +29,10 @@ from uvicorn.protocols.utils import get_remote_addr
 
 from tidegate.edge.addresses import TrustedProxies
 from tidegate.evaluation.native import PlainForm
+from tidegate_server.connection.accept_limit import AcceptLimit
 from tidegate_server.connection.bounds import Bounds, share_of
 from tidegate_server.connection.framing import body_length, line_problem, piece_end, request_line
 from tidegate_server.connection.hot_cycle import HotCycle
-from tidegate_server.connection.reception import Reception
 from tidegate_server.connection.writing import answer_bytes, lines, refusal, success_bytes
 from tidegate_server.hot.admission import credential_of, is_refused_by_key_alone
 from tidegate_server.hot.hot_path import ENDPOINTS
@@ -103,7 +103,7 @@ class Shared:
     hot: HotPaths | None = None
     bounds: Bounds = attrs.field(factory=Bounds)
     proxies: TrustedProxies = attrs.field(factory=lambda: TrustedProxies.of(()))
-    reception: Reception = attrs.field(factory=Reception)
+    accept_limit: AcceptLimit = attrs.field(factory=AcceptLimit)
 
 
 class Protocol(HttpToolsProtocol):
@@ -465,7 +465,7 @@ class Protocol(HttpToolsProtocol):
 
     def take_up_later(self, work: Callable[[], None]) -> None:
         """Do something for the caller when it is the turn of its address."""
-        self.shared.reception.add(self.loop, self._share, work)
+        self.shared.accept_limit.add(self.loop, self._share, work)
 
     def on_body(self, body: bytes) -> None:
         if self._left >= 0:

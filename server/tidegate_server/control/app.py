@@ -11,14 +11,14 @@ import attrs
 from anyio import CapacityLimiter
 
 from tidegate_server.challenge.parts import ChallengeParts
+from tidegate_server.connection.accept_limit import AcceptLimit
 from tidegate_server.connection.held import HeldBytes
-from tidegate_server.connection.reception import Reception
 from tidegate_server.control.runtime import NoRuntime
+from tidegate_server.engines.compile_cache import CompileCache
 from tidegate_server.engines.engines import proof_keys_of
-from tidegate_server.engines.known import KnownSets
 from tidegate_server.engines.replay import NoReplays
-from tidegate_server.hot.keyless import KeylessCalls
 from tidegate_server.hot.metrics import Figures
+from tidegate_server.hot.unauthenticated import UnauthenticatedCalls
 from tidegate_server.http.access_log import AccessLog
 from tidegate_server.http.cursor import Cursors
 from tidegate_server.http.latency import ControlLatency
@@ -29,8 +29,8 @@ from tidegate_server.login.devices import DeviceCookie
 from tidegate_server.login.logins import Logins
 from tidegate_server.offload.jobs import Inline
 from tidegate_server.offload.kinds import Crowd
-from tidegate_server.offload.patience import Patience
-from tidegate_server.offload.places import default_places
+from tidegate_server.offload.slots import default_slots
+from tidegate_server.offload.throttle import Throttle
 from tidegate_server.operators.tokens import LIFETIME_SECONDS, Tokens
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
     from tidegate.policy.proofs import ProofKeys
     from tidegate_server.control.runtime import Runtime
-    from tidegate_server.offload.desk import ReplayJobs
+    from tidegate_server.offload.inbox import ReplayJobs
     from tidegate_server.offload.jobs import Workers
-    from tidegate_server.offload.places import Places
+    from tidegate_server.offload.slots import Places
     from tidegate_server.operators.key_ring import ApiKey
     from tidegate_server.operators.keys import Keys
     from tidegate_server.stores.port import Records
@@ -123,13 +123,13 @@ class Application:
     replays: ReplayJobs = attrs.field(factory=NoReplays)
     workers: Workers = attrs.field(factory=Inline)
     passwords: Workers = attrs.field(factory=Inline)
-    known: KnownSets = attrs.field(factory=KnownSets)
-    places: Mapping[Crowd, Places] = attrs.field(factory=default_places)
+    known: CompileCache = attrs.field(factory=CompileCache)
+    places: Mapping[Crowd, Places] = attrs.field(factory=default_slots)
     bodies: HeldBytes = attrs.field(factory=lambda: HeldBytes(MAX_BODIES_EACH, MAX_BODIES))
     figures: Figures = attrs.field(factory=Figures)
     latency: ControlLatency = attrs.field(factory=ControlLatency)
-    reception: Reception = attrs.field(factory=Reception)
-    patience: Patience = attrs.field(init=False)
+    accept_limit: AcceptLimit = attrs.field(factory=AcceptLimit)
+    throttle: Throttle = attrs.field(init=False)
     access: AccessLog = attrs.field(factory=AccessLog)
     light_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(LIGHT_THREADS))
     public_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(PUBLIC_THREADS))
@@ -137,7 +137,7 @@ class Application:
     admitting_threads: CapacityLimiter = attrs.field(
         factory=lambda: CapacityLimiter(ADMITTING_THREADS)
     )
-    keyless: KeylessCalls = attrs.field(factory=KeylessCalls, init=False)
+    unauthenticated: UnauthenticatedCalls = attrs.field(factory=UnauthenticatedCalls, init=False)
     devices: DeviceCookie = attrs.field(init=False)
     login_attempts: LoginAttempts = attrs.field(factory=LoginAttempts, init=False)
     tokens: Tokens = attrs.field(init=False)
@@ -167,7 +167,7 @@ class Application:
         """
         if key is not None:
             return self.admit_key(key.encode("latin-1")).tenant_id
-        self.keyless.count(client)
+        self.unauthenticated.count(client)
         return None
 
     def proof_keys(self, tenant_id: UUID) -> ProofKeys:
@@ -178,9 +178,9 @@ class Application:
     def _make_challenges(self) -> ChallengeParts:
         return ChallengeParts.of(self.keys.proofs)
 
-    @patience.default
-    def _make_patience(self) -> Patience:
-        return Patience(self.reception)
+    @throttle.default
+    def _make_patience(self) -> Throttle:
+        return Throttle(self.accept_limit)
 
     @devices.default
     def _make_devices(self) -> DeviceCookie:

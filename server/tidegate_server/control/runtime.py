@@ -18,7 +18,7 @@ from tidegate_server.engines.figures import EngineFigures, store_figures
 from tidegate_server.hot.metrics import Families, Shown, build_page, page, process_page
 from tidegate_server.hot.recorder import unavailable
 from tidegate_server.http.ids import new_id
-from tidegate_server.offload.desk import Engines
+from tidegate_server.offload.inbox import Engines
 from tidegate_server.publishing.publisher import published
 from tidegate_server.stores.decision_log import lifts, lines, snapshots
 from tidegate_server.stores.objects import passes
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
     from tidegate.policy.key_forms import KeyForms
-    from tidegate.policy.state.standing import ActiveMitigation
+    from tidegate.policy.state.inspection import ActiveMitigation
     from tidegate_server.engines.compiled import Names
     from tidegate_server.engines.engines import Runtimes
     from tidegate_server.engines.tenant import Tenant

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tidegate.policy.backend import Frozen
     from tidegate.policy.definitions.model import FailMode
-    from tidegate.policy.state.standing import ActiveMitigation
+    from tidegate.policy.state.inspection import ActiveMitigation
     from tidegate_server.engines.compiled import CompiledSet
 
 PAGE = 10_000

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from tidegate_server.engines.known import KnownSets
+    from tidegate_server.engines.compile_cache import CompileCache
     from tidegate_server.operators.keys import Keys
     from tidegate_server.stores.port import Records
 
@@ -19,6 +19,6 @@ class App(Protocol):
     @property
     def keys(self) -> Keys: ...
     @property
-    def known(self) -> KnownSets: ...
+    def known(self) -> CompileCache: ...
     @property
     def clock(self) -> Callable[[], int]: ...

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from msgspec import UNSET
 
-from tidegate_server.http.given_back import require_object
 from tidegate_server.http.problems import Problem
+from tidegate_server.http.read_only_members import require_object
 from tidegate_server.stores.base import NotFoundError
 from tidegate_server.wire.kinds import POLICY, to_answer, to_body
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tidegate.policy.definitions.keys import Part
     from tidegate.policy.definitions.model import Definitions
-    from tidegate_server.engines.known import KnownSets
+    from tidegate_server.engines.compile_cache import CompileCache
     from tidegate_server.stores.decision_log.decisions import FoundDecision
     from tidegate_server.stores.decision_log.lines import LoggedDecision
 
@@ -117,7 +117,7 @@ class Past:
 
 def before(
     connection: Connection,
-    known: KnownSets,
+    known: CompileCache,
     found: FoundDecision,
     logged: LoggedDecision,
     redaction_key: bytes,

@@ -23,7 +23,7 @@ from tidegate_server.partitions.pages import labelled
 if TYPE_CHECKING:
     from tidegate_server.http.exchange import Message, Receive, Scope, Send
     from tidegate_server.nodes.forwarding import Forwarding
-    from tidegate_server.nodes.whose import Whose
+    from tidegate_server.nodes.route_lookup import RouteLookup
 
 _HEALTH, _READINESS, _METRICS = b"/healthz", b"/readyz", METRICS.encode()
 
@@ -36,9 +36,9 @@ class NodeApplication:
         whose: finds the partition of a request, if there are several.
     """
 
-    def __init__(self, partitions: Mapping[int, Forwarding], whose: Whose) -> None:
+    def __init__(self, partitions: Mapping[int, Forwarding], routes: RouteLookup) -> None:
         self._partitions = partitions
-        self._whose = whose
+        self._routes = routes
         self._bodies = HeldBytes(MAX_BODIES_EACH, MAX_BODIES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,7 +76,7 @@ class NodeApplication:
             return await partitions[0].ask(asked)
         if path == _METRICS and ready and asked.method == "GET":
             return await _page(ready, asked)
-        number = None if path == _READINESS else await self._whose.partition_of(asked)
+        number = None if path == _READINESS else await self._routes.partition_of(asked)
         if number is not None:
             return await partitions[number].ask(asked)
         return await (ready[0] if ready else partitions[0]).ask(asked)

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from tidegate_server.hot.hot_path import HotPath
     from tidegate_server.http.application import Handler, HttpApplication
     from tidegate_server.operators.keys import Keys
-    from tidegate_server.partitions.others import Others
+    from tidegate_server.partitions.peers import Peers
     from tidegate_server.settings.whole import Settings
     from tidegate_server.stores.directory.members import SharedClaim
     from tidegate_server.stores.postgresql import PostgresqlStore
-    from tidegate_server.workers.crew import Shared
+    from tidegate_server.workers.pools import Shared
 
 MEBIBYTE = 2**20
 RETRY_SECONDS = 1.0
@@ -73,9 +73,9 @@ class Following:
         settings: Settings,
         keys: Keys,
         base_url: str,
-        crew: Shared,
+        pools: Shared,
         partition: int,
-        others: Others | None,
+        others: Peers | None,
         level: Callable[[], None] = lambda: None,
     ) -> None:
         self.partition = partition
@@ -83,7 +83,7 @@ class Following:
         self._settings = settings
         self._keys = keys
         self._base_url = base_url
-        self._crew = crew
+        self._pools = pools
         self._tell_level = level
         self._store: PostgresqlStore | None = None
         self._service: Service | None = None
@@ -173,7 +173,7 @@ class Following:
             partition=self.partition,
         )
         self._service = service = Service(
-            settings, store, self._keys, self._base_url, self._crew, self._others
+            settings, store, self._keys, self._base_url, self._pools, self._others
         )
         await asyncio.to_thread(service.prepare)
         self._handlers = await asyncio.to_thread(behind, settings, service)

@@ -20,7 +20,7 @@ from tidegate_server.cluster.gateway import Bounds, Gateway
 from tidegate_server.cluster.messages import Answer, Answers, Refusal
 from tidegate_server.http.problems import OUTCOME_NOT_KNOWN
 from tidegate_server.logging import log
-from tidegate_server.nodes.desk import is_hot, is_repeatable
+from tidegate_server.nodes.inbox import is_hot, is_repeatable
 from tidegate_server.nodes.links import Link
 from tidegate_server.nodes.messages import (
     Answered,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from tidegate_server.cluster.messages import Call, Outcome, Send
     from tidegate_server.cluster.ownership import View
-    from tidegate_server.nodes.desk import Desk
+    from tidegate_server.nodes.inbox import Inbox
     from tidegate_server.nodes.messages import Asked, Message
     from tidegate_server.turns.call import HotCall
 
@@ -77,10 +77,10 @@ class Forwarding:
         calling: the TLS context for links to other nodes.
     """
 
-    def __init__(self, name: str, partition: int, desk: Desk, calling: ssl.SSLContext) -> None:
+    def __init__(self, name: str, partition: int, inbox: Inbox, calling: ssl.SSLContext) -> None:
         self.name = name
         self.partition = partition
-        self._desk = desk
+        self._inbox = inbox
         self._calling = calling
         self._gateways = {
             each.name: each
@@ -110,7 +110,7 @@ class Forwarding:
     def can_reach_owner(self) -> bool:
         """Whether an owner takes calls, as far as is known."""
         if self._owner == self.name:
-            return self._desk.is_open
+            return self._inbox.is_open
         return self._link is not None and self._link.is_open and self._is_owner_open
 
     def place(self, view: View) -> None:
@@ -234,7 +234,7 @@ class Forwarding:
             0 if is_here else self._term,
         )
         if is_here:
-            self._desk.take(batch, self._take)
+            self._inbox.take(batch, self._take)
         elif link is not None:
             link.send(batch)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tidegate_server.hot.hot_path import HotPath
     from tidegate_server.hot.metrics import HotMetrics
     from tidegate_server.nodes.partition import NodePartition
-    from tidegate_server.nodes.whose import Whose
+    from tidegate_server.nodes.route_lookup import RouteLookup
     from tidegate_server.turns.call import HotCall
 
 
@@ -32,7 +32,7 @@ class NodeHotPaths:
 
     metrics: HotMetrics
     partitions: Mapping[int, NodePartition]
-    whose: Whose
+    routes: RouteLookup
 
     def of(self, credential: bytes | None) -> HotPath | None:
         """See :class:`~tidegate_server.hot.hot_path.HotPaths`."""
@@ -47,5 +47,5 @@ class NodeHotPaths:
     def _partition_of(self, credential: bytes | None) -> NodePartition | None:
         number: int | None = 0
         if len(self.partitions) > 1:
-            number = None if credential is None else self.whose.known_partition(credential)
+            number = None if credential is None else self.routes.known_partition(credential)
         return None if number is None else self.partitions.get(number)

@@ -13,14 +13,14 @@ from tidegate_server.hot.metrics import HotMetrics
 from tidegate_server.logging import log
 from tidegate_server.nodes.application import NodeApplication
 from tidegate_server.nodes.certificate import contexts
-from tidegate_server.nodes.desks import Desks
-from tidegate_server.nodes.fellows import Fellows, has_decision
 from tidegate_server.nodes.forwarding import TICK_SECONDS
 from tidegate_server.nodes.hot_paths import NodeHotPaths
+from tidegate_server.nodes.inboxes import Inboxes
 from tidegate_server.nodes.links import Link
 from tidegate_server.nodes.membership import Membership
 from tidegate_server.nodes.partition import NodePartition, Parts
-from tidegate_server.nodes.whose import Whose
+from tidegate_server.nodes.peers import Peers, has_decision
+from tidegate_server.nodes.route_lookup import RouteLookup
 from tidegate_server.process import (
     BACKLOG,
     ListenError,
@@ -36,7 +36,7 @@ from tidegate_server.process import (
 from tidegate_server.settings.bounds import split_address
 from tidegate_server.stores.base import StoreUnavailableError
 from tidegate_server.stores.databases import need_partitions
-from tidegate_server.workers.crew import Crew
+from tidegate_server.workers.pools import WorkerPools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tidegate_server.hot.hot_path import HotPath
-    from tidegate_server.nodes.desk import Desk
     from tidegate_server.nodes.forwarding import Forwarding
+    from tidegate_server.nodes.inbox import Inbox
     from tidegate_server.operators.keys import Keys
     from tidegate_server.settings.whole import Settings
     from tidegate_server.workers.fork_server import ForkServer
@@ -102,11 +102,11 @@ class _Node:
         self._keys = keys
         self._fork_server = fork_server
         self._name = settings.node.name
-        self._crew: Crew
+        self._pools: WorkerPools
         self._listening, self._calling = contexts(keys.pepper)
         self._membership: Membership
         self._server: _NodeServer
-        self._whose = Whose(settings.store.url, self._has_decision)
+        self._routes = RouteLookup(settings.store.url, self._has_decision)
         self._partitions: dict[int, NodePartition] = {}
         self._forwardings: dict[int, Forwarding] = {}
         self._shared = Shared(
@@ -122,14 +122,14 @@ class _Node:
         listening = listen(settings.server)
         base_url = address_of(settings.server, listening)
         # Prepare everything slow that an owner needs before it is this node's turn.
-        self._crew = Crew(settings, self._keys, base_url, self._fork_server)
-        await self._crew.start()
+        self._pools = WorkerPools(settings, self._keys, base_url, self._fork_server)
+        await self._pools.start()
         count = await asyncio.to_thread(
             need_partitions, settings.store.url, settings.store.partitions
         )
         links = self._listen_for_links()
-        desks = Desks(self._desk_of)
-        handshakes = Handshakes(links, self._listening, lambda: Link(desks.receive, desks.lost))
+        inboxes = Inboxes(self._desk_of)
+        handshakes = Handshakes(links, self._listening, lambda: Link(inboxes.receive, inboxes.lost))
         handshakes.start()
         host, _ = split_address(settings.node.address)
         port = links.getsockname()[1]
@@ -140,7 +140,7 @@ class _Node:
         self._parts = self._common(base_url)
         self._know(range(count))
         self._answer_hot_calls()
-        application = NodeApplication(self._forwardings, self._whose)
+        application = NodeApplication(self._forwardings, self._routes)
         config = configuration(settings.server, application, self._shared)
         self._server = _NodeServer(
             config, lambda: started(base_url), self._answer_now, self._begin_stop
@@ -164,8 +164,8 @@ class _Node:
             for task in tasks:
                 task.cancel()
             ended, *_ = await asyncio.gather(*tasks, return_exceptions=True)
-            await self._crew.stop()
-            self._whose.close()
+            await self._pools.stop()
+            self._routes.close()
             listening.close()
         if isinstance(ended, Exception):
             raise ended
@@ -177,7 +177,7 @@ class _Node:
             base_url=base_url,
             calling=self._calling,
             membership=self._membership,
-            crew=lambda partition: self._crew.of(partition),
+            pools=lambda partition: self._pools.of(partition),
             others=self._others,
             changed=self._answer_hot_calls,
             finish_local=self._finish_local,
@@ -223,14 +223,14 @@ class _Node:
                 made = self._partitions[number] = NodePartition(number, self._parts)
                 self._forwardings[number] = made.forwarding
 
-    def _others(self, partition: int) -> Fellows | None:
+    def _others(self, partition: int) -> Peers | None:
         if len(self._partitions) == 1:
             return None
-        return Fellows(partition, self._forwardings, self._whose)
+        return Peers(partition, self._forwardings, self._routes)
 
-    def _desk_of(self, partition: int) -> Desk | None:
+    def _desk_of(self, partition: int) -> Inbox | None:
         found = self._partitions.get(partition)
-        return None if found is None else found.desk
+        return None if found is None else found.inbox
 
     def _has_decision(self, decision_id: UUID) -> Coroutine[Any, Any, int | None]:
         return has_decision(self._forwardings, decision_id)
@@ -242,9 +242,9 @@ class _Node:
         """Use the short paths for hot calls; count refusals in an owned partition's metrics."""
         owned = [each.opened for each in self._partitions.values() if each.opened is not None]
         metrics = owned[0].hot.metrics if owned else HotMetrics()
-        self._shared.hot = NodeHotPaths(metrics, self._partitions, self._whose)
+        self._shared.hot = NodeHotPaths(metrics, self._partitions, self._routes)
         if owned:
-            self._shared.reception = owned[0].service.application.reception
+            self._shared.accept_limit = owned[0].service.application.accept_limit
 
     def _follow(self) -> None:
         """Act on the view that was just seen."""

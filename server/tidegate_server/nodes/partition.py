@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate_server.logging import log
-from tidegate_server.nodes.desk import Desk
-from tidegate_server.nodes.fellows import replying
 from tidegate_server.nodes.following import Following
 from tidegate_server.nodes.forwarding import Forwarding
+from tidegate_server.nodes.inbox import Inbox
+from tidegate_server.nodes.peers import replying
 from tidegate_server.nodes.term import Term
 from tidegate_server.stores.base import StoreError, StoreUnavailableError
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from tidegate_server.nodes.following import Opened
     from tidegate_server.nodes.membership import Membership
     from tidegate_server.operators.keys import Keys
-    from tidegate_server.partitions.others import Others
+    from tidegate_server.partitions.peers import Peers
     from tidegate_server.settings.whole import Settings
     from tidegate_server.stores.directory.members import SharedClaim
-    from tidegate_server.workers.crew import Shared
+    from tidegate_server.workers.pools import Shared
 
 _RETRY_SECONDS = 0.5
 
@@ -59,8 +59,8 @@ class Parts:
     base_url: str
     calling: ssl.SSLContext
     membership: Membership
-    crew: Callable[[int], Shared]
-    others: Callable[[int], Others | None]
+    pools: Callable[[int], Shared]
+    others: Callable[[int], Peers | None]
     changed: Callable[[], None]
     finish_local: Callable[[HotPath], Awaitable[None]]
     is_stopping: Callable[[], bool]
@@ -79,8 +79,8 @@ class NodePartition:
         self.number = number
         self._parts = parts
         self._name = parts.settings.node.name
-        self.desk = Desk()
-        self.forwarding = Forwarding(self._name, number, self.desk, parts.calling)
+        self.inbox = Inbox()
+        self.forwarding = Forwarding(self._name, number, self.inbox, parts.calling)
         self.opened: Opened | None = None
         """Answers here while this node is the owner."""
         self._following: Following | None = None
@@ -91,7 +91,7 @@ class NodePartition:
     def hot(self) -> HotPath | None:
         """The hot path, while this node is the owner and its session holds."""
         opened = self.opened
-        return opened.hot if opened is not None and self.desk.is_open else None
+        return opened.hot if opened is not None and self.inbox.is_open else None
 
     # Duties
 
@@ -146,7 +146,7 @@ class NodePartition:
             parts.settings,
             parts.keys,
             parts.base_url,
-            parts.crew(self.number),
+            parts.pools(self.number),
             self.number,
             parts.others(self.number),
             parts.membership.wake,
@@ -179,7 +179,7 @@ class NodePartition:
         try:
             opened = await term.open()
             if not term.over.is_set():
-                self.desk.open(
+                self.inbox.open(
                     replying(opened.service, opened.application),
                     opened.hot,
                     claim.term,
@@ -200,7 +200,7 @@ class NodePartition:
             self._parts.changed()
             if ending is not None:
                 await self._parts.finish_local(ending.hot)
-            await self.desk.close()
+            await self.inbox.close()
             await term.close()
             self._term = None
             seconds = round(time.monotonic() - started, 3)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from anyio import to_thread
 
-from tidegate_server.offload.desk import A
+from tidegate_server.offload.inbox import A
 
 if TYPE_CHECKING:
-    from tidegate_server.offload.desk import Desk
+    from tidegate_server.offload.inbox import Inbox
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ class Workers(Protocol):
     async def run(
         self,
         job: Callable[[A], T],
-        desk: Desk[A],
+        inbox: Inbox[A],
         owner: Hashable,
         seconds: float,
         *,
@@ -49,11 +49,11 @@ class Inline:
     async def run(
         self,
         job: Callable[[A], T],
-        desk: Desk[A],
+        inbox: Inbox[A],
         owner: Hashable,  # noqa: ARG002
         seconds: float,  # noqa: ARG002
         *,
         is_urgent: bool = False,  # noqa: ARG002
     ) -> T:
         """See :class:`Workers`."""
-        return await to_thread.run_sync(job, desk.application)
+        return await to_thread.run_sync(job, inbox.application)

@@ -18,8 +18,8 @@ from tidegate_server.http.request import path_as_written
 from tidegate_server.operators.key_ring import prefix_of
 from tidegate_server.partitions.forwarding import Forwarding
 from tidegate_server.partitions.link import TICK_SECONDS, Link
-from tidegate_server.partitions.named import named_in, tenant_of_challenge
 from tidegate_server.partitions.pages import send_pages
+from tidegate_server.partitions.route_key import route_key_in, tenant_of_challenge
 from tidegate_server.stores.objects import tenants
 
 if TYPE_CHECKING:
@@ -126,12 +126,12 @@ class Gateway:
     # Changes
 
     async def tell(self, tenant_id: UUID, what: str) -> bool:
-        """See :class:`~tidegate_server.partitions.others.Others`."""
+        """See :class:`~tidegate_server.partitions.peers.Others`."""
         link = self.links.get(await self._partition_of(tenant_id))
         return link is None or await self._told([link], what)
 
     async def tell_all(self, what: str) -> bool:
-        """See :class:`~tidegate_server.partitions.others.Others`."""
+        """See :class:`~tidegate_server.partitions.peers.Others`."""
         return await self._told(self.links.values(), what)
 
     async def _told(self, links: Iterable[Link], what: str) -> bool:
@@ -171,7 +171,7 @@ class Gateway:
         return answer
 
     async def _owner_of(self, scope: Scope, path: str) -> int:
-        named = named_in(path)
+        named = route_key_in(path)
         if named.tenant_id is not None:
             return await self._partition_of(named.tenant_id)
         if named.challenge_id is not None:

@@ -24,7 +24,7 @@ from tidegate_server.http.request import path_as_written
 from tidegate_server.logging import log
 from tidegate_server.partitions.forwarding import MOST_BYTES, away
 from tidegate_server.partitions.frames import FrameProtocol, Kind, frame
-from tidegate_server.routing import again
+from tidegate_server.routing import retry_policy
 
 if TYPE_CHECKING:
     import msgspec
@@ -125,7 +125,7 @@ class Link:
         self._number += 1
         number = self._number
         path = path_as_written(scope)
-        is_repeatable = again.is_repeatable(scope["method"], path, scope["headers"])
+        is_repeatable = retry_policy.is_repeatable(scope["method"], path, scope["headers"])
         request = _Request(number, scope, receive, send, is_repeatable)
         self._requests[number] = request
         try:

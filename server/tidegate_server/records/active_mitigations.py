@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from tidegate.policy.state.standing import ActiveMitigation
+from tidegate.policy.state.inspection import ActiveMitigation
 from tidegate_server.control.call import Answer, Call
 from tidegate_server.control.pages import page_after, page_of
 from tidegate_server.control.runtime import mitigation_answer
@@ -20,7 +20,7 @@ from tidegate_server.wire import entities as wire_entities
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.policy.state.standing import EntityState
+    from tidegate.policy.state.inspection import EntityState
     from tidegate_server.engines.serving import BundledEngine
     from tidegate_server.engines.tenant import Tenant
     from tidegate_server.stores.objects.audit import AuditEntry

@@ -14,7 +14,7 @@ from tidegate_server.wire import common as wire_common
 from tidegate_server.wire import entities as wire_entities
 
 if TYPE_CHECKING:
-    from tidegate.policy.state.standing import EntityState
+    from tidegate.policy.state.inspection import EntityState
     from tidegate_server.engines.compiled import Names
 
 SECOND_NS = 1_000_000_000

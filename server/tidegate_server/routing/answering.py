@@ -15,11 +15,11 @@ from tidegate_server.control.pages import next_page
 from tidegate_server.http.convert import convert_body, convert_parameters, member_types
 from tidegate_server.http.forms import FORM, read_form
 from tidegate_server.http.given import Sent
-from tidegate_server.http.given_back import members, require
 from tidegate_server.http.headers import DATA_HEADERS, activity
 from tidegate_server.http.json_body import read_json_body
 from tidegate_server.http.preconditions import Precondition, entity_tag, is_unchanged, read_tags
 from tidegate_server.http.problems import Problem
+from tidegate_server.http.read_only_members import members, require
 from tidegate_server.http.repeats import REPLAYED, Repeatable
 from tidegate_server.http.request import query_parameters
 from tidegate_server.stores.objects import kept_answers

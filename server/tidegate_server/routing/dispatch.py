@@ -29,10 +29,10 @@ from tidegate_server.http.request import (
     path_names,
     require_media_type,
 )
-from tidegate_server.offload.desk import Desk
+from tidegate_server.offload.inbox import Inbox
 from tidegate_server.offload.kinds import SECONDS, Work
-from tidegate_server.offload.patience import LATE
-from tidegate_server.offload.places import Party
+from tidegate_server.offload.slots import Party
+from tidegate_server.offload.throttle import LATE
 from tidegate_server.operators.permissions import Role
 from tidegate_server.routing.answering import answer, answer_in_time, saved_only
 from tidegate_server.routing.route import Credential
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from tidegate_server.control.app import Application
     from tidegate_server.http.application import Handler
-    from tidegate_server.offload.places import Holder
+    from tidegate_server.offload.slots import Holder
     from tidegate_server.routing.route import Route
 
 
@@ -110,7 +110,7 @@ class _Resource:
         if is_noted or sent.status >= HTTPStatus.BAD_REQUEST:
             access.control(request.method, given, sent, started)
         if sent.status in LATE:
-            await self._application.patience.refused(_asking(request, given, sent))
+            await self._application.throttle.refused(_asking(request, given, sent))
         return sent.response()
 
     def _route(self, request: Request) -> Route:
@@ -254,14 +254,14 @@ async def _with_body(
 
 async def _work(application: Application, route: Route, given: Given) -> Sent:
     """Return a worker's answer, which says so if its change isn't in effect yet."""
-    desk = Desk(application)
+    inbox = Inbox(application)
     owner = _holders(application, route, given)[-1]
     job = partial(answer_by_name, route.name, given)
     late: list[UUID] = []
     try:
-        sent = await application.workers.run(job, desk, owner, SECONDS[route.work])
+        sent = await application.workers.run(job, inbox, owner, SECONDS[route.work])
     finally:
-        for tenant_id in desk.changed:
+        for tenant_id in inbox.changed:
             decides = await to_thread.run_sync(application.definitions_changed, tenant_id)
             if decides is False:
                 late.append(tenant_id)

@@ -15,7 +15,7 @@ from tidegate_server.records.kept import Kept
 from tidegate_server.stores.decision_log import replay_jobs, traffic
 from tidegate_server.stores.decision_log.decisions import DecisionQuery
 from tidegate_server.traffic.facets import MAX_TEXT
-from tidegate_server.traffic.looking import SECONDS, Deadline, Seen, readable
+from tidegate_server.traffic.preview import SECONDS, Deadline, Seen, readable
 from tidegate_server.traffic.selection import TenantExpressions
 from tidegate_server.wire import replay as wire_replay
 

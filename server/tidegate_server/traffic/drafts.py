@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tidegate.policy.explain.left_out import LeftOut
     from tidegate_server.control.call import Call
     from tidegate_server.engines.definition_set import DefinitionSet
-    from tidegate_server.traffic.looking import Deadline, Seen
+    from tidegate_server.traffic.preview import Deadline, Seen
     from tidegate_server.traffic.selection import TenantExpressions
     from tidegate_server.traffic.tally import Tally
 

@@ -11,14 +11,14 @@ from tidegate_server.control.call import Answer, Call
 from tidegate_server.records.decisions import passed_over
 from tidegate_server.records.kept import Kept
 from tidegate_server.stores.base import NotFoundError
-from tidegate_server.traffic.looking import SECONDS, Deadline, Look
+from tidegate_server.traffic.preview import SECONDS, Deadline, Preview
 from tidegate_server.traffic.tally import Tally
 from tidegate_server.wire import common as wire_common
 from tidegate_server.wire import traffic as wire_traffic
 
 if TYPE_CHECKING:
     from tidegate.policy.definitions.keys import Part
-    from tidegate_server.traffic.looking import Seen
+    from tidegate_server.traffic.preview import Seen
 
 
 @attrs.define
@@ -58,7 +58,7 @@ def _counted(call: Call, beside: UUID | None = None) -> Answer:
     tally, found = Tally(), dict[UUID, _Counted]()
     with call.app.store.read() as connection:
         deadline = Deadline.after(SECONDS)
-        look = Look(connection, call.tenant_id, query, kept, deadline, beside)
+        look = Preview(connection, call.tenant_id, query, kept, deadline, beside)
         for row in look.rows():
             for seen in row:
                 tally.see(seen)

@@ -13,7 +13,7 @@ from tidegate_server.operators.permissions import Permission, may
 from tidegate_server.records import catalog
 from tidegate_server.records.kept import Kept
 from tidegate_server.traffic.facets import Facets
-from tidegate_server.traffic.looking import SECONDS, Deadline, Look
+from tidegate_server.traffic.preview import SECONDS, Deadline, Preview
 from tidegate_server.traffic.selection import TenantExpressions
 from tidegate_server.wire import catalog as wire_catalog
 from tidegate_server.wire import traffic as wire_traffic
@@ -61,7 +61,7 @@ def _look(
 ) -> tuple[int, tuple[wire_traffic.Facet, ...]]:
     """Return how many events were read, and each expression's values in them."""
     facets = Facets(known, expressions, "fields")
-    look = Look(connection, call.tenant_id, NEWEST, Kept.of(call), Deadline.after(SECONDS))
+    look = Preview(connection, call.tenant_id, NEWEST, Kept.of(call), Deadline.after(SECONDS))
     for row in look.rows():
         facets.add([each.event for each in row])
     return look.looked_at, facets.found(TOP)

@@ -12,7 +12,7 @@ from tidegate_server.records.decisions import passed_over
 from tidegate_server.records.kept import Kept
 from tidegate_server.traffic.drafts import Draft
 from tidegate_server.traffic.facets import Facets
-from tidegate_server.traffic.looking import SECONDS, Deadline, Look
+from tidegate_server.traffic.preview import SECONDS, Deadline, Preview
 from tidegate_server.traffic.selection import TenantExpressions
 from tidegate_server.traffic.tally import Tally
 from tidegate_server.wire import traffic as wire_traffic
@@ -20,7 +20,7 @@ from tidegate_server.wire import traffic as wire_traffic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tidegate_server.traffic.looking import Seen
+    from tidegate_server.traffic.preview import Seen
 
 _USES = {"action": Use.ACTION}
 _READING = 0.4
@@ -44,7 +44,7 @@ def match(call: Call) -> Answer:
         facets = Facets(known, body.by, "by")
         draft = None if body.policy is None else Draft.of(call, body.policy, known)
         reading = deadline if draft is None else Deadline.after(SECONDS * _READING)
-        look = Look(connection, call.tenant_id, body, Kept.of(call), reading)
+        look = Preview(connection, call.tenant_id, body, Kept.of(call), reading)
         if draft is None:
             for row in _matching(look, body, known, tally):
                 facets.add([each.event for each in row])
@@ -78,7 +78,7 @@ def count_values(call: Call) -> Answer:
     with call.app.store.read() as connection:
         known = TenantExpressions.of(call, connection)
         facets = Facets(known, body.fields, "fields")
-        look = Look(connection, call.tenant_id, body, Kept.of(call), deadline)
+        look = Preview(connection, call.tenant_id, body, Kept.of(call), deadline)
         for row in _matching(look, body, known, tally):
             facets.add([each.event for each in row])
     return Answer(
@@ -93,7 +93,7 @@ def count_values(call: Call) -> Answer:
 
 
 def _matching(
-    look: Look, selection: wire_traffic.TrafficSelection, known: TenantExpressions, tally: Tally
+    look: Preview, selection: wire_traffic.TrafficSelection, known: TenantExpressions, tally: Tally
 ) -> Iterator[list[Seen]]:
     """Yield the matching events, a row of the log at a time, and count all events."""
     text = selection.expression

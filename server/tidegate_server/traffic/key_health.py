@@ -16,7 +16,7 @@ from tidegate_server.records.kept import Kept
 from tidegate_server.stores.base import NotFoundError
 from tidegate_server.traffic.key_figures import KeyFigures
 from tidegate_server.traffic.key_findings import findings, verdict
-from tidegate_server.traffic.looking import SECONDS, Deadline, Look
+from tidegate_server.traffic.preview import SECONDS, Deadline, Preview
 from tidegate_server.traffic.selection import TenantExpressions
 from tidegate_server.traffic.tally import Tally
 from tidegate_server.wire import entities as wire_entities
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tidegate.policy.definitions.keys import Part
     from tidegate_server.engines.definition_set import DefinitionSet
-    from tidegate_server.traffic.looking import Seen
+    from tidegate_server.traffic.preview import Seen
     from tidegate_server.traffic.selection import Programs
 
 _MATCH = "match"
@@ -42,7 +42,7 @@ def read_health(call: Call) -> Answer:
         slug, body = _definition(known.known, str(call.ids["entity_definition_id"]))
         deadline = Deadline.after(SECONDS)
         key = _Key.of(slug, body, known)
-        look = Look(connection, call.tenant_id, call.query, kept, deadline)
+        look = Preview(connection, call.tenant_id, call.query, kept, deadline)
         for row in look.rows():
             key.add(row, tally)
     forms = {} if kept.forms is None else kept.forms.by_slug

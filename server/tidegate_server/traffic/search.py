@@ -28,7 +28,7 @@ from tidegate_server.stores.decision_log import decisions, log
 from tidegate_server.stores.decision_log.lines import event_in
 from tidegate_server.stores.decision_log.recorded import record_in
 from tidegate_server.stores.decision_log.rows import Unreadable
-from tidegate_server.traffic.looking import SECONDS, Deadline, redacted, spans
+from tidegate_server.traffic.preview import SECONDS, Deadline, redacted, spans
 from tidegate_server.traffic.selection import TenantExpressions
 from tidegate_server.wire import common as wire_common
 from tidegate_server.wire import traffic as wire_traffic

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tidegate_server.records.kept import Kept
-    from tidegate_server.traffic.looking import Seen
+    from tidegate_server.traffic.preview import Seen
 
 SECOND_NS = 1_000_000_000
 STEPS = (1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400, 604_800)

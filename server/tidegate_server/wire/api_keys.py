@@ -10,7 +10,7 @@ import attrs
 from msgspec import Meta
 
 from tidegate_server.http.convert import answered_as
-from tidegate_server.http.given_back import UNSTABLE
+from tidegate_server.http.read_only_members import UNSTABLE
 from tidegate_server.wire.common import (
     Name,
     Time,

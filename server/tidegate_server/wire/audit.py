@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from tidegate_server.http.cursor import Paging
-from tidegate_server.http.given_back import is_unstable
+from tidegate_server.http.read_only_members import is_unstable
 from tidegate_server.wire.common import Time
 from tidegate_server.wire.definitions import MissingReference
 from tidegate_server.wire.period import Span

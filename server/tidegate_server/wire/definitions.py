@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.limits import MAX_THRESHOLD
 from tidegate_server.http.convert import answered_as
-from tidegate_server.http.given_back import UNSTABLE
+from tidegate_server.http.read_only_members import UNSTABLE
 from tidegate_server.wire.common import (
     Description,
     Expression,

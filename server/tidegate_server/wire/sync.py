@@ -8,7 +8,7 @@ from uuid import UUID
 import attrs
 from msgspec import Meta
 
-from tidegate_server.http.given_back import UNSTABLE
+from tidegate_server.http.read_only_members import UNSTABLE
 from tidegate_server.wire.common import Time
 
 Number = Annotated[

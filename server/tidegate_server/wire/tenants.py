@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.policy.definitions.model import Settings
 from tidegate_server.http.convert import answered_as
-from tidegate_server.http.given_back import UNSTABLE
+from tidegate_server.http.read_only_members import UNSTABLE
 from tidegate_server.wire.common import (
     END,
     Name,

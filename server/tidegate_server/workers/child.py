@@ -20,7 +20,7 @@ import attrs
 from tidegate_server import logging
 from tidegate_server.control.app import Application
 from tidegate_server.control.runtime import NoRuntime
-from tidegate_server.offload.desk import A
+from tidegate_server.offload.inbox import A
 from tidegate_server.routing import dispatch
 from tidegate_server.stores.databases import reading_engine
 from tidegate_server.stores.niceness import be_nice

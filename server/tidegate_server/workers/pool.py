@@ -19,7 +19,7 @@ from tidegate_server.logging import log
 from tidegate_server.workers.worker import Worker
 
 if TYPE_CHECKING:
-    from tidegate_server.offload.desk import A, Desk
+    from tidegate_server.offload.inbox import A, Inbox
     from tidegate_server.workers.child import Setup
     from tidegate_server.workers.fork_server import ForkServer
 
@@ -116,7 +116,7 @@ class Pool:
     async def run(
         self,
         job: Callable[[A], T],
-        desk: Desk[A],
+        inbox: Inbox[A],
         owner: Hashable,
         seconds: float,
         *,
@@ -129,7 +129,7 @@ class Pool:
         self._next()
         try:
             at = await waiting.turn
-            work = partial(self._run, at, job, desk, seconds)
+            work = partial(self._run, at, job, inbox, seconds)
             result: T = await loop.run_in_executor(self._threads, work)
             return result
         finally:
@@ -195,10 +195,10 @@ class Pool:
 
     # The functions below run on the threads of the pool.
 
-    def _run(self, at: int, job: Callable[[A], Any], desk: Desk[A], seconds: float) -> Any:
+    def _run(self, at: int, job: Callable[[A], Any], inbox: Inbox[A], seconds: float) -> Any:
         worker = self._usable(at)
         try:
-            return worker.run(job, desk, seconds)
+            return worker.run(job, inbox, seconds)
         except WorkerError as error:
             log.error("a worker process ended", pool=self._name, reason=str(error))
             raise

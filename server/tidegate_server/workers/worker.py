@@ -13,7 +13,7 @@ from tidegate_server.workers.tidying import resident_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tidegate_server.offload.desk import A, Desk
+    from tidegate_server.offload.inbox import A, Inbox
     from tidegate_server.workers.child import Setup
     from tidegate_server.workers.fork_server import ForkServer
 
@@ -59,7 +59,7 @@ class Worker:
         """Tell whether it uses more than an idle worker may."""
         return resident_bytes(self.pid) > IDLE_BYTES
 
-    def run(self, job: Callable[[A], Any], desk: Desk[A], seconds: float) -> Any:
+    def run(self, job: Callable[[A], Any], inbox: Inbox[A], seconds: float) -> Any:
         """Run a job, on any thread, one at a time.
 
         Raises:
@@ -77,7 +77,7 @@ class Worker:
                     return content
                 if kind is Kind.RAISED:
                     raise content
-                self._answer(desk, *content)
+                self._answer(inbox, *content)
         except (EOFError, BrokenPipeError, ConnectionResetError):
             self._has_ended = True
             raise WorkerError("a worker process ended in the middle of its work") from None
@@ -87,9 +87,9 @@ class Worker:
         self._has_ended = True
         self._fork_server.end_worker(self.pid)
 
-    def _answer(self, desk: Desk[Any], name: str, arguments: tuple[Any, ...]) -> None:
+    def _answer(self, inbox: Inbox[Any], name: str, arguments: tuple[Any, ...]) -> None:
         try:
-            answer = getattr(desk, name)(*arguments)
+            answer = getattr(inbox, name)(*arguments)
         except Exception as error:
             send_error(self._pipe, error)
         else:

@@ -95,7 +95,7 @@ def opens(link: str) -> None:
 def make_run(clone: Path, environment: Mapping[str, str]) -> None:
     """`make run` in the clone, and its link in a browser."""
     with terminal(clone, {**environment, **ports()}) as shell:
-        printed = shell.begin("make run", until=rf"{LINK}\s", patience=LONG)
+        printed = shell.begin("make run", until=rf"{LINK}\s", throttle=LONG)
         found = re.search(LINK, printed)
         assert found, printed
         opens(found.group())

@@ -23,9 +23,9 @@ from tests.server.connection.scene import (
 )
 from uvicorn.server import ServerState
 
+from tidegate_server.connection.accept_limit import PAUSE_SECONDS
 from tidegate_server.connection.bounds import MAX_HELD_BYTES
 from tidegate_server.connection.protocol import Protocol, Shared
-from tidegate_server.connection.reception import PAUSE_SECONDS
 from tidegate_server.hot.admission import Admission
 from tidegate_server.hot.hot_path import HotPath
 from tidegate_server.hot.metrics import HotMetrics

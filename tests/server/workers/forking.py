@@ -7,8 +7,8 @@ from functools import cache
 
 from tidegate_server.operators.keys import Keys
 from tidegate_server.settings.whole import Settings
-from tidegate_server.workers.crew import Crew
 from tidegate_server.workers.fork_server import ForkServer, spawned
+from tidegate_server.workers.pools import WorkerPools
 
 
 @cache
@@ -19,6 +19,6 @@ def fork_server() -> ForkServer:
     return made
 
 
-def crew_of(settings: Settings, keys: Keys, base_url: str) -> Crew:
+def crew_of(settings: Settings, keys: Keys, base_url: str) -> WorkerPools:
     """The worker processes of a service, not started yet."""
-    return Crew(settings, keys, base_url, fork_server())
+    return WorkerPools(settings, keys, base_url, fork_server())

@@ -12,13 +12,13 @@ import attrs
 import httpx2
 from tests.server.serving import Caller, Served
 
-from tidegate_server.connection.reception import Reception
+from tidegate_server.connection.accept_limit import AcceptLimit
 from tidegate_server.http.application import HttpApplication
-from tidegate_server.offload.desk import A, Desk
+from tidegate_server.offload.inbox import A, Inbox
 from tidegate_server.offload.jobs import Inline
 from tidegate_server.offload.kinds import Crowd
-from tidegate_server.offload.patience import APART_SECONDS, FREE_REFUSALS, LATE_SECONDS, Patience
-from tidegate_server.offload.places import Party, default_places
+from tidegate_server.offload.slots import Party, default_slots
+from tidegate_server.offload.throttle import APART_SECONDS, FREE_REFUSALS, LATE_SECONDS, Throttle
 from tidegate_server.routing.dispatch import control_plane, nothing
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class Busy(Inline):
     async def run(
         self,
         job: Callable[[A], T],
-        desk: Desk[A],
+        inbox: Inbox[A],
         owner: Hashable,
         seconds: float,
         *,
@@ -43,7 +43,7 @@ class Busy(Inline):
     ) -> T:
         self.waiting += 1
         await self.is_free.wait()
-        return await super().run(job, desk, owner, seconds, is_urgent=is_urgent)
+        return await super().run(job, inbox, owner, seconds, is_urgent=is_urgent)
 
 
 def calling(
@@ -54,8 +54,8 @@ def calling(
     async def whole() -> None:
         application = attrs.evolve(
             served.application,
-            places=default_places(),
-            reception=Reception(),
+            places=default_slots(),
+            accept_limit=AcceptLimit(),
             light_threads=anyio.CapacityLimiter(2),
             admitting_threads=anyio.CapacityLimiter(2),
             **changes,
@@ -126,13 +126,13 @@ def test_refusals_that_go_on_are_answered_late() -> None:
     now = [0.0]
     late: list[float] = []
 
-    class Noting(Reception):
+    class Noting(AcceptLimit):
         async def turn(self, line: Hashable, seconds: float) -> None:
             late.append(seconds)
             await super().turn(line, 0)
 
     async def scene() -> None:
-        refusing = Patience(Noting(), lambda: now[0])
+        refusing = Throttle(Noting(), lambda: now[0])
         for _ in range(FREE_REFUSALS):
             await refusing.refused("a")
         assert not late

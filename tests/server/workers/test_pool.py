@@ -19,7 +19,7 @@ from tests.server.workers.forking import fork_server
 from tidegate.errors import WorkerError
 from tidegate_server.control.app import Application
 from tidegate_server.control.runtime import NoRuntime
-from tidegate_server.offload.desk import Desk
+from tidegate_server.offload.inbox import Inbox
 from tidegate_server.operators.keys import KEY_BYTES, Keys
 from tidegate_server.settings.service import LogSettings
 from tidegate_server.stores.base import StaleRevisionError
@@ -67,7 +67,7 @@ class World:
             base_url="http://127.0.0.1",
         )
         self.directory = directory
-        self.desk = Desk(application)
+        self.inbox = Inbox(application)
         self.pool = Pool("test", fork_server(), setup, size, MEMORY, **more)
 
     async def run(
@@ -78,7 +78,7 @@ class World:
         *,
         is_urgent: bool = False,
     ) -> T:
-        return await self.pool.run(job, self.desk, owner, seconds, is_urgent=is_urgent)
+        return await self.pool.run(job, self.inbox, owner, seconds, is_urgent=is_urgent)
 
     def hold(self, name: str, owner: Hashable, **arguments: Any) -> asyncio.Future[str]:
         """Work that ends when it is let."""

@@ -61,7 +61,7 @@ class Seen:
     markers: Mapping[str, str]
     texts: list[tuple[str, bytes]]
 
-    def places_of(self, marker: str) -> list[str]:
+    def slots_of(self, marker: str) -> list[str]:
         """The places of a marker, in either case."""
         wanted = marker.encode()
         return [where for where, text in self.texts if wanted in text.lower()]
@@ -239,13 +239,13 @@ def _plain(value: Any) -> bytes:
 @pytest.mark.parametrize("place", HIDDEN)
 def test_a_secret_is_nowhere_to_be_found(seen: Seen, place: str) -> None:
     """A secret is in no answer, log line, metric or file."""
-    assert seen.places_of(seen.markers[f"secret: {place}"]) == []
+    assert seen.slots_of(seen.markers[f"secret: {place}"]) == []
 
 
 @pytest.mark.parametrize("place", CLEAR)
 def test_what_is_no_secret_is_recorded(seen: Seen, place: str) -> None:
     """A value that is no secret is recorded, so the search would find a secret."""
-    found = seen.places_of(seen.markers[f"clear: {place}"])
+    found = seen.slots_of(seen.markers[f"clear: {place}"])
     assert any("/decisions/" in where for where in found), found
     assert "table decision_log" in found
 
@@ -255,7 +255,7 @@ def test_nothing_of_an_event_is_in_the_log_of_the_process_or_the_metrics(
     seen: Seen, place: str
 ) -> None:
     """The process log and the metrics hold nothing of an event."""
-    found = seen.places_of(seen.markers[f"clear: {place}"])
+    found = seen.slots_of(seen.markers[f"clear: {place}"])
     assert not [where for where in found if where == "the log" or "/metrics" in where]
 
 

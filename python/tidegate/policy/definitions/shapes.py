@@ -103,7 +103,7 @@ class Anything:
 
 
 @attrs.frozen
-class Named:
+class RouteKey:
     """An object with names chosen by the author, each with a value of one shape."""
 
     item: Shape
@@ -142,7 +142,7 @@ Shape: TypeAlias = (
     | UrlTemplate
     | Headers
     | Anything
-    | Named
+    | RouteKey
     | Many
     | Part
 )

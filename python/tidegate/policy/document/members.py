@@ -107,7 +107,7 @@ def stand_in(shape: shapes.Shape) -> Any:
             return minimum
         case shapes.Many():
             return ()
-        case shapes.Named():
+        case shapes.RouteKey():
             return {}
         case shapes.Anything():
             return None

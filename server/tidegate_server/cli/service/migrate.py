@@ -69,13 +69,13 @@ def _carry(source: str | None, target: str | None, *, as_json: bool) -> None:
         raise click.UsageError("`--from` is a database of SQLite: sqlite:////path/to/tidegate.db")
     if not target or not is_postgresql(target):
         raise click.UsageError("`--to` is a database of PostgreSQL: postgresql://user@host/name")
-    from tidegate_server.stores.carrying import carry_over
+    from tidegate_server.stores.copying import copy_database
     from tidegate_server.stores.databases import shown
 
     # A server on the directory would go on deciding, and its decisions would stay behind.
     lock = claim(Path(source.removeprefix(SQLITE)).absolute())
     try:
-        copied = carry_over(source, target, lambda name: errors.print(name, style="dim"))
+        copied = copy_database(source, target, lambda name: errors.print(name, style="dim"))
     finally:
         lock.release()
     if as_json:

@@ -29,7 +29,7 @@ from tidegate_server.directory.partitions import claim_partition, need_partition
 from tidegate_server.logging import log
 from tidegate_server.operators.keys import Keys
 from tidegate_server.partitions.parent import Parent
-from tidegate_server.partitions.seat import Seat, make_inboxes
+from tidegate_server.partitions.slot import Slot, make_inboxes
 from tidegate_server.process import load_program, loaded_program, reserve, run
 from tidegate_server.settings.whole import Settings
 from tidegate_server.stores import databases
@@ -204,10 +204,10 @@ def _serve_partitions(serving: _Serving, count: int) -> None:
 
     def work(number: int, fork_server: ForkServer, said: Callable[[str], None]) -> None:
         shared = reserved if is_shared else None
-        seat = Seat(number, paths, inboxes[number], shared, port)
+        slot = Slot(number, paths, inboxes[number], shared, port)
         try:
             owned = claim_partition(directory, number, lambda _: None)
-            _run(serving, serving.store(owned, partition=number), fork_server, said, seat)
+            _run(serving, serving.store(owned, partition=number), fork_server, said, slot)
         except TidegateError as error:
             report_failure(error)
             sys.exit(1)
@@ -225,10 +225,10 @@ def _run(
     store: Store,
     fork_server: ForkServer,
     started: Callable[[str], None],
-    seat: Seat | None = None,
+    slot: Slot | None = None,
 ) -> None:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run(serving.settings, store, serving.keys, fork_server, started, seat))
+        runner.run(run(serving.settings, store, serving.keys, fork_server, started, slot))
 
 
 def _has_no_tenant(store: Store) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from tests.server.serving import Caller, Served
 
 from tidegate_server.http.convert import read_only_types
-from tidegate_server.http.given_back import CODE
+from tidegate_server.http.read_only_members import CODE
 from tidegate_server.routing.route import Route
 from tidegate_server.routing.routes import ROUTES
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tidegate_server.hot.call_queue import Elsewhere
     from tidegate_server.http.exchange import Receive, Scope, Send
     from tidegate_server.nodes.forwarding import Forwarding
-    from tidegate_server.nodes.whose import Whose
+    from tidegate_server.nodes.route_lookup import RouteLookup
     from tidegate_server.operators.key_ring import ApiKey
     from tidegate_server.service import Service
 
@@ -31,7 +31,7 @@ TELL_SECONDS = 2.0
 """How long a change waits until a tenant's owner knows of it."""
 
 
-class Fellows:
+class Peers:
     """The peers of a partition, as its service needs them.
 
     Args:
@@ -43,10 +43,12 @@ class Fellows:
     elsewhere: Elsewhere | None = None
     """None, as the node's route lookup sends hot calls to the right owner."""
 
-    def __init__(self, number: int, partitions: Mapping[int, Forwarding], whose: Whose) -> None:
+    def __init__(
+        self, number: int, partitions: Mapping[int, Forwarding], routes: RouteLookup
+    ) -> None:
         self._number = number
         self._partitions = partitions
-        self._whose = whose
+        self._routes = routes
 
     @property
     def count(self) -> int:
@@ -54,13 +56,13 @@ class Fellows:
         return len(self._partitions)
 
     async def replace(self, keys: Iterable[ApiKey]) -> None:
-        """See :class:`~tidegate_server.partitions.others.Others`; nodes look keys up instead."""
+        """See :class:`~tidegate_server.partitions.peers.Others`; nodes look keys up instead."""
 
     async def tell(self, tenant_id: UUID, what: str) -> bool:
-        """See :class:`~tidegate_server.partitions.others.Others`."""
+        """See :class:`~tidegate_server.partitions.peers.Others`."""
         # An owner that isn't told looks within a second.
         try:
-            number = await self._whose.partition_of_tenant(tenant_id)
+            number = await self._routes.partition_of_tenant(tenant_id)
             if number == self._number:
                 return True
             async with asyncio.timeout(TELL_SECONDS):
@@ -69,7 +71,7 @@ class Fellows:
             return False
 
     async def tell_all(self, what: str) -> bool:  # noqa: ARG002
-        """See :class:`~tidegate_server.partitions.others.Others`.
+        """See :class:`~tidegate_server.partitions.peers.Others`.
 
         Only a tenant's owner reads its keys, and it has made the change.
         """

@@ -34,7 +34,9 @@ _OWN = (tables.partitions, tables.cluster_members, tables.cluster_partitions)
 """Tables whose rows belong to one database and are not copied."""
 
 
-def carry_over(source: str, target: str, progress: Callable[[str], None] = lambda _: None) -> int:
+def copy_database(
+    source: str, target: str, progress: Callable[[str], None] = lambda _: None
+) -> int:
     """Copy all rows of one database into another.
 
     Args:

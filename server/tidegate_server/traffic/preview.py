@@ -76,7 +76,7 @@ class Seen:
 
 
 @attrs.define
-class Look:
+class Preview:
     """The events of a selection, in rows of the log.
 
     Attributes:

@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from tidegate_server.hot.admission import credential_of
 from tidegate_server.operators.key_ring import prefix_of
-from tidegate_server.partitions.named import named_in, tenant_of_challenge
+from tidegate_server.partitions.route_key import route_key_in, tenant_of_challenge
 from tidegate_server.stores.databases import reading_engine
 from tidegate_server.stores.rows.errors import translated
 from tidegate_server.stores.rows.tables import api_keys, tenants
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound="str | UUID")
 
 
-class Whose:
+class RouteLookup:
     """The partitions of tenants; use it only on the event loop's thread.
 
     Args:
@@ -52,7 +52,7 @@ class Whose:
             StoreUnavailableError: the database can't be read.
         """
         path, _, query = asked.target.partition(b"?")
-        named = named_in(path.decode("latin-1"))
+        named = route_key_in(path.decode("latin-1"))
         if named.tenant_id is not None:
             return await self.partition_of_tenant(named.tenant_id)
         if named.challenge_id is not None:

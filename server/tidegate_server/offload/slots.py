@@ -31,12 +31,12 @@ class Party(Enum):
 Holder: TypeAlias = tuple[Party, Hashable]
 
 
-def default_places() -> Mapping[Crowd, Places]:
+def default_slots() -> Mapping[Crowd, Places]:
     """Return the default slots of a service."""
-    return places_of(operator=6, tenant=12, heavy=64)
+    return slots_of(operator=6, tenant=12, heavy=64)
 
 
-def places_of(operator: int, tenant: int, heavy: int) -> Mapping[Crowd, Places]:
+def slots_of(operator: int, tenant: int, heavy: int) -> Mapping[Crowd, Places]:
     """Return the slots of a service.
 
     Args:

@@ -17,7 +17,7 @@ from tidegate_server.workers.worker import Worker
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from tidegate_server.offload.desk import A, Desk
+    from tidegate_server.offload.inbox import A, Inbox
     from tidegate_server.operators.keys import Keys
     from tidegate_server.settings.whole import Settings
     from tidegate_server.workers.fork_server import ForkServer
@@ -28,7 +28,7 @@ MEBIBYTE = 2**20
 LONGEST_REPLAY_SECONDS = 7 * 86_400.0
 
 
-class Crew:
+class WorkerPools:
     """The worker processes of a service.
 
     Args:
@@ -118,7 +118,7 @@ class SharedPool:
     async def run(
         self,
         job: Callable[[A], T],
-        desk: Desk[A],
+        inbox: Inbox[A],
         owner: Hashable,
         seconds: float,
         *,
@@ -126,7 +126,7 @@ class SharedPool:
     ) -> T:
         """See :class:`~tidegate_server.offload.jobs.Workers`."""
         own = OfPartition(self._partition, job)
-        return await self._pool.run(own, desk, owner, seconds, is_urgent=is_urgent)
+        return await self._pool.run(own, inbox, owner, seconds, is_urgent=is_urgent)
 
 
 class Replayer:
@@ -144,7 +144,7 @@ class Replayer:
         self._memory_bytes = memory_bytes
         self._worker: Worker | None = None
 
-    def run(self, job: Callable[[A], Any], desk: Desk[A]) -> Any:
+    def run(self, job: Callable[[A], Any], inbox: Inbox[A]) -> Any:
         """Run a job, blocking the calling thread.
 
         Raises:
@@ -153,7 +153,7 @@ class Replayer:
         """
         worker = self._worker = Worker(self._fork_server, self._setup, self._memory_bytes)
         try:
-            return worker.run(job, desk, LONGEST_REPLAY_SECONDS)
+            return worker.run(job, inbox, LONGEST_REPLAY_SECONDS)
         finally:
             worker.kill()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate_server.http.repeats import HEADER
-from tidegate_server.routing.again import is_repeatable
+from tidegate_server.routing.retry_policy import is_repeatable
 from tidegate_server.routing.route import Route
 from tidegate_server.routing.routes import ROUTES
 

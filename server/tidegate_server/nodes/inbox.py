@@ -37,7 +37,7 @@ from tidegate_server.nodes.messages import (
     encode,
 )
 from tidegate_server.nodes.plain import read_plain, unanswered
-from tidegate_server.routing import again
+from tidegate_server.routing import retry_policy
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -60,12 +60,12 @@ _FINISH_SECONDS = 5.0
 
 def is_hot(asked: Asked) -> bool:
     """Tell whether a request is decided under its gateway's id."""
-    return again.is_hot(asked.method, _path(asked))
+    return retry_policy.is_hot(asked.method, _path(asked))
 
 
 def is_repeatable(asked: Asked) -> bool:
     """Tell whether a request may be forwarded again when nobody knows whether it ran."""
-    return again.is_repeatable(asked.method, _path(asked), asked.headers)
+    return retry_policy.is_repeatable(asked.method, _path(asked), asked.headers)
 
 
 def _path(asked: Asked) -> str:
@@ -86,23 +86,23 @@ class _Flight:
 class _DecidedCall(HandedOnCall):
     """A hot call that the hot path is deciding."""
 
-    __slots__ = ("_desk", "_flight", "_id")
+    __slots__ = ("_flight", "_id", "_inbox")
 
     def __init__(
-        self, desk: Desk, hot: HotPath, call: HandedOn, flight: _Flight, plain: Plain
+        self, inbox: Inbox, hot: HotPath, call: HandedOn, flight: _Flight, plain: Plain
     ) -> None:
         given = bytes.fromhex(call.id.replace("-", ""))
         super().__init__(hot, *plain, flight.asked.body, given)
-        self._desk = desk
+        self._inbox = inbox
         self._id = call.id
         self._flight = flight
 
     def give(self, made: Answer) -> None:
         answer = Answered(made.status, headers_of(made), made.body)
-        self._desk.answered(self._id, self._flight, answer)
+        self._inbox.answered(self._id, self._flight, answer)
 
 
-class Desk:
+class Inbox:
     """Requests from gateways on this node and others; use it only on the event loop's thread."""
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ class Desk:
         self._tell()
         await self._wait(_GRACE_SECONDS)
         for flight in list(self._flights.values()):
-            if again.is_safe(flight.asked.method) and flight.task is not None:
+            if retry_policy.is_safe(flight.asked.method) and flight.task is not None:
                 flight.task.cancel()
         await self._wait(_FINISH_SECONDS)
         for identity, flight in list(self._flights.items()):
@@ -243,7 +243,9 @@ class Desk:
         if not is_repeatable(asked):
             outcome = Outcome(call.id, "", encode(unanswered(OUTCOME_NOT_KNOWN, asked)))
         # Only an append proves that nobody else decided before the request came.
-        confirmed = self._confirm() if again.is_safe(asked.method) and not is_hot(asked) else None
+        confirmed = (
+            self._confirm() if retry_policy.is_safe(asked.method) and not is_hot(asked) else None
+        )
         try:
             answer = await _answer(
                 application, asked, GivenId(UUID(call.id).bytes, call.is_repeated)

@@ -18,7 +18,7 @@ _LONGEST = 100
 
 
 @attrs.frozen
-class Seat:
+class Slot:
     """The slot of one of several server workers.
 
     Attributes:

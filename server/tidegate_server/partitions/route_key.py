@@ -23,7 +23,7 @@ _FIRST = ("/api/v1/", "/tenants")
 
 
 @attrs.frozen
-class Named:
+class RouteKey:
     """The route key of a path.
 
     Attributes:
@@ -38,15 +38,15 @@ class Named:
     is_of_first: bool = False
 
 
-def named_in(path: str) -> Named:
+def route_key_in(path: str) -> RouteKey:
     """Return the route key of a path, as it was written."""
     found = _TENANT.match(path)
     if found is not None:
-        return Named(tenant_id=UUID(found[1]))
+        return RouteKey(tenant_id=UUID(found[1]))
     found = _CHALLENGE.match(path)
     if found is not None:
-        return Named(challenge_id=UUID(found[1]))
-    return Named(is_of_first=path.startswith(_FIRST))
+        return RouteKey(challenge_id=UUID(found[1]))
+    return RouteKey(is_of_first=path.startswith(_FIRST))
 
 
 def tenant_of_challenge(connection: Connection, challenge_id: UUID, query: bytes) -> UUID | None:

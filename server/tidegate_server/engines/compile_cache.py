@@ -59,7 +59,7 @@ class _Recent:
         return len(self._values) > MAX_SETS or kept > MAX_POLICIES
 
 
-class KnownSets:
+class CompileCache:
     """Compiled definitions: the newest of each tenant, and past ones for explanations."""
 
     def __init__(self) -> None:

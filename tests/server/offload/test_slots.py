@@ -8,7 +8,7 @@ import pytest
 
 from tidegate_server.http.problems import Problem
 from tidegate_server.offload.kinds import Crowd
-from tidegate_server.offload.places import Holder, Party, Places, default_places
+from tidegate_server.offload.slots import Holder, Party, Places, default_slots
 
 ANN, BOB = (Party.OPERATOR, "ann"), (Party.OPERATOR, "bob")
 SHOP: Holder = (Party.TENANT, "shop")
@@ -79,7 +79,7 @@ def test_clients_leave_room_for_others() -> None:
 @pytest.mark.parametrize("takes_turns", [True, False])
 def test_sixteen_clients_hold_no_crowd(crowd: Crowd, takes_turns: bool) -> None:
     """A newcomer finds a place though sixteen strangers take all they get, in any order."""
-    held = default_places()[crowd]
+    held = default_slots()[crowd]
     order = [number for _ in range(128) for number in range(16)]
     with ExitStack() as stack:
         for number in order if takes_turns else sorted(order):
@@ -92,5 +92,5 @@ def test_sixteen_clients_hold_no_crowd(crowd: Crowd, takes_turns: bool) -> None:
 @pytest.mark.parametrize("crowd", [Crowd.LIGHT, Crowd.HEAVY, Crowd.TRAFFIC])
 def test_operators_have_places_that_no_client_has(crowd: Crowd) -> None:
     """Nobody without a token can take a place of theirs."""
-    with pytest.raises(KeyError), default_places()[crowd].take([(Party.CLIENT, "stranger")]):
+    with pytest.raises(KeyError), default_slots()[crowd].take([(Party.CLIENT, "stranger")]):
         pass

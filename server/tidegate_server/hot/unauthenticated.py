@@ -12,7 +12,7 @@ CALLS_PER_MINUTE = 600
 """The limit of one address: more than a site without a key needs, too few to try proofs."""
 
 
-class KeylessCalls:
+class UnauthenticatedCalls:
     """Counts calls without a key; use it only on the event loop.
 
     Args:

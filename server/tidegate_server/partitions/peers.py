@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tidegate_server.operators.key_ring import ApiKey
 
 
-class Others(Protocol):
+class Peers(Protocol):
     """The owners of the other partitions."""
 
     @property

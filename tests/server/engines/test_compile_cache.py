@@ -6,7 +6,7 @@ from functools import partial
 from uuid import UUID
 
 from tidegate.policy.definitions.model import Definitions, Policy
-from tidegate_server.engines.known import MAX_POLICIES, MAX_SETS, KnownSets
+from tidegate_server.engines.compile_cache import MAX_POLICIES, MAX_SETS, CompileCache
 
 SHOP = UUID(int=1)
 POLICY = Policy(policy_id="one", name="One", slug="one", clauses=())
@@ -14,7 +14,7 @@ POLICY = Policy(policy_id="one", name="One", slug="one", clauses=())
 
 def kept(sizes: list[int]) -> list[int]:
     """The revisions that are still known, of sets of some sizes that were used in this order."""
-    known = KnownSets()
+    known = CompileCache()
     for revision, size in enumerate(sizes):
         known.of_revision(SHOP, revision, partial(Definitions, policies=(POLICY,) * size))
     return [revision for revision in range(len(sizes)) if known.find(SHOP, revision)]

@@ -9,7 +9,7 @@ import pytest
 from uuid_utils import uuid7
 
 from tidegate_server.hot.metrics import HotMetrics
-from tidegate_server.nodes.desk import Desk
+from tidegate_server.nodes.inbox import Inbox
 from tidegate_server.nodes.messages import Asked, Batch, HandedOn, Outcome, Outcomes, encode
 
 if TYPE_CHECKING:
@@ -32,17 +32,17 @@ def outcome_of(method: str, path: bytes, *, is_alive: bool) -> Outcome:
     """What becomes of a request at an owner whose session is alive, or has just ended."""
 
     async def run() -> Outcome:
-        desk = Desk()
+        inbox = Inbox()
         found: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
 
         async def confirm() -> bool:
             return is_alive
 
         hot: Any = Hot()
-        desk.open(application, hot, 3, lambda: False, lambda: asyncio.ensure_future(confirm()))
+        inbox.open(application, hot, 3, lambda: False, lambda: asyncio.ensure_future(confirm()))
         request = encode(Asked(method, path, [], b"", None, "http"))
         batch = Batch("others", 1, 0, [HandedOn(str(uuid7()), False, request)], 3)
-        desk.take(batch, found.set_result)
+        inbox.take(batch, found.set_result)
         (outcome,) = (await found).outcomes
         return outcome
 

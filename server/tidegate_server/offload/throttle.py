@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tidegate_server.connection.reception import Reception
+    from tidegate_server.connection.accept_limit import AcceptLimit
 
 FREE_REFUSALS = 8
 """How many refusals of one caller in a second are answered immediately."""
@@ -19,7 +19,7 @@ LATE = frozenset({401, 429})
 """The refusals that callers can cause without limit."""
 
 
-class Patience:
+class Throttle:
     """The refusals of the present second, by caller; use it only on the event loop.
 
     Args:
@@ -28,9 +28,9 @@ class Patience:
     """
 
     def __init__(
-        self, reception: Reception, monotonic: Callable[[], float] = time.monotonic
+        self, accept_limit: AcceptLimit, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self._reception = reception
+        self._accept_limit = accept_limit
         self._monotonic = monotonic
         self._second = 0
         self._refusals: Counter[Hashable] = Counter()
@@ -44,4 +44,4 @@ class Patience:
         if self._refusals[caller] > FREE_REFUSALS:
             # Callers answered at the same moment would all retry at the same moment.
             apart = APART_SECONDS * (self._refusals[caller] - FREE_REFUSALS)
-            await self._reception.turn(caller, LATE_SECONDS + apart)
+            await self._accept_limit.turn(caller, LATE_SECONDS + apart)

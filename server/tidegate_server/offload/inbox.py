@@ -62,7 +62,7 @@ A = TypeVar("A", bound=Served)
 
 
 @attrs.frozen
-class Desk(Generic[A]):
+class Inbox(Generic[A]):
     """The service, as far as a job may use it.
 
     Attributes:

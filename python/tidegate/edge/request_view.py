@@ -13,7 +13,7 @@ from tidegate.policy.document.forms import origin_problem
 
 
 @attrs.frozen
-class Sight:
+class RequestView:
     """Creates a visit from a server's request.
 
     Attributes:
@@ -25,7 +25,7 @@ class Sight:
     origin: tuple[str, str] | None
 
     @classmethod
-    def of(cls, trusted_proxies: Iterable[str], origin: str | None) -> Sight:
+    def of(cls, trusted_proxies: Iterable[str], origin: str | None) -> RequestView:
         """The view for a middleware's settings.
 
         Raises:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tidegate_server.connection import reception as reception_module
-from tidegate_server.connection.reception import PAUSE_SECONDS, WORK_SECONDS, Reception
+from tidegate_server.connection import accept_limit as reception_module
+from tidegate_server.connection.accept_limit import PAUSE_SECONDS, WORK_SECONDS, AcceptLimit
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -42,9 +42,9 @@ def noting(taken: list[str], name: str) -> Callable[[], None]:
 
 def test_each_turn_takes_up_one(loop: Loop) -> None:
     """However many wait, a turn of the loop takes up one of them, in order."""
-    reception, taken = Reception(), list[str]()
+    accept_limit, taken = AcceptLimit(), list[str]()
     for number in range(5):
-        reception.add(loop, "one", noting(taken, str(number)))
+        accept_limit.add(loop, "one", noting(taken, str(number)))
     assert not taken
     for turns in range(1, 6):
         turn(loop)
@@ -53,11 +53,11 @@ def test_each_turn_takes_up_one(loop: Loop) -> None:
 
 def test_lines_are_taken_up_alternately(loop: Loop) -> None:
     """Whoever has one request is not behind all of those who have many."""
-    reception, taken = Reception(), list[str]()
+    accept_limit, taken = AcceptLimit(), list[str]()
     for _ in range(10):
-        reception.add(loop, "many", noting(taken, "many"))
+        accept_limit.add(loop, "many", noting(taken, "many"))
     turn(loop)
-    reception.add(loop, "one", noting(taken, "one"))
+    accept_limit.add(loop, "one", noting(taken, "one"))
     for _ in range(3):
         turn(loop)
     assert taken == ["many", "many", "one", "many"]
@@ -65,11 +65,11 @@ def test_lines_are_taken_up_alternately(loop: Loop) -> None:
 
 def test_who_begins_again_waits_for_another_turn(loop: Loop) -> None:
     """A caller that begins again at once has no more of a turn than others."""
-    reception, taken = Reception(), list[str]()
+    accept_limit, taken = AcceptLimit(), list[str]()
 
     def again() -> None:
         taken.append("again")
-        reception.add(loop, "one", again)
+        accept_limit.add(loop, "one", again)
 
     again()
     for turns in range(1, 4):
@@ -79,13 +79,13 @@ def test_who_begins_again_waits_for_another_turn(loop: Loop) -> None:
 
 def test_the_loop_is_free_in_pauses_while_work_waits(loop: Loop) -> None:
     """After a while turns take up nothing, and the loop waits, until the pause is over."""
-    reception, taken = Reception(), list[str]()
+    accept_limit, taken = AcceptLimit(), list[str]()
     for number in range(5):
-        reception.add(loop, "one", noting(taken, str(number)))
+        accept_limit.add(loop, "one", noting(taken, str(number)))
     turn(loop)
     loop.now += WORK_SECONDS
     turn(loop)
-    reception.add(loop, "two", noting(taken, "5"))
+    accept_limit.add(loop, "two", noting(taken, "5"))
     for _ in range(3):
         turn(loop)
     assert taken == ["0", "1"]
@@ -97,10 +97,10 @@ def test_the_loop_is_free_in_pauses_while_work_waits(loop: Loop) -> None:
 
 def test_work_that_comes_alone_is_taken_up_at_once(loop: Loop) -> None:
     """One piece at a time waits for nothing but its turn of the loop."""
-    reception, taken = Reception(), list[str]()
+    accept_limit, taken = AcceptLimit(), list[str]()
     for number in range(3):
         loop.now += WORK_SECONDS
-        reception.add(loop, "one", noting(taken, str(number)))
+        accept_limit.add(loop, "one", noting(taken, str(number)))
         turn(loop)
         assert taken[-1] == str(number)
 
@@ -109,9 +109,9 @@ def test_a_caller_that_gave_up_waiting_holds_up_nobody() -> None:
     """The turn of a caller that gave up passes to the next one."""
 
     async def play() -> None:
-        reception = Reception()
-        gone = asyncio.ensure_future(reception.turn("one", 0))
-        stays = asyncio.ensure_future(reception.turn("one", 0))
+        accept_limit = AcceptLimit()
+        gone = asyncio.ensure_future(accept_limit.turn("one", 0))
+        stays = asyncio.ensure_future(accept_limit.turn("one", 0))
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.wait_for(stays, 10)
@@ -121,11 +121,11 @@ def test_a_caller_that_gave_up_waiting_holds_up_nobody() -> None:
 
 def test_a_loop_that_ended_leaves_nothing_scheduled(loop: Loop) -> None:
     """What is added on another loop is taken up there."""
-    reception, taken = Reception(), list[str]()
+    accept_limit, taken = AcceptLimit(), list[str]()
     ended = asyncio.new_event_loop()
-    reception.add(ended, "one", noting(taken, "first"))
+    accept_limit.add(ended, "one", noting(taken, "first"))
     ended.close()
-    reception.add(loop, "one", noting(taken, "second"))
+    accept_limit.add(loop, "one", noting(taken, "second"))
     for _ in range(2):
         turn(loop)
     assert taken == ["first", "second"]

@@ -23,7 +23,7 @@ other threads run, and still takes up a decision at once.
 """
 
 
-class Reception:
+class AcceptLimit:
     """Lines of waiting work, served in turns.
 
     Use it only on the event loop's thread.
