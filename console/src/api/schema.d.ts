@@ -15,7 +15,7 @@ export interface paths {
     put?: never;
     /**
      * Send one event
-     * @description A 2xx means that event and decision are on stable storage.
+     * @description A 2xx answer means that the event and its decision are on stable storage.
      */
     post: operations["send-event"];
     delete?: never;
@@ -34,8 +34,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Send up to 1,000 events, each answered for itself
-     * @description As a JSON array, or one event a line; at most 4 MiB.
+     * Send up to 1,000 events, with an answer for each
+     * @description Send a JSON array, or one event per line; at most 4 MiB.
      */
     post: operations["send-events"];
     delete?: never;
@@ -54,8 +54,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Send one request and learn what to do with it
-     * @description A 2xx means that event and decision are on stable storage.
+     * Decide on one request
+     * @description A 2xx answer means that the event and its decision are on stable storage.
      */
     post: operations["decide"];
     delete?: never;
@@ -72,7 +72,7 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Answer a proxy that asks before it lets a request through
+     * Authorize a request for a proxy
      * @description For `auth_request` of nginx, forward authentication of Caddy and Traefik, and `ext_authz` of Envoy over HTTP, which adds the visitor's path. Takes every method. docs/integrations.md says which headers ask, and which ones answer.
      */
     get: operations["authorize"];
@@ -95,7 +95,7 @@ export interface paths {
     put?: never;
     /**
      * Log in with email and password
-     * @description After ten failures of a name from an address (of IPv6: a network of 64 bits), both together have to wait; a name that fails from many addresses is looked at once a second. Neither holds up a device that the name has logged in from before.
+     * @description After ten failures of a name from one address (IPv6: one /64 network), the name has to wait at that address. If a name fails from many addresses, one attempt per second is checked. Neither limit applies to a device that the name has logged in from before.
      */
     post: operations["create-token"];
     delete?: never;
@@ -114,7 +114,7 @@ export interface paths {
     get?: never;
     put?: never;
     post?: never;
-    /** End the token of this request, or all of its operator */
+    /** Revoke the token of this request, or all tokens of its operator */
     delete: operations["revoke-token"];
     options?: never;
     head?: never;
@@ -128,7 +128,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** Who is calling */
+    /** Read the caller and its memberships */
     get: operations["read-me"];
     put?: never;
     post?: never;
@@ -162,7 +162,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** The form for email and password */
+    /** Read the login form for email and password */
     get: operations["read-password-form"];
     put?: never;
     post?: never;
@@ -181,7 +181,7 @@ export interface paths {
     };
     /**
      * Send a browser to an identity provider
-     * @description When the provider cannot be used now, to the page that says so.
+     * @description If the provider is unavailable, the browser is sent to a page that says so.
      */
     get: operations["begin-login"];
     put?: never;
@@ -200,8 +200,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Take a browser back from an identity provider
-     * @description It goes on to `/login/callback`, with a token in the hash, or with an `error`: `refused`, `cancelled`, `expired`, `unavailable` or `not-invited`.
+     * Finish a login at an identity provider
+     * @description Redirects to `/login/callback` with a token in the fragment, or with an `error`: `refused`, `cancelled`, `expired`, `unavailable` or `not-invited`.
      */
     get: operations["finish-login"];
     put?: never;
@@ -307,21 +307,21 @@ export interface paths {
     };
     /**
      * Read a tenant
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-tenant"];
     put?: never;
     post?: never;
     /**
-     * Delete a tenant and everything that is its own
-     * @description Its audit trail stays. The role must allow to manage memberships of Owners and settings; delete the tenant.
+     * Delete a tenant and all its data
+     * @description The audit trail is kept. Requires a role that may manage memberships of Owners and settings; delete the tenant.
      */
     delete: operations["delete-tenant"];
     options?: never;
     head?: never;
     /**
      * Change a tenant's name or settings
-     * @description Members and settings that are left out stay as they are. The role must allow to manage memberships of Owners and settings; delete the tenant.
+     * @description Omitted members and settings don't change. Requires a role that may manage memberships of Owners and settings; delete the tenant.
      */
     patch: operations["change-tenant"];
     trace?: never;
@@ -335,13 +335,13 @@ export interface paths {
     };
     /**
      * List memberships
-     * @description The role must allow to manage API keys, and memberships up to Admin.
+     * @description Requires a role that may manage API keys, and memberships up to Admin.
      */
     get: operations["list-memberships"];
     put?: never;
     /**
      * Create or update a membership
-     * @description Memberships of Owners are for Owners alone; the last Owner stays. The role must allow to manage API keys, and memberships up to Admin.
+     * @description Only Owners can change memberships of Owners. The last Owner can't be removed. Requires a role that may manage API keys, and memberships up to Admin.
      */
     post: operations["put-membership"];
     delete?: never;
@@ -362,7 +362,7 @@ export interface paths {
     post?: never;
     /**
      * Delete a membership
-     * @description Memberships of Owners are for Owners alone; the last Owner stays. The role must allow to manage API keys, and memberships up to Admin.
+     * @description Only Owners can change memberships of Owners. The last Owner can't be removed. Requires a role that may manage API keys, and memberships up to Admin.
      */
     delete: operations["delete-membership"];
     options?: never;
@@ -378,14 +378,14 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List API keys, also revoked and expired ones
-     * @description The role must allow to manage API keys, and memberships up to Admin.
+     * List API keys, including revoked and expired ones
+     * @description Requires a role that may manage API keys, and memberships up to Admin.
      */
     get: operations["list-api-keys"];
     put?: never;
     /**
-     * Create an API key; its text is shown this once
-     * @description The role must allow to manage API keys, and memberships up to Admin.
+     * Create an API key
+     * @description Requires a role that may manage API keys, and memberships up to Admin.
      */
     post: operations["create-api-key"];
     delete?: never;
@@ -403,21 +403,21 @@ export interface paths {
     };
     /**
      * Read an API key, without its text
-     * @description The role must allow to manage API keys, and memberships up to Admin.
+     * @description Requires a role that may manage API keys, and memberships up to Admin.
      */
     get: operations["read-api-key"];
     put?: never;
     post?: never;
     /**
-     * Revoke an API key, for good
-     * @description The role must allow to manage API keys, and memberships up to Admin.
+     * Revoke an API key permanently
+     * @description Requires a role that may manage API keys, and memberships up to Admin.
      */
     delete: operations["revoke-api-key"];
     options?: never;
     head?: never;
     /**
      * Change an API key
-     * @description The role must allow to manage API keys, and memberships up to Admin.
+     * @description Requires a role that may manage API keys, and memberships up to Admin.
      */
     patch: operations["change-api-key"];
     trace?: never;
@@ -432,8 +432,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Give an API key a second secret; the first counts for a while longer
-     * @description The role must allow to manage API keys, and memberships up to Admin.
+     * Rotate the secret of an API key
+     * @description Requires a role that may manage API keys, and memberships up to Admin.
      */
     post: operations["rotate-api-key"];
     delete?: never;
@@ -451,13 +451,13 @@ export interface paths {
     };
     /**
      * List actions
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-actions"];
     put?: never;
     /**
      * Create an action
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-action"];
     delete?: never;
@@ -476,14 +476,14 @@ export interface paths {
     /**
      * List actions (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-actions-bare"];
     put?: never;
     /**
      * Create an action (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-action-bare"];
     delete?: never;
@@ -501,21 +501,21 @@ export interface paths {
     };
     /**
      * Read an action
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-action"];
     put?: never;
     post?: never;
     /**
      * Delete an action
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Refused while other objects refer to this one; the answer names them. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-action"];
     options?: never;
     head?: never;
     /**
      * Change an action
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Omitted members don't change. The slug can't be changed. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-action"];
     trace?: never;
@@ -530,7 +530,7 @@ export interface paths {
     /**
      * Read an action (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-action-bare"];
     put?: never;
@@ -538,7 +538,7 @@ export interface paths {
     /**
      * Delete an action (an older path: use the one with the prefix)
      * @deprecated
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Refused while other objects refer to this one; the answer names them. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-action-bare"];
     options?: never;
@@ -546,7 +546,7 @@ export interface paths {
     /**
      * Change an action (an older path: use the one with the prefix)
      * @deprecated
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Omitted members don't change. The slug can't be changed. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-action-bare"];
     trace?: never;
@@ -560,13 +560,13 @@ export interface paths {
     };
     /**
      * List entity definitions
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-entity-definitions"];
     put?: never;
     /**
      * Create an entity definition
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-entity-definition"];
     delete?: never;
@@ -585,14 +585,14 @@ export interface paths {
     /**
      * List entity definitions (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-entity-definitions-bare"];
     put?: never;
     /**
      * Create an entity definition (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-entity-definition-bare"];
     delete?: never;
@@ -610,21 +610,21 @@ export interface paths {
     };
     /**
      * Read an entity definition
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-entity-definition"];
     put?: never;
     post?: never;
     /**
      * Delete an entity definition
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Refused while other objects refer to this one; the answer names them. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-entity-definition"];
     options?: never;
     head?: never;
     /**
      * Change an entity definition
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Omitted members don't change. The slug can't be changed. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-entity-definition"];
     trace?: never;
@@ -639,7 +639,7 @@ export interface paths {
     /**
      * Read an entity definition (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-entity-definition-bare"];
     put?: never;
@@ -647,7 +647,7 @@ export interface paths {
     /**
      * Delete an entity definition (an older path: use the one with the prefix)
      * @deprecated
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Refused while other objects refer to this one; the answer names them. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-entity-definition-bare"];
     options?: never;
@@ -655,7 +655,7 @@ export interface paths {
     /**
      * Change an entity definition (an older path: use the one with the prefix)
      * @deprecated
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Omitted members don't change. The slug can't be changed. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-entity-definition-bare"];
     trace?: never;
@@ -669,13 +669,13 @@ export interface paths {
     };
     /**
      * List mitigations
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-mitigations"];
     put?: never;
     /**
      * Create a mitigation
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-mitigation"];
     delete?: never;
@@ -694,14 +694,14 @@ export interface paths {
     /**
      * List mitigations (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-mitigations-bare"];
     put?: never;
     /**
      * Create a mitigation (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-mitigation-bare"];
     delete?: never;
@@ -719,21 +719,21 @@ export interface paths {
     };
     /**
      * Read a mitigation
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-mitigation"];
     put?: never;
     post?: never;
     /**
      * Delete a mitigation
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Refused while other objects refer to this one; the answer names them. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-mitigation"];
     options?: never;
     head?: never;
     /**
      * Change a mitigation
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Omitted members don't change. The slug can't be changed. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-mitigation"];
     trace?: never;
@@ -748,7 +748,7 @@ export interface paths {
     /**
      * Read a mitigation (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-mitigation-bare"];
     put?: never;
@@ -756,7 +756,7 @@ export interface paths {
     /**
      * Delete a mitigation (an older path: use the one with the prefix)
      * @deprecated
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Refused while other objects refer to this one; the answer names them. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-mitigation-bare"];
     options?: never;
@@ -764,7 +764,7 @@ export interface paths {
     /**
      * Change a mitigation (an older path: use the one with the prefix)
      * @deprecated
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Omitted members don't change. The slug can't be changed. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-mitigation-bare"];
     trace?: never;
@@ -778,13 +778,13 @@ export interface paths {
     };
     /**
      * List policies
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-policies"];
     put?: never;
     /**
      * Create a policy
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-policy"];
     delete?: never;
@@ -802,21 +802,21 @@ export interface paths {
     };
     /**
      * Read a policy
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-policy"];
     put?: never;
     post?: never;
     /**
      * Delete a policy
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Refused while other objects refer to this one; the answer names them. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-policy"];
     options?: never;
     head?: never;
     /**
      * Change a policy
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Omitted members don't change. The slug can't be changed. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-policy"];
     trace?: never;
@@ -829,8 +829,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List the versions of a policy, the newest first
-     * @description The role must allow to read definitions, results and the field catalog.
+     * List the versions of a policy, newest first
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-policy-versions"];
     put?: never;
@@ -851,8 +851,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Save a version again as the newest
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * Restore a version of a policy
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["restore-policy"];
     delete?: never;
@@ -870,13 +870,13 @@ export interface paths {
     };
     /**
      * List lists, without their entries
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-lists"];
     put?: never;
     /**
      * Create a list
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-list"];
     delete?: never;
@@ -894,21 +894,21 @@ export interface paths {
     };
     /**
      * Read a list
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-list"];
     put?: never;
     post?: never;
     /**
      * Delete a list
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Refused while other objects refer to this one; the answer names them. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-list"];
     options?: never;
     head?: never;
     /**
      * Change a list
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Omitted members don't change. The slug can't be changed. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-list"];
     trace?: never;
@@ -923,8 +923,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Put entries into a list and take entries out
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * Add entries to a list and remove entries
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["change-list-entries"];
     delete?: never;
@@ -943,8 +943,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Check an expression while it is written
-     * @description What is wrong with it is an answer, not a refusal. The role must allow to read definitions, results and the field catalog.
+     * Check an expression
+     * @description Findings are part of a 200 answer. Requires a role that may read definitions, results and the field catalog.
      */
     post: operations["check-expression"];
     delete?: never;
@@ -963,8 +963,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * What could stand at a place of an expression that is being written
-     * @description A text that is not finished is no error. The role must allow to read definitions, results and the field catalog.
+     * Complete an expression at a position
+     * @description The text may be unfinished. Requires a role that may read definitions, results and the field catalog.
      */
     post: operations["complete-expression"];
     delete?: never;
@@ -981,8 +981,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * What expressions are written with
-     * @description Functions, macros, words, types, fields and limits, as the checker has them. The role must allow to read definitions, results and the field catalog.
+     * Read the expression language
+     * @description Functions, macros, keywords, types, fields and limits, from the checker's own tables. Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-language"];
     put?: never;
@@ -1003,8 +1003,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Put policies into an order, in one change
-     * @description Those that are named come first, and the others follow as they stood: each gets a new priority. `If-Match` has the revision of the definitions as a whole. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * Reorder policies in one change
+     * @description The named policies come first, and the others follow in their present order; each gets a new priority. `If-Match` takes the revision of the whole definition set. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["order-policies"];
     delete?: never;
@@ -1022,12 +1022,12 @@ export interface paths {
     };
     /**
      * Read all definitions as one document
-     * @description The role must allow to read definitions, results and the field catalog.
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-definitions"];
     /**
-     * Make the definitions those of a document
-     * @description Objects that the document does not have are deleted; what is the same stays untouched. Other settings are for Owners alone. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * Replace all definitions by a document
+     * @description Objects that aren't in the document are deleted; equal objects stay untouched. Only Owners can change the settings. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     put: operations["replace-definitions"];
     post?: never;
@@ -1045,8 +1045,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * What is most likely not meant in the saved definitions
-     * @description The warnings that a write of each object answers. Those about challenges come from recorded requests: who may read these has them. Objects without any are left out. The role must allow to read definitions, results and the field catalog.
+     * List warnings about the saved definitions
+     * @description The same warnings as in the answers to writes. Warnings about challenges come from recorded requests, so they are only shown to callers who may read those. Objects without warnings are omitted. Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-findings"];
     put?: never;
@@ -1065,8 +1065,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Search decisions, the newest first
-     * @description A page may hold fewer than `limit`, or none, and still have a next one: a search for what is rare goes on there. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * List decisions, newest first
+     * @description A page may have fewer decisions than `limit`, or none, and still be followed by another: a search for something rare continues there. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["list-decisions"];
     put?: never;
@@ -1085,8 +1085,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Read a decision in full, with its event
-     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Read a decision with its event
+     * @description Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["read-decision"];
     put?: never;
@@ -1105,8 +1105,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Why a decision is what it is: the value of every node, as of then
-     * @description The decision is made again by the definitions of its revision, over a state that is folded from what earlier decisions did to its entities. Where it cannot be repeated `because` says why. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Explain a decision
+     * @description Repeats the decision with the definitions of its revision, over the state that earlier decisions left, and shows the value of every node. If it can't be repeated, `because` says why. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["explain-decision"];
     put?: never;
@@ -1125,8 +1125,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Count what each policy did
-     * @description The role must allow to read definitions, results and the field catalog.
+     * Count decisions by policy
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-policy-results"];
     put?: never;
@@ -1145,8 +1145,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Count what a policy did, with its newest decisions
-     * @description The role must allow to read definitions, results and the field catalog.
+     * Count the decisions of a policy, with its newest ones
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-policy-results"];
     put?: never;
@@ -1165,8 +1165,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Count decisions by steps of time
-     * @description With `by`, each step has the counts of many series. At most 500,000 decisions are split by reason or API key. The role must allow to read definitions, results and the field catalog.
+     * Count decisions over time
+     * @description With `by`, each step has the counts of several series. At most 500,000 decisions are split by reason or API key. Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-timeline"];
     put?: never;
@@ -1185,8 +1185,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List the fields that expressions and keys of entities can read
-     * @description Captured names are learned from every event, up to `catalog.names` of them (1,000). The role must allow to read definitions, results and the field catalog.
+     * List the fields that expressions and entity keys can read
+     * @description The names of captured fields are learned from every event, up to `catalog.names` (1,000). Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-fields"];
     put?: never;
@@ -1207,8 +1207,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * The id of the entity that some values make
-     * @description Values that are secrets are hashed as those of events are: an entity is found by its value, which is kept nowhere. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Find the id of an entity by its values
+     * @description Secret values are hashed like those of events, so an entity is found by a value that isn't stored. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     post: operations["find-entity"];
     delete?: never;
@@ -1225,8 +1225,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * What is known of an entity now: counts, windows, active mitigations
-     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Read the present state of an entity: counts, windows, active mitigations
+     * @description Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["read-entity-state"];
     put?: never;
@@ -1245,8 +1245,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List the mitigations that entities are under
-     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * List active mitigations
+     * @description Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["list-active-mitigations"];
     put?: never;
@@ -1268,8 +1268,8 @@ export interface paths {
     put?: never;
     post?: never;
     /**
-     * Lift the mitigations that an entity is under
-     * @description All of them, or those of one policy or of one clause. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * Lift the active mitigations of an entity
+     * @description Lifts all of them, or those of one policy or clause. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["lift-mitigation"];
     options?: never;
@@ -1288,7 +1288,7 @@ export interface paths {
     put?: never;
     /**
      * Lift the active mitigations of an entity, policy, clause, definition or mode
-     * @description Of 500 entities at most: `complete` is false when there are more. The audit has the reason, and each mitigation. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * @description Lifts those of at most 500 entities; `complete` is false if there are more. The audit trail has the reason and each mitigation. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["lift-mitigations"];
     delete?: never;
@@ -1305,8 +1305,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * How the service stands for the tenant
-     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Read the status of the service for a tenant
+     * @description Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["read-status"];
     put?: never;
@@ -1327,8 +1327,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Try a policy, or a draft of it, on one event; nothing is recorded
-     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Simulate a policy, or a draft of it, on one event
+     * @description Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     post: operations["simulate-policy"];
     delete?: never;
@@ -1345,14 +1345,14 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List replay jobs, the newest first
-     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * List replay jobs, newest first
+     * @description Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["list-replay-jobs"];
     put?: never;
     /**
-     * Run a draft over recorded events
-     * @description The draft is a whole definitions document, or the saved definitions, as they are or with one policy active or changed. Counted are the events of the period, by `time`; they are decided in the order of arrival. A tenant has one job at a time. Secrets are recorded as hashes: rules that read them come out otherwise. Mitigations that operators lifted are not lifted again. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Create a replay job: a draft over recorded events
+     * @description The draft is a definitions document, or the saved definitions, unchanged or with one policy activated or changed. The job counts the events of the period, by `time`, and decides on them in the order of arrival. A tenant has one job at a time. Secrets are recorded as hashes, so rules that read them may decide differently. Mitigations that operators lifted aren't lifted again. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     post: operations["create-replay-job"];
     delete?: never;
@@ -1369,8 +1369,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * How far a replay job is, or what came out
-     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Read the progress or the result of a replay job
+     * @description Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["read-replay-job"];
     put?: never;
@@ -1391,8 +1391,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * End a replay job that waits or runs
-     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Cancel a replay job
+     * @description Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     post: operations["cancel-replay-job"];
     delete?: never;
@@ -1409,8 +1409,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List the decisions that came out otherwise, in the order of arrival
-     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * List the decisions that a replay job changed, in the order of arrival
+     * @description Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["list-replay-differences"];
     put?: never;
@@ -1429,8 +1429,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Why the draft of a replay job decides as it does: the value of every node
-     * @description The draft runs again over the entries of the log before the decision, from where the job began, 20,000 at most. Where it comes to another decision than the job did, `because` says why. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Explain a decision of a replay job's draft
+     * @description Runs the draft again over the log before the decision, from where the job began, over at most 20,000 entries, and shows the value of every node. If it comes to another decision than the job, `because` says why. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["explain-replay-difference"];
     put?: never;
@@ -1449,8 +1449,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List the changes that operators made, the newest first
-     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * List the changes by operators, newest first
+     * @description Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["list-audit"];
     put?: never;
@@ -1471,8 +1471,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * What recorded events an expression holds for, or the draft of a policy fires for
-     * @description Secrets are recorded as hashes: an expression sees those. A draft decides alone, with windows that begin empty. It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Match recorded events with an expression or the draft of a policy
+     * @description Secrets are recorded as hashes, and the expression sees the hashes. A draft decides alone, with windows that start empty. Takes at most a second; `complete` is false if there is more. An operator can run one query over traffic at a time. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     post: operations["match-traffic"];
     delete?: never;
@@ -1491,8 +1491,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * The most frequent values of fields over recorded events
-     * @description Values that are secrets are counted by their hashes. It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Count the values of fields over recorded events
+     * @description Secret values are counted by their hashes. Takes at most a second; `complete` is false if there is more. An operator can run one query over traffic at a time. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     post: operations["count-traffic-values"];
     delete?: never;
@@ -1511,8 +1511,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Search decisions by what is in their events too, the newest first
-     * @description What is looked for stands in the body, so that it is in no log of requests. A page ends within a second: it may hold fewer decisions than `limit`, or none, and still have a cursor. An operator has one search, or other look at traffic, at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Search decisions by the content of their events, newest first
+     * @description The query is in the body, so that no request log has it. A page takes at most a second: it may have fewer decisions than `limit`, or none, and still have a cursor. An operator can run one query over traffic at a time. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     post: operations["search-decisions"];
     delete?: never;
@@ -1529,8 +1529,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * The entities that have the most of the newest events
-     * @description It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * List the entities with the most recent events
+     * @description Takes at most a second; `complete` is false if there is more. An operator can run one query over traffic at a time. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["list-busiest-entities"];
     put?: never;
@@ -1549,8 +1549,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * The entities that are in the same events as an entity
-     * @description It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * List the entities that appear in the same events as an entity
+     * @description Takes at most a second; `complete` is false if there is more. An operator can run one query over traffic at a time. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["list-entities-together"];
     put?: never;
@@ -1569,8 +1569,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Whether the key of an entity definition tells actors apart, by recorded events
-     * @description It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Check by recorded events how well the key of an entity definition identifies actors
+     * @description Takes at most a second; `complete` is false if there is more. An operator can run one query over traffic at a time. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["read-key-health"];
     put?: never;
@@ -1589,8 +1589,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * What the decisions that a replay changes have in common
-     * @description Counted are the differences that the job lists. It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * Group the decisions that a replay job changed
+     * @description Groups the differences that the job lists. Takes at most a second; `complete` is false if there is more. An operator can run one query over traffic at a time. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["summarise-replay-differences"];
     put?: never;
@@ -1608,7 +1608,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** Read everything that a daemon decides by */
+    /** Read a snapshot of the definitions for a daemon */
     get: operations["read-snapshot"];
     put?: never;
     post?: never;
@@ -1626,8 +1626,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Read what changed after a number; wait until something has
-     * @description 410 when the changes after it are not known any more: take a snapshot.
+     * Read the changes after a number, and wait for one if there are none yet
+     * @description Answers 410 if the changes after this number are no longer kept; read a snapshot then.
      */
     get: operations["read-changes"];
     put?: never;
@@ -1647,7 +1647,7 @@ export interface paths {
     };
     get?: never;
     put?: never;
-    /** Say what a daemon holds, and how it is */
+    /** Report the state of a daemon */
     post: operations["acknowledge-changes"];
     delete?: never;
     options?: never;
@@ -1666,7 +1666,7 @@ export interface paths {
     put?: never;
     /**
      * Record decisions that a daemon made
-     * @description At most 200, as the daemon recorded them. What of a batch is recorded already is passed over, however late it comes again.
+     * @description At most 200 decisions, as the daemon recorded them. Decisions that are recorded already are skipped, however late they are sent again.
      */
     post: operations["forward-events"];
     delete?: never;
@@ -1683,8 +1683,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List daemons: what each holds, and when it was last seen
-     * @description The role must allow to read definitions, results and the field catalog.
+     * List daemons, with their state and when they were last seen
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["list-daemons"];
     put?: never;
@@ -1703,8 +1703,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * The page of a challenge, for the visitor's browser
-     * @description At most 30 minutes after the decision that has this id. Refusals are pages too, for callers that accept `text/html`. HEAD opens no challenge, nor does a request that a browser makes ahead (`Sec-Purpose: prefetch`), which is refused.
+     * Show the page of a challenge to a visitor
+     * @description Available for 30 minutes after the decision with this id. Callers that accept `text/html` get refusals as pages too. HEAD doesn't open a challenge, and a prefetch by a browser (`Sec-Purpose: prefetch`) is refused.
      */
     get: operations["show-challenge"];
     put?: never;
@@ -1725,8 +1725,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Spend a solution for a pass, and go back with its proof
-     * @description The address in `Location` has the proof in `service_challenge_proof`. The answer is 200 where the tenant names nowhere to go.
+     * Solve a challenge
+     * @description Redirects to the return URL, with the proof of the pass in `service_challenge_proof`. Answers 200 if the tenant has no return URL.
      */
     post: operations["solve-challenge"];
     delete?: never;
@@ -1864,8 +1864,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Learn whether a proof is good
-     * @description With an API key the proof must be of its tenant. Without one, an address has 600 calls a minute. A proof that is expired, tampered with, of another tenant or revoked is answered with `false`. Its binding to a client is checked where decisions are made.
+     * Verify a proof
+     * @description With an API key, the proof must belong to the key's tenant. Without one, each address has 600 calls per minute. Answers `false` for a proof that is expired, changed, revoked or another tenant's. Whether the proof fits the client is checked by decisions only.
      */
     post: operations["verify-proof"];
     delete?: never;
@@ -1882,8 +1882,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List passes, the newest first
-     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     * List passes, newest first
+     * @description Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["list-passes"];
     put?: never;
@@ -1905,8 +1905,8 @@ export interface paths {
     put?: never;
     post?: never;
     /**
-     * Revoke a pass: its proof is good no more
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     * Revoke a pass and its proof
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["revoke-pass"];
     options?: never;
@@ -1922,8 +1922,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Learn whether visitors who are challenged can get through
-     * @description The role must allow to read definitions, results and the field catalog.
+     * Test whether challenged visitors can get through
+     * @description Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["test-challenges"];
     put?: never;
@@ -1942,8 +1942,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * What became of challenges, by provider
-     * @description Counted by the time at which the page of a challenge was first shown. The role must allow to read definitions, results and the field catalog.
+     * Count the outcomes of challenges by provider
+     * @description Challenges are counted at the time when their page was first shown. Requires a role that may read definitions, results and the field catalog.
      */
     get: operations["read-challenge-results"];
     put?: never;
@@ -1961,7 +1961,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** The process answers */
+    /** Check that the process answers */
     get: operations["read-health"];
     put?: never;
     post?: never;
@@ -1979,8 +1979,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Decisions can be made and recorded
-     * @description 503 at the start, at the stop, and while the decision log cannot be written.
+     * Check that decisions can be made and recorded
+     * @description Answers 503 during start and stop, and while the decision log can't be written.
      */
     get: operations["read-readiness"];
     put?: never;
@@ -1999,8 +1999,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Figures for Prometheus
-     * @description Which are shown without the metrics token is a setting.
+     * Read metrics in the format of Prometheus
+     * @description A setting says which metrics are shown without the metrics token.
      */
     get: operations["read-metrics"];
     put?: never;
@@ -2018,7 +2018,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** This interface as an OpenAPI document */
+    /** Read the OpenAPI document of this interface */
     get: operations["read-openapi"];
     put?: never;
     post?: never;
@@ -2035,7 +2035,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** This interface as a page */
+    /** Read this interface as a page */
     get: operations["read-docs"];
     put?: never;
     post?: never;
@@ -2145,12 +2145,12 @@ export interface components {
       enabled: boolean;
       expression: string;
       fail_mode: ("closed" | "last-known" | "open") | null;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /**
      * ActionChange
-     * @description What is left out stays as it is.
+     * @description Omitted members don't change.
      */
     ActionChange: {
       name?: string;
@@ -2169,7 +2169,7 @@ export interface components {
       /** Format: uuid */
       readonly tenant_id?: string;
       readonly slug?: string;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /** ActionCreate */
@@ -2194,7 +2194,7 @@ export interface components {
       readonly action_id?: string;
       /** Format: uuid */
       readonly tenant_id?: string;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /**
@@ -2208,7 +2208,7 @@ export interface components {
     };
     /**
      * ActiveMitigation
-     * @description The mitigation that holds for the actor, by this event or an earlier one.
+     * @description The mitigation of the actor, from this event or an earlier one.
      *
      *         It is the first Challenge or Block in the order of policies; ``Monitor`` when only mitigations
      *         of this mode fired.
@@ -2219,7 +2219,7 @@ export interface components {
     };
     /**
      * AnswerStep
-     * @description What was answered to the events of a step of time.
+     * @description The answers to the events of one time step.
      */
     AnswerStep: {
       /** Format: date-time */
@@ -2252,12 +2252,12 @@ export interface components {
       expires_at: string | null;
       last_used_at: string | null;
       revoked_at: string | null;
-      /** @description until when the secret before the last rotation counts */
+      /** @description when the secret before the last rotation expires */
       previous_secret_expires_at: string | null;
     };
     /**
      * ApiKeyChange
-     * @description What is left out stays as it is.
+     * @description Omitted members don't change.
      */
     ApiKeyChange: {
       name?: string;
@@ -2282,7 +2282,7 @@ export interface components {
       readonly prefix?: string;
       readonly last_used_at?: string | null;
       readonly revoked_at?: string | null;
-      /** @description until when the secret before the last rotation counts */
+      /** @description when the secret before the last rotation expires */
       readonly previous_secret_expires_at?: string | null;
     };
     /** ApiKeyCreate */
@@ -2318,13 +2318,13 @@ export interface components {
       readonly prefix?: string;
       readonly last_used_at?: string | null;
       readonly revoked_at?: string | null;
-      /** @description until when the secret before the last rotation counts */
+      /** @description when the secret before the last rotation expires */
       readonly previous_secret_expires_at?: string | null;
     };
     /** ApiKeyRotation */
     ApiKeyRotation: {
       /**
-       * @description how long the old secret still counts
+       * @description how long the old secret stays valid
        * @default 86400
        */
       overlap_seconds?: number;
@@ -2361,7 +2361,7 @@ export interface components {
     };
     /**
      * BatchItem
-     * @description One event of a batch: as a single one would have been answered, or the problem with it.
+     * @description The answer to one event of a batch, or the problem with it.
      */
     BatchItem: {
       status: number;
@@ -2454,7 +2454,7 @@ export interface components {
      */
     ChallengePassed: {
       proof: string;
-      /** @description null where the tenant names nowhere to go */
+      /** @description null if the tenant has no return URL */
       redirect_url: string | null;
     };
     /** ChallengeResults */
@@ -2553,7 +2553,7 @@ export interface components {
     };
     /**
      * Completion
-     * @description A text that could stand from `start` up to the position.
+     * @description A text that fits between `start` and the position.
      */
     Completion: {
       label: string;
@@ -2579,7 +2579,7 @@ export interface components {
     };
     /**
      * Daemon
-     * @description A daemon as it described itself last.
+     * @description A daemon, as it last described itself.
      */
     Daemon: {
       /** Format: uuid */
@@ -2593,13 +2593,13 @@ export interface components {
       revision: number;
       /** @description of a change; they grow, and belong to one tenant alone */
       sequence: number;
-      /** @description what it holds has the hash of here */
+      /** @description has the same definitions, by their hash */
       is_equal: boolean;
       /** @description changes that it did not hold then */
       behind: number;
-      /** @description decisions that it has still to forward */
+      /** @description decisions that it hasn't forwarded yet */
       spooled: number;
-      /** @description decisions that it could not keep */
+      /** @description decisions that it had to drop */
       dropped: number;
       /** Format: date-time */
       first_seen_at: string;
@@ -2699,7 +2699,7 @@ export interface components {
     };
     /**
      * DecisionSearch
-     * @description A search for decisions; members that are left out do not matter.
+     * @description A search for decisions; omitted members don't filter.
      */
     DecisionSearch: {
       /**
@@ -2808,18 +2808,18 @@ export interface components {
     };
     /**
      * DecisionsFound
-     * @description A page of decisions, the newest first.
+     * @description A page of decisions, newest first.
      */
     DecisionsFound: {
       decisions: components["schemas"]["DecisionSummary"][];
       /** @description of the next page; null after the last */
       cursor: string | null;
-      /** @description decisions received before were not looked at; null when all were */
+      /** @description decisions received earlier weren't searched; null if all were */
       searched_back_to: string | null;
     };
     /**
      * DefinitionFindings
-     * @description An object that is most likely not what is meant.
+     * @description An object with warnings.
      */
     DefinitionFindings: {
       /** Format: uuid */
@@ -2977,7 +2977,7 @@ export interface components {
       by: "action" | "agent" | "country" | "entity" | "path" | "policy";
       /** @description differences */
       counted: number;
-      /** @description false when the time did not suffice, or not all differences are listed */
+      /** @description false if the time ran out, or if not all differences are listed */
       complete: boolean;
       outcomes: components["schemas"]["ChangedOutcome"][];
       /** @description the largest first */
@@ -2998,7 +2998,7 @@ export interface components {
     EntitiesFound: {
       /** @description events */
       looked_at: number;
-      /** @description whether these are all that were asked for */
+      /** @description whether all events that were asked for were read */
       complete: boolean;
       /** @description when the first of these was observed */
       since: string | null;
@@ -3014,7 +3014,7 @@ export interface components {
     };
     /**
      * EntityCount
-     * @description Different entities of a definition among the events that matched.
+     * @description The number of entities of a definition among the matched events.
      */
     EntityCount: {
       definition: string;
@@ -3041,12 +3041,12 @@ export interface components {
       match_expression: string | null;
       /** @enum {unknown} */
       on_missing_key: "blank" | "skip";
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /**
      * EntityDefinitionChange
-     * @description What is left out stays as it is.
+     * @description Omitted members don't change.
      */
     EntityDefinitionChange: {
       name?: string;
@@ -3069,7 +3069,7 @@ export interface components {
       /** Format: uuid */
       readonly tenant_id?: string;
       readonly slug?: string;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /** EntityDefinitionCreate */
@@ -3104,7 +3104,7 @@ export interface components {
       readonly entity_definition_id?: string;
       /** Format: uuid */
       readonly tenant_id?: string;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /**
@@ -3134,7 +3134,7 @@ export interface components {
     };
     /**
      * EntityMitigation
-     * @description A mitigation that an entity is under.
+     * @description An active mitigation of an entity.
      */
     EntityMitigation: {
       /** Format: uuid */
@@ -3194,7 +3194,7 @@ export interface components {
     };
     /**
      * EntityTraffic
-     * @description The events of an entity among those that were read.
+     * @description The events of an entity, of those that were read.
      */
     EntityTraffic: {
       /** Format: uuid */
@@ -3216,7 +3216,7 @@ export interface components {
     };
     /**
      * EntityUse
-     * @description To how many events an entity definition applied, and why not to the others.
+     * @description How many events an entity definition applied to, and why it didn't apply to the others.
      */
     EntityUse: {
       entity: string;
@@ -3254,9 +3254,9 @@ export interface components {
     };
     /**
      * ErrorDetail
-     * @description One thing wrong with a request.
+     * @description One mistake in a request.
      *
-     *         ``pointer`` leads into the body; ``parameter`` and ``header`` name what stands outside it.
+     *         ``pointer`` leads into the body; ``parameter`` and ``header`` name the place outside of it.
      *         For an expression, ``line`` and ``column`` count from one within its text; for JSON that
      *         cannot be read, within the body.
      */
@@ -3441,7 +3441,7 @@ export interface components {
     };
     /**
      * Facet
-     * @description The values of an expression over the events that matched, the most frequent first.
+     * @description The values of an expression over the matched events, most frequent first.
      */
     Facet: {
       expression: string;
@@ -3465,7 +3465,7 @@ export interface components {
     FacetsFound: {
       /** @description events */
       looked_at: number;
-      /** @description whether these are all that were asked for */
+      /** @description whether all events that were asked for were read */
       complete: boolean;
       /** @description when the first of these was observed */
       since: string | null;
@@ -3499,7 +3499,7 @@ export interface components {
     };
     /**
      * FiredPolicy
-     * @description A policy of which a clause fired, with the strongest mode.
+     * @description A policy with a clause that fired, and the strongest mode of those.
      */
     FiredPolicy: {
       /** Format: uuid */
@@ -3549,7 +3549,7 @@ export interface components {
     };
     /**
      * KeyBeside
-     * @description Keys of this definition and entities of another one in the same events.
+     * @description How keys of this definition and entities of another one appear in the same events.
      */
     KeyBeside: {
       /** Format: uuid */
@@ -3578,7 +3578,7 @@ export interface components {
     KeyHealth: {
       /** @description events */
       looked_at: number;
-      /** @description whether these are all that were asked for */
+      /** @description whether all events that were asked for were read */
       complete: boolean;
       /** @description when the first of these was observed */
       since: string | null;
@@ -3637,7 +3637,7 @@ export interface components {
     };
     /**
      * Language
-     * @description The parts of expressions, from the tables that the checker itself reads.
+     * @description The expression language, from the checker's own tables.
      */
     Language: {
       functions: components["schemas"]["LanguageFunction"][];
@@ -3712,7 +3712,7 @@ export interface components {
       readonly tenant_id?: string;
       readonly slug?: string;
       readonly entry_count?: number;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /** ListCreate */
@@ -3737,7 +3737,7 @@ export interface components {
       /** Format: uuid */
       readonly tenant_id?: string;
       readonly entry_count?: number;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /**
@@ -3761,7 +3761,7 @@ export interface components {
       /** @enum {unknown} */
       kind: "ip" | "string";
       entry_count: number;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /** Login */
@@ -3781,7 +3781,7 @@ export interface components {
     };
     /**
      * Me
-     * @description The caller, and where it is a member.
+     * @description The caller and its memberships.
      */
     Me: {
       /** Format: uuid */
@@ -3844,7 +3844,7 @@ export interface components {
     };
     /**
      * MissingReference
-     * @description A reference to an object that the tenant has no more.
+     * @description A reference to an object that no longer exists.
      */
     MissingReference: {
       /** @description the member that would have its id */
@@ -3873,12 +3873,12 @@ export interface components {
       ttl_seconds: number;
       challenge: components["schemas"]["Challenge"] | null;
       block: components["schemas"]["Block"] | null;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /**
      * MitigationChange
-     * @description What is left out stays as it is.
+     * @description Omitted members don't change.
      */
     MitigationChange: {
       name?: string;
@@ -3900,7 +3900,7 @@ export interface components {
       /** Format: uuid */
       readonly tenant_id?: string;
       readonly slug?: string;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /** MitigationCreate */
@@ -3930,12 +3930,12 @@ export interface components {
       readonly mitigation_id?: string;
       /** Format: uuid */
       readonly tenant_id?: string;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /**
      * MitigationsLift
-     * @description The active mitigations that are lifted; what is left out does not matter.
+     * @description The active mitigations to lift; omitted members don't filter.
      */
     MitigationsLift: {
       /** @default null */
@@ -3990,12 +3990,12 @@ export interface components {
       kind: "ip" | "string";
       entry_count: number;
       entries: string[];
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /**
      * NewApiKey
-     * @description A key with its text, which is shown this once.
+     * @description A key with its text, which is only shown once.
      */
     NewApiKey: {
       /** Format: date-time */
@@ -4019,7 +4019,7 @@ export interface components {
       expires_at: string | null;
       last_used_at: string | null;
       revoked_at: string | null;
-      /** @description until when the secret before the last rotation counts */
+      /** @description when the secret before the last rotation expires */
       previous_secret_expires_at: string | null;
       key: string;
     };
@@ -4037,7 +4037,7 @@ export interface components {
     };
     /**
      * OutcomeCount
-     * @description Events that matched, by what was answered then and what the draft would answer.
+     * @description Matched events by the answer of that time and the answer of the draft.
      */
     OutcomeCount: {
       /** @enum {unknown} */
@@ -4057,7 +4057,7 @@ export interface components {
     };
     /**
      * Pass
-     * @description The right that a solved challenge gave; the proof itself is not stored.
+     * @description The right that a solved challenge gives. The proof itself isn't stored.
      */
     Pass: {
       /** Format: uuid */
@@ -4104,12 +4104,12 @@ export interface components {
       priority: number;
       expression: string | null;
       clauses: components["schemas"]["Clause"][];
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /**
      * PolicyChange
-     * @description What is left out stays as it is.
+     * @description Omitted members don't change.
      */
     PolicyChange: {
       name?: string;
@@ -4132,7 +4132,7 @@ export interface components {
       /** Format: uuid */
       readonly tenant_id?: string;
       readonly slug?: string;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /** PolicyCreate */
@@ -4167,7 +4167,7 @@ export interface components {
       readonly policy_id?: string;
       /** Format: uuid */
       readonly tenant_id?: string;
-      /** @description in the answer to a write: what is most likely not meant */
+      /** @description in the answer to a write: probable mistakes */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
     };
     /**
@@ -4266,7 +4266,7 @@ export interface components {
     };
     /**
      * ProblemDocument
-     * @description The body of every refusal.
+     * @description The body of every error.
      */
     ProblemDocument: {
       type: string;
@@ -4314,7 +4314,7 @@ export interface components {
     };
     /**
      * Referrer
-     * @description An object that stands in the way of a deletion.
+     * @description An object that prevents a deletion.
      */
     Referrer: {
       kind: string;
@@ -4365,10 +4365,10 @@ export interface components {
     };
     /**
      * ReplayJob
-     * @description A draft that is run over recorded events, in event time.
+     * @description A draft that runs over recorded events, in event time.
      *
-     *         The state begins empty, and is warmed by the events before the period as far back as the
-     *         windows and mitigations of the draft reach, a day at most.
+     *         The state starts empty. Events before the period warm it up, as far back as the windows and
+     *         mitigations of the draft reach, but at most a day.
      */
     ReplayJob: {
       /** Format: uuid */
@@ -4481,7 +4481,7 @@ export interface components {
     };
     /**
      * ReplayedDecision
-     * @description One side of a difference.
+     * @description One of the two decisions of a difference.
      */
     ReplayedDecision: {
       /** @enum {unknown} */
@@ -4532,7 +4532,7 @@ export interface components {
     };
     /**
      * SelfTest
-     * @description Whether visitors who are challenged can get through.
+     * @description Whether challenged visitors can get through.
      */
     SelfTest: {
       /** Format: uuid */
@@ -4547,9 +4547,9 @@ export interface components {
     };
     /**
      * ShownProof
-     * @description The proof of a challenge that the event showed.
+     * @description The proof of a challenge in the event.
      *
-     *         All but the status is there when the token was verified and good.
+     *         Members other than the status are only there if the token is valid.
      */
     ShownProof: {
       /** @enum {unknown} */
@@ -4592,7 +4592,7 @@ export interface components {
     Status: {
       /** @description decisions can be made and recorded */
       ready: boolean;
-      /** @description why not */
+      /** @description why it isn't ready */
       because: string | null;
       /** @description of the definitions as they are saved */
       revision: number;
@@ -4601,11 +4601,11 @@ export interface components {
       /** @description entities remembered */
       keys: number | null;
       max_keys: number | null;
-      /** @description entities forgotten for want of room */
+      /** @description entities evicted from a full state */
       evictions: number | null;
       /** @description received in the last whole minute */
       decisions_a_second: number;
-      /** @description decisions of the log that no count knows yet, of all tenants */
+      /** @description decisions in the log that aren't counted yet, of all tenants */
       waiting: number | null;
       last_snapshot_at: string | null;
       /** @description seen in the last five minutes */
@@ -4630,7 +4630,7 @@ export interface components {
     };
     /**
      * StoppedPolicy
-     * @description A policy that could fire on none of the events.
+     * @description A policy that couldn't fire on any of the events.
      */
     StoppedPolicy: {
       policy: string;
@@ -4691,7 +4691,9 @@ export interface components {
     };
     /**
      * SyncSnapshot
-     * @description Everything that a daemon decides by. The header `x-tidegate-signature` signs the body.
+     * @description The definitions and secrets that a daemon decides by.
+     *
+     *         The header `x-tidegate-signature` signs the body.
      */
     SyncSnapshot: {
       version: number;
@@ -4774,7 +4776,7 @@ export interface components {
       /** @default 1800 */
       proof_ttl_seconds?: number;
       /**
-       * @description of visitors without JavaScript; 0 offers no such way
+       * @description for visitors without JavaScript; 0 turns this off
        * @default 0
        */
       challenge_wait_seconds?: number;
@@ -4802,12 +4804,12 @@ export interface components {
     };
     /**
      * TenantSettingsChange
-     * @description What is left out stays as it is.
+     * @description Omitted members don't change.
      */
     TenantSettingsChange: {
       return_url_origins?: string[];
       proof_ttl_seconds?: number;
-      /** @description of visitors without JavaScript; 0 offers no such way */
+      /** @description for visitors without JavaScript; 0 turns this off */
       challenge_wait_seconds?: number;
       retention_days?: number;
       redact?: string[];
@@ -4901,7 +4903,7 @@ export interface components {
     TrafficFound: {
       /** @description events */
       looked_at: number;
-      /** @description whether these are all that were asked for */
+      /** @description whether all events that were asked for were read */
       complete: boolean;
       /** @description when the first of these was observed */
       since: string | null;

@@ -104,9 +104,9 @@ _REASONS: Mapping[str, tuple[str, str]] = {
 
 @attrs.frozen(kw_only=True)
 class ErrorDetail:
-    """One thing wrong with a request.
+    """One mistake in a request.
 
-    ``pointer`` leads into the body; ``parameter`` and ``header`` name what stands outside it.
+    ``pointer`` leads into the body; ``parameter`` and ``header`` name the place outside of it.
     For an expression, ``line`` and ``column`` count from one within its text; for JSON that
     cannot be read, within the body.
     """
@@ -123,7 +123,7 @@ class ErrorDetail:
 
 @attrs.frozen(kw_only=True)
 class Referrer:
-    """An object that stands in the way of a deletion."""
+    """An object that prevents a deletion."""
 
     kind: str
     id: str
@@ -132,7 +132,7 @@ class Referrer:
 
 @attrs.frozen(kw_only=True)
 class ProblemDocument:
-    """The body of every refusal."""
+    """The body of every error."""
 
     type: str
     title: str

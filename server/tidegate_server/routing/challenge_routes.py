@@ -33,11 +33,11 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=_CHALLENGE,
         name="show-challenge",
-        summary="The page of a challenge, for the visitor's browser",
+        summary="Show the page of a challenge to a visitor",
         description=(
-            "At most 30 minutes after the decision that has this id. Refusals are pages too, for"
-            " callers that accept `text/html`. HEAD opens no challenge, nor does a request that a"
-            " browser makes ahead (`Sec-Purpose: prefetch`), which is refused."
+            "Available for 30 minutes after the decision with this id. Callers that accept"
+            " `text/html` get refusals as pages too. HEAD doesn't open a challenge, and a prefetch"
+            " by a browser (`Sec-Purpose: prefetch`) is refused."
         ),
         handler=visit.show,
         cookie="by which challenges of one browser are counted",
@@ -55,10 +55,10 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         method="POST",
         path=f"{_CHALLENGE}/solution",
         name="solve-challenge",
-        summary="Spend a solution for a pass, and go back with its proof",
+        summary="Solve a challenge",
         description=(
-            "The address in `Location` has the proof in `service_challenge_proof`. The answer is"
-            " 200 where the tenant names nowhere to go."
+            "Redirects to the return URL, with the proof of the pass in `service_challenge_proof`."
+            " Answers 200 if the tenant has no return URL."
         ),
         handler=visit.solve,
         body=wire_challenges.ChallengeSolution,
@@ -96,11 +96,12 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         method="POST",
         path="/challenge/proof/verify",
         name="verify-proof",
-        summary="Learn whether a proof is good",
+        summary="Verify a proof",
         description=(
-            "With an API key the proof must be of its tenant. Without one, an address has 600 calls"
-            " a minute. A proof that is expired, tampered with, of another tenant or revoked is"
-            " answered with `false`. Its binding to a client is checked where decisions are made."
+            "With an API key, the proof must belong to the key's tenant. Without one, each address"
+            " has 600 calls per minute. Answers `false` for a proof that is expired, changed,"
+            " revoked or another tenant's. Whether the proof fits the client is checked by"
+            " decisions only."
         ),
         tag="challenges",
         credential=Credential.OPTIONAL_API_KEY,
@@ -114,7 +115,7 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/passes",
         name="list-passes",
-        summary="List passes, the newest first",
+        summary="List passes, newest first",
         tag="challenges",
         permission=Permission.READ_RECORDS,
         handler=passes.list_,
@@ -125,7 +126,7 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         method="DELETE",
         path=f"{_TENANT}/passes/{{pass_id}}",
         name="revoke-pass",
-        summary="Revoke a pass: its proof is good no more",
+        summary="Revoke a pass and its proof",
         tag="challenges",
         permission=Permission.WRITE_DEFINITIONS,
         handler=passes.revoke,
@@ -136,7 +137,7 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/challenge/self-test",
         name="test-challenges",
-        summary="Learn whether visitors who are challenged can get through",
+        summary="Test whether challenged visitors can get through",
         tag="challenges",
         permission=Permission.READ_DEFINITIONS,
         handler=self_test.self_test,
@@ -146,8 +147,8 @@ CHALLENGE_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/results/challenges",
         name="read-challenge-results",
-        summary="What became of challenges, by provider",
-        description="Counted by the time at which the page of a challenge was first shown.",
+        summary="Count the outcomes of challenges by provider",
+        description="Challenges are counted at the time when their page was first shown.",
         tag="results",
         permission=Permission.READ_DEFINITIONS,
         handler=self_test.results,

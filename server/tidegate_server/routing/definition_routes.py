@@ -102,7 +102,7 @@ class DefinitionResource:
                 path=one,
                 name=f"change-{name}",
                 summary=f"Change {self.noun}",
-                description="Members that are left out stay as they are; the slug cannot change.",
+                description="Omitted members don't change. The slug can't be changed.",
                 handler=handlers.change,
                 work=Work.COMPILE,
                 body=self.change,
@@ -116,7 +116,9 @@ class DefinitionResource:
                 path=one,
                 name=f"delete-{name}",
                 summary=f"Delete {self.noun}",
-                description="Refused while other objects refer to it; the answer names them.",
+                description=(
+                    "Refused while other objects refer to this one; the answer names them."
+                ),
                 handler=handlers.delete,
                 work=Work.COMPILE,
                 status=204,

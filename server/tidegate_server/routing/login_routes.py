@@ -30,9 +30,10 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         name="create-token",
         summary="Log in with email and password",
         description=(
-            "After ten failures of a name from an address (of IPv6: a network of 64 bits), both"
-            " together have to wait; a name that fails from many addresses is looked at once a"
-            " second. Neither holds up a device that the name has logged in from before."
+            "After ten failures of a name from one address (IPv6: one /64 network), the name has"
+            " to wait at that address. If a name fails from many addresses, one attempt per second"
+            " is checked. Neither limit applies to a device that the name has logged in from"
+            " before."
         ),
         tag="operators",
         credential=Credential.NONE,
@@ -49,7 +50,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         method="DELETE",
         path="/auth/token",
         name="revoke-token",
-        summary="End the token of this request, or all of its operator",
+        summary="Revoke the token of this request, or all tokens of its operator",
         tag="operators",
         handler=tokens.revoke,
         query=wire_operators.Revocation,
@@ -60,7 +61,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/me",
         name="read-me",
-        summary="Who is calling",
+        summary="Read the caller and its memberships",
         tag="operators",
         handler=me.read,
         answer=wire_operators.Me,
@@ -80,7 +81,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/auth/local/login",
         name="read-password-form",
-        summary="The form for email and password",
+        summary="Read the login form for email and password",
         tag="operators",
         credential=Credential.NONE,
         handler=password_login.password_form,
@@ -94,7 +95,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         path="/auth/{provider}/login",
         name="begin-login",
         summary="Send a browser to an identity provider",
-        description="When the provider cannot be used now, to the page that says so.",
+        description="If the provider is unavailable, the browser is sent to a page that says so.",
         handler=provider_login.begin,
         query=wire_operators.LoginStart,
         **_BROWSER,
@@ -103,9 +104,9 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/auth/{provider}/callback",
         name="finish-login",
-        summary="Take a browser back from an identity provider",
+        summary="Finish a login at an identity provider",
         description=(
-            "It goes on to `/login/callback`, with a token in the hash, or with an `error`:"
+            "Redirects to `/login/callback` with a token in the fragment, or with an `error`:"
             " `refused`, `cancelled`, `expired`, `unavailable` or `not-invited`."
         ),
         handler=provider_login.finish,

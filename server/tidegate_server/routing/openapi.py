@@ -189,7 +189,7 @@ def _references(schema: Any) -> Iterator[str]:
 def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
     description = [route.description] if route.description else []
     if route.permission is not None:
-        description.append(f"The role must allow to {route.permission.value}.")
+        description.append(f"Requires a role that may {route.permission.value}.")
     operation: dict[str, Any] = {
         "operationId": route.name,
         "tags": [route.tag],

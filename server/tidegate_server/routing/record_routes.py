@@ -52,10 +52,10 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/decisions",
         name="list-decisions",
-        summary="Search decisions, the newest first",
+        summary="List decisions, newest first",
         description=(
-            "A page may hold fewer than `limit`, or none, and still have a next one: a search for"
-            " what is rare goes on there."
+            "A page may have fewer decisions than `limit`, or none, and still be followed by"
+            " another: a search for something rare continues there."
         ),
         handler=decisions.search,
         query=wire_decisions.DecisionsQuery,
@@ -66,7 +66,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=_DECISION,
         name="read-decision",
-        summary="Read a decision in full, with its event",
+        summary="Read a decision with its event",
         handler=decisions.read,
         answer=wire_decisions.Decision,
         **_RECORDS,
@@ -75,10 +75,10 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_DECISION}/explain",
         name="explain-decision",
-        summary="Why a decision is what it is: the value of every node, as of then",
+        summary="Explain a decision",
         description=(
-            "The decision is made again by the definitions of its revision, over a state that is"
-            " folded from what earlier decisions did to its entities. Where it cannot be repeated"
+            "Repeats the decision with the definitions of its revision, over the state that"
+            " earlier decisions left, and shows the value of every node. If it can't be repeated,"
             " `because` says why."
         ),
         handler=explain.explain,
@@ -90,7 +90,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/results/policies",
         name="list-policy-results",
-        summary="Count what each policy did",
+        summary="Count decisions by policy",
         handler=results.list_policies,
         query=wire_results.ResultsQuery,
         answer=list[wire_results.PolicyResults],
@@ -100,7 +100,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/results/policies/{{policy_id}}",
         name="read-policy-results",
-        summary="Count what a policy did, with its newest decisions",
+        summary="Count the decisions of a policy, with its newest ones",
         handler=results.read_policy,
         query=wire_period.Period,
         answer=wire_results.PolicyResult,
@@ -110,9 +110,9 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/results/timeline",
         name="read-timeline",
-        summary="Count decisions by steps of time",
+        summary="Count decisions over time",
         description=(
-            "With `by`, each step has the counts of many series. At most 500,000 decisions are"
+            "With `by`, each step has the counts of several series. At most 500,000 decisions are"
             " split by reason or API key."
         ),
         handler=results.timeline,
@@ -125,9 +125,10 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/field-catalog",
         name="list-fields",
-        summary="List the fields that expressions and keys of entities can read",
+        summary="List the fields that expressions and entity keys can read",
         description=(
-            "Captured names are learned from every event, up to `catalog.names` of them (1,000)."
+            "The names of captured fields are learned from every event, up to `catalog.names`"
+            " (1,000)."
         ),
         handler=field_values.list_fields,
         work=Work.TRAFFIC,
@@ -139,10 +140,10 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="POST",
         path=f"{_TENANT}/entities/find",
         name="find-entity",
-        summary="The id of the entity that some values make",
+        summary="Find the id of an entity by its values",
         description=(
-            "Values that are secrets are hashed as those of events are: an entity is found by its"
-            " value, which is kept nowhere."
+            "Secret values are hashed like those of events, so an entity is found by a value that"
+            " isn't stored."
         ),
         handler=entities.find,
         body=wire_entities.EntityLookup,
@@ -153,7 +154,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/entities/{{entity_id}}/state",
         name="read-entity-state",
-        summary="What is known of an entity now: counts, windows, active mitigations",
+        summary="Read the present state of an entity: counts, windows, active mitigations",
         handler=entities.read_state,
         answer=wire_entities.EntityState,
         **_RECORDS,
@@ -162,7 +163,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/active-mitigations",
         name="list-active-mitigations",
-        summary="List the mitigations that entities are under",
+        summary="List active mitigations",
         handler=active_mitigations.list_,
         query=wire_entities.MitigationsQuery,
         answer=list[wire_entities.EntityMitigation],
@@ -172,8 +173,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="DELETE",
         path=f"{_TENANT}/active-mitigations/{{entity_id}}",
         name="lift-mitigation",
-        summary="Lift the mitigations that an entity is under",
-        description="All of them, or those of one policy or of one clause.",
+        summary="Lift the active mitigations of an entity",
+        description="Lifts all of them, or those of one policy or clause.",
         tag="records",
         permission=Permission.WRITE_DEFINITIONS,
         handler=active_mitigations.lift,
@@ -187,8 +188,8 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="lift-mitigations",
         summary="Lift the active mitigations of an entity, policy, clause, definition or mode",
         description=(
-            "Of 500 entities at most: `complete` is false when there are more. The audit has the"
-            " reason, and each mitigation."
+            "Lifts those of at most 500 entities; `complete` is false if there are more. The audit"
+            " trail has the reason and each mitigation."
         ),
         tag="records",
         permission=Permission.WRITE_DEFINITIONS,
@@ -201,7 +202,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/status",
         name="read-status",
-        summary="How the service stands for the tenant",
+        summary="Read the status of the service for a tenant",
         handler=status.read_status,
         answer=wire_results.Status,
         **_RECORDS,
@@ -210,7 +211,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="POST",
         path=f"{_TENANT}/policies/{{policy_id}}/simulate",
         name="simulate-policy",
-        summary="Try a policy, or a draft of it, on one event; nothing is recorded",
+        summary="Simulate a policy, or a draft of it, on one event",
         tag="records",
         permission=Permission.READ_RECORDS,
         handler=simulate.simulate,
@@ -224,7 +225,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/replay-jobs",
         name="list-replay-jobs",
-        summary="List replay jobs, the newest first",
+        summary="List replay jobs, newest first",
         handler=replay_jobs.list_,
         query=Paging,
         answer=list[wire_replay.ReplayJob],
@@ -234,13 +235,13 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="POST",
         path=f"{_TENANT}/replay-jobs",
         name="create-replay-job",
-        summary="Run a draft over recorded events",
+        summary="Create a replay job: a draft over recorded events",
         description=(
-            "The draft is a whole definitions document, or the saved definitions, as they are or"
-            " with one policy active or changed. Counted are the events of the period, by `time`;"
-            " they are decided in the order of arrival. A tenant has one job at a time. Secrets are"
-            " recorded as hashes: rules that read them come out otherwise. Mitigations that"
-            " operators lifted are not lifted again."
+            "The draft is a definitions document, or the saved definitions, unchanged or with one"
+            " policy activated or changed. The job counts the events of the period, by `time`, and"
+            " decides on them in the order of arrival. A tenant has one job at a time. Secrets are"
+            " recorded as hashes, so rules that read them may decide differently. Mitigations that"
+            " operators lifted aren't lifted again."
         ),
         handler=replay_jobs.create,
         work=Work.COMPILE,
@@ -256,7 +257,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=_JOB,
         name="read-replay-job",
-        summary="How far a replay job is, or what came out",
+        summary="Read the progress or the result of a replay job",
         handler=replay_jobs.read,
         answer=wire_replay.ReplayJob,
         **_RECORDS,
@@ -265,7 +266,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="POST",
         path=f"{_JOB}/cancel",
         name="cancel-replay-job",
-        summary="End a replay job that waits or runs",
+        summary="Cancel a replay job",
         handler=replay_jobs.cancel,
         answer=wire_replay.ReplayJob,
         refusals=("overloaded",),
@@ -275,7 +276,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_JOB}/differences",
         name="list-replay-differences",
-        summary="List the decisions that came out otherwise, in the order of arrival",
+        summary="List the decisions that a replay job changed, in the order of arrival",
         handler=replay_jobs.list_differences,
         query=wire_replay.DifferencesQuery,
         answer=list[wire_replay.ReplayDifference],
@@ -285,11 +286,11 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_JOB}/differences/{{decision_id}}/explain",
         name="explain-replay-difference",
-        summary="Why the draft of a replay job decides as it does: the value of every node",
+        summary="Explain a decision of a replay job's draft",
         description=(
-            "The draft runs again over the entries of the log before the decision, from where the"
-            f" job began, {replayed.MAX_RUN:,} at most. Where it comes to another decision than the"
-            " job did, `because` says why."
+            "Runs the draft again over the log before the decision, from where the job began, over"
+            f" at most {replayed.MAX_RUN:,} entries, and shows the value of every node. If it"
+            " comes to another decision than the job, `because` says why."
         ),
         handler=replayed.explain,
         work=Work.EXPLAIN,
@@ -300,7 +301,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/audit",
         name="list-audit",
-        summary="List the changes that operators made, the newest first",
+        summary="List the changes by operators, newest first",
         handler=audit.list_,
         query=wire_audit.AuditQuery,
         answer=list[wire_audit.AuditEntry],
@@ -312,7 +313,7 @@ OPERATION_ROUTES: tuple[Route, ...] = (
     Route(
         path="/healthz",
         name="read-health",
-        summary="The process answers",
+        summary="Check that the process answers",
         credential=Credential.NONE,
         handler=health.healthz,
         answer=wire_common.Health,
@@ -321,8 +322,10 @@ OPERATION_ROUTES: tuple[Route, ...] = (
     Route(
         path="/readyz",
         name="read-readiness",
-        summary="Decisions can be made and recorded",
-        description="503 at the start, at the stop, and while the decision log cannot be written.",
+        summary="Check that decisions can be made and recorded",
+        description=(
+            "Answers 503 during start and stop, and while the decision log can't be written."
+        ),
         credential=Credential.NONE,
         handler=health.readyz,
         answer=wire_common.Health,
@@ -332,8 +335,8 @@ OPERATION_ROUTES: tuple[Route, ...] = (
     Route(
         path="/metrics",
         name="read-metrics",
-        summary="Figures for Prometheus",
-        description="Which are shown without the metrics token is a setting.",
+        summary="Read metrics in the format of Prometheus",
+        description="A setting says which metrics are shown without the metrics token.",
         credential=Credential.METRICS,
         handler=health.metrics,
         answer=str,

@@ -87,7 +87,7 @@ _EVENTS: tuple[Route, ...] = (
         path="/beacon/event",
         name="send-event",
         summary="Send one event",
-        description="A 2xx means that event and decision are on stable storage.",
+        description="A 2xx answer means that the event and its decision are on stable storage.",
         body=wire_events.Event,
         answer=wire_events.BeaconAnswer,
         refusals=_EVENT_REFUSALS,
@@ -96,8 +96,8 @@ _EVENTS: tuple[Route, ...] = (
     Route(
         path="/beacon/events",
         name="send-events",
-        summary="Send up to 1,000 events, each answered for itself",
-        description="As a JSON array, or one event a line; at most 4 MiB.",
+        summary="Send up to 1,000 events, with an answer for each",
+        description="Send a JSON array, or one event per line; at most 4 MiB.",
         body=list[wire_events.Event],
         answer=list[wire_events.BatchItem],
         refusals=("rate-limited", "decision-log-unavailable", "overloaded"),
@@ -108,8 +108,8 @@ _EVENTS: tuple[Route, ...] = (
     Route(
         path="/runtime/mitigation",
         name="decide",
-        summary="Send one request and learn what to do with it",
-        description="A 2xx means that event and decision are on stable storage.",
+        summary="Decide on one request",
+        description="A 2xx answer means that the event and its decision are on stable storage.",
         body=wire_events.Event,
         answer=wire_events.RuntimeAnswer,
         refusals=(*_EVENT_REFUSALS, "empty-payload"),
@@ -119,7 +119,7 @@ _EVENTS: tuple[Route, ...] = (
         method="GET",
         path="/authz",
         name="authorize",
-        summary="Answer a proxy that asks before it lets a request through",
+        summary="Authorize a request for a proxy",
         description=(
             "For `auth_request` of nginx, forward authentication of Caddy and Traefik, and"
             " `ext_authz` of Envoy over HTTP, which adds the visitor's path. Takes every method."
@@ -175,7 +175,7 @@ _TENANTS: tuple[Route, ...] = (
         path=_TENANT,
         name="change-tenant",
         summary="Change a tenant's name or settings",
-        description="Members and settings that are left out stay as they are.",
+        description="Omitted members and settings don't change.",
         tag="tenants",
         permission=Permission.MANAGE_TENANT,
         handler=tenants.change,
@@ -189,8 +189,8 @@ _TENANTS: tuple[Route, ...] = (
         method="DELETE",
         path=_TENANT,
         name="delete-tenant",
-        summary="Delete a tenant and everything that is its own",
-        description="Its audit trail stays.",
+        summary="Delete a tenant and all its data",
+        description="The audit trail is kept.",
         tag="tenants",
         permission=Permission.MANAGE_TENANT,
         handler=tenants.delete,
@@ -214,7 +214,9 @@ _TENANTS: tuple[Route, ...] = (
         path=f"{_TENANT}/memberships",
         name="put-membership",
         summary="Create or update a membership",
-        description="Memberships of Owners are for Owners alone; the last Owner stays.",
+        description=(
+            "Only Owners can change memberships of Owners. The last Owner can't be removed."
+        ),
         tag="tenants",
         permission=Permission.MANAGE_ACCESS,
         handler=memberships.put,
@@ -229,7 +231,9 @@ _TENANTS: tuple[Route, ...] = (
         path=f"{_TENANT}/memberships/{{user_id}}",
         name="delete-membership",
         summary="Delete a membership",
-        description="Memberships of Owners are for Owners alone; the last Owner stays.",
+        description=(
+            "Only Owners can change memberships of Owners. The last Owner can't be removed."
+        ),
         tag="tenants",
         permission=Permission.MANAGE_ACCESS,
         handler=memberships.delete,
@@ -245,7 +249,7 @@ _API_KEYS: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/api-keys",
         name="list-api-keys",
-        summary="List API keys, also revoked and expired ones",
+        summary="List API keys, including revoked and expired ones",
         handler=api_keys.list_,
         query=Paging,
         answer=list[wire_api_keys.ApiKey],
@@ -255,7 +259,7 @@ _API_KEYS: tuple[Route, ...] = (
         method="POST",
         path=f"{_TENANT}/api-keys",
         name="create-api-key",
-        summary="Create an API key; its text is shown this once",
+        summary="Create an API key",
         handler=api_keys.create,
         body=wire_api_keys.ApiKeyCreate,
         answer=wire_api_keys.NewApiKey,
@@ -291,7 +295,7 @@ _API_KEYS: tuple[Route, ...] = (
         method="POST",
         path=f"{_KEY}/rotate",
         name="rotate-api-key",
-        summary="Give an API key a second secret; the first counts for a while longer",
+        summary="Rotate the secret of an API key",
         handler=api_keys.rotate,
         body=wire_api_keys.ApiKeyRotation,
         answer=wire_api_keys.NewApiKey,
@@ -304,7 +308,7 @@ _API_KEYS: tuple[Route, ...] = (
         method="DELETE",
         path=_KEY,
         name="revoke-api-key",
-        summary="Revoke an API key, for good",
+        summary="Revoke an API key permanently",
         handler=api_keys.revoke,
         status=204,
         conditional=True,
@@ -352,7 +356,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         method="GET",
         path=f"{_POLICY}/versions",
         name="list-policy-versions",
-        summary="List the versions of a policy, the newest first",
+        summary="List the versions of a policy, newest first",
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=policies.list_versions,
@@ -364,7 +368,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         method="POST",
         path=f"{_POLICY}/restore",
         name="restore-policy",
-        summary="Save a version again as the newest",
+        summary="Restore a version of a policy",
         tag="definitions",
         permission=Permission.WRITE_DEFINITIONS,
         handler=policies.restore,
@@ -387,7 +391,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         method="POST",
         path=f"{_TENANT}/lists/{{list_id}}/entries",
         name="change-list-entries",
-        summary="Put entries into a list and take entries out",
+        summary="Add entries to a list and remove entries",
         tag="definitions",
         permission=Permission.WRITE_DEFINITIONS,
         handler=lists.change_entries,
@@ -402,8 +406,8 @@ _DEFINITIONS: tuple[Route, ...] = (
         method="POST",
         path=f"{_TENANT}/expressions/check",
         name="check-expression",
-        summary="Check an expression while it is written",
-        description="What is wrong with it is an answer, not a refusal.",
+        summary="Check an expression",
+        description="Findings are part of a 200 answer.",
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=expressions.check_expression,
@@ -415,8 +419,8 @@ _DEFINITIONS: tuple[Route, ...] = (
         method="POST",
         path=f"{_TENANT}/expressions/complete",
         name="complete-expression",
-        summary="What could stand at a place of an expression that is being written",
-        description="A text that is not finished is no error.",
+        summary="Complete an expression at a position",
+        description="The text may be unfinished.",
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=completion.complete,
@@ -428,8 +432,10 @@ _DEFINITIONS: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/language",
         name="read-language",
-        summary="What expressions are written with",
-        description="Functions, macros, words, types, fields and limits, as the checker has them.",
+        summary="Read the expression language",
+        description=(
+            "Functions, macros, keywords, types, fields and limits, from the checker's own tables."
+        ),
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=language.read_language,
@@ -440,10 +446,10 @@ _DEFINITIONS: tuple[Route, ...] = (
         method="POST",
         path=f"{_TENANT}/policies/order",
         name="order-policies",
-        summary="Put policies into an order, in one change",
+        summary="Reorder policies in one change",
         description=(
-            "Those that are named come first, and the others follow as they stood: each gets a new"
-            " priority. `If-Match` has the revision of the definitions as a whole."
+            "The named policies come first, and the others follow in their present order; each"
+            " gets a new priority. `If-Match` takes the revision of the whole definition set."
         ),
         tag="definitions",
         permission=Permission.WRITE_DEFINITIONS,
@@ -470,10 +476,11 @@ _DEFINITIONS: tuple[Route, ...] = (
         method="GET",
         path=f"{_TENANT}/definitions/findings",
         name="list-findings",
-        summary="What is most likely not meant in the saved definitions",
+        summary="List warnings about the saved definitions",
         description=(
-            "The warnings that a write of each object answers. Those about challenges come from"
-            " recorded requests: who may read these has them. Objects without any are left out."
+            "The same warnings as in the answers to writes. Warnings about challenges come from"
+            " recorded requests, so they are only shown to callers who may read those. Objects"
+            " without warnings are omitted."
         ),
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
@@ -485,10 +492,10 @@ _DEFINITIONS: tuple[Route, ...] = (
         method="PUT",
         path=f"{_TENANT}/definitions",
         name="replace-definitions",
-        summary="Make the definitions those of a document",
+        summary="Replace all definitions by a document",
         description=(
-            "Objects that the document does not have are deleted; what is the same stays untouched."
-            " Other settings are for Owners alone."
+            "Objects that aren't in the document are deleted; equal objects stay untouched. Only"
+            " Owners can change the settings."
         ),
         tag="definitions",
         permission=Permission.WRITE_DEFINITIONS,
@@ -509,7 +516,7 @@ _DOCUMENTATION: tuple[Route, ...] = (
         method="GET",
         path="/openapi.json",
         name="read-openapi",
-        summary="This interface as an OpenAPI document",
+        summary="Read the OpenAPI document of this interface",
         tag="documentation",
         credential=Credential.NONE,
         handler=docs_page.openapi,
@@ -520,7 +527,7 @@ _DOCUMENTATION: tuple[Route, ...] = (
         method="GET",
         path="/docs",
         name="read-docs",
-        summary="This interface as a page",
+        summary="Read this interface as a page",
         tag="documentation",
         credential=Credential.NONE,
         handler=docs_page.page,

@@ -19,7 +19,7 @@ SYNC_ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/sync/snapshot",
         name="read-snapshot",
-        summary="Read everything that a daemon decides by",
+        summary="Read a snapshot of the definitions for a daemon",
         answer=wire_sync.SyncSnapshot,
         refusals=_REFUSALS,
         **_SYNC,
@@ -28,8 +28,10 @@ SYNC_ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/sync/changes",
         name="read-changes",
-        summary="Read what changed after a number; wait until something has",
-        description="410 when the changes after it are not known any more: take a snapshot.",
+        summary="Read the changes after a number, and wait for one if there are none yet",
+        description=(
+            "Answers 410 if the changes after this number are no longer kept; read a snapshot then."
+        ),
         query=wire_sync.SyncQuery,
         answer=wire_sync.SyncChanges,
         refusals=(*_REFUSALS, "unknown-cursor", "invalid-request"),
@@ -39,7 +41,7 @@ SYNC_ROUTES: tuple[Route, ...] = (
         method="POST",
         path="/sync/ack",
         name="acknowledge-changes",
-        summary="Say what a daemon holds, and how it is",
+        summary="Report the state of a daemon",
         body=wire_sync.SyncAck,
         answer=wire_sync.SyncAcknowledged,
         refusals=(*_REFUSALS, "invalid-request"),
@@ -51,8 +53,8 @@ SYNC_ROUTES: tuple[Route, ...] = (
         name="forward-events",
         summary="Record decisions that a daemon made",
         description=(
-            "At most 200, as the daemon recorded them. What of a batch is recorded already is"
-            " passed over, however late it comes again."
+            "At most 200 decisions, as the daemon recorded them. Decisions that are recorded"
+            " already are skipped, however late they are sent again."
         ),
         body=wire_sync.ForwardedEvents,
         answer=wire_sync.ForwardedAnswer,
@@ -70,7 +72,7 @@ SYNC_ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/tenants/{tenant_id}/daemons",
         name="list-daemons",
-        summary="List daemons: what each holds, and when it was last seen",
+        summary="List daemons, with their state and when they were last seen",
         tag="sync",
         permission=Permission.READ_DEFINITIONS,
         handler=daemons.list_,

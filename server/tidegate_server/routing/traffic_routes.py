@@ -23,18 +23,18 @@ _LOOK: dict[str, Any] = {
 }
 _READ: dict[str, Any] = {**_LOOK, "method": "GET"}
 _BOUNDS = (
-    " It ends within a second; `complete` is false when there is more. An operator has one such"
-    " look at a time."
+    " Takes at most a second; `complete` is false if there is more. An operator can run one query"
+    " over traffic at a time."
 )
 
 TRAFFIC_ROUTES: tuple[Route, ...] = (
     Route(
         path=f"{_TENANT}/traffic/match",
         name="match-traffic",
-        summary="What recorded events an expression holds for, or the draft of a policy fires for",
+        summary="Match recorded events with an expression or the draft of a policy",
         description=(
-            "Secrets are recorded as hashes: an expression sees those. A draft decides alone, with"
-            f" windows that begin empty.{_BOUNDS}"
+            "Secrets are recorded as hashes, and the expression sees the hashes. A draft decides"
+            f" alone, with windows that start empty.{_BOUNDS}"
         ),
         handler=handlers.match,
         body=wire_traffic.TrafficMatch,
@@ -46,8 +46,8 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
     Route(
         path=f"{_TENANT}/traffic/facets",
         name="count-traffic-values",
-        summary="The most frequent values of fields over recorded events",
-        description=f"Values that are secrets are counted by their hashes.{_BOUNDS}",
+        summary="Count the values of fields over recorded events",
+        description=f"Secret values are counted by their hashes.{_BOUNDS}",
         handler=handlers.count_values,
         body=wire_traffic.TrafficFacets,
         answer=wire_traffic.FacetsFound,
@@ -56,11 +56,11 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
     Route(
         path=f"{_TENANT}/decisions/search",
         name="search-decisions",
-        summary="Search decisions by what is in their events too, the newest first",
+        summary="Search decisions by the content of their events, newest first",
         description=(
-            "What is looked for stands in the body, so that it is in no log of requests. A page"
-            " ends within a second: it may hold fewer decisions than `limit`, or none, and still"
-            " have a cursor. An operator has one search, or other look at traffic, at a time."
+            "The query is in the body, so that no request log has it. A page takes at most a"
+            " second: it may have fewer decisions than `limit`, or none, and still have a cursor."
+            " An operator can run one query over traffic at a time."
         ),
         handler=search.search,
         body=wire_traffic.DecisionSearch,
@@ -70,7 +70,7 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
     Route(
         path=f"{_TENANT}/entities/top",
         name="list-busiest-entities",
-        summary="The entities that have the most of the newest events",
+        summary="List the entities with the most recent events",
         description=_BOUNDS.strip(),
         handler=entities.top,
         query=wire_traffic.EntitiesQuery,
@@ -80,7 +80,7 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
     Route(
         path=f"{_TENANT}/entities/{{entity_id}}/together",
         name="list-entities-together",
-        summary="The entities that are in the same events as an entity",
+        summary="List the entities that appear in the same events as an entity",
         description=_BOUNDS.strip(),
         handler=entities.together,
         query=wire_traffic.EntitiesQuery,
@@ -90,7 +90,9 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
     Route(
         path=f"{_TENANT}/entity-definitions/{{entity_definition_id}}/health",
         name="read-key-health",
-        summary="Whether the key of an entity definition tells actors apart, by recorded events",
+        summary=(
+            "Check by recorded events how well the key of an entity definition identifies actors"
+        ),
         description=_BOUNDS.strip(),
         handler=key_health.read_health,
         query=wire_entities.KeyHealthQuery,
@@ -100,8 +102,8 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
     Route(
         path=f"{_TENANT}/replay-jobs/{{replay_job_id}}/differences/summary",
         name="summarise-replay-differences",
-        summary="What the decisions that a replay changes have in common",
-        description=("Counted are the differences that the job lists." + _BOUNDS),
+        summary="Group the decisions that a replay job changed",
+        description=f"Groups the differences that the job lists.{_BOUNDS}",
         handler=differences.summarise,
         query=wire_replay.SummaryQuery,
         answer=wire_replay.DifferencesSummary,

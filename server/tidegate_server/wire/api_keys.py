@@ -50,7 +50,7 @@ class ApiKey(Versioned):
     last_used_at: Annotated[Time | None, Meta(extra=UNSTABLE)]
     revoked_at: Time | None
     previous_secret_expires_at: Annotated[
-        Time | None, Meta(description="until when the secret before the last rotation counts")
+        Time | None, Meta(description="when the secret before the last rotation expires")
     ]
 
 
@@ -59,7 +59,7 @@ answered_as(ApiKey, ApiKeyCreate, ApiKeyChange)
 
 @attrs.frozen(kw_only=True)
 class NewApiKey(ApiKey):
-    """A key with its text, which is shown this once."""
+    """A key with its text, which is only shown once."""
 
     key: str
 
@@ -67,5 +67,5 @@ class NewApiKey(ApiKey):
 @attrs.frozen(kw_only=True)
 class ApiKeyRotation:
     overlap_seconds: Annotated[
-        int, Meta(ge=0, le=2_592_000, description="how long the old secret still counts")
+        int, Meta(ge=0, le=2_592_000, description="how long the old secret stays valid")
     ] = 86_400

@@ -40,9 +40,7 @@ class ChallengePassed:
     """An answer for callers other than browsers; the address is also in ``Location``."""
 
     proof: str
-    redirect_url: Annotated[
-        str | None, Meta(description="null where the tenant names nowhere to go")
-    ]
+    redirect_url: Annotated[str | None, Meta(description="null if the tenant has no return URL")]
 
 
 @attrs.frozen(kw_only=True)
@@ -62,7 +60,7 @@ class PassesQuery(Paging):
 
 @attrs.frozen(kw_only=True)
 class Pass:
-    """The right that a solved challenge gave; the proof itself is not stored."""
+    """The right that a solved challenge gives. The proof itself isn't stored."""
 
     tenant_id: UUID
     pass_id: UUID
@@ -104,7 +102,7 @@ class ProviderTest:
 
 @attrs.frozen(kw_only=True)
 class SelfTest:
-    """Whether visitors who are challenged can get through."""
+    """Whether challenged visitors can get through."""
 
     tenant_id: UUID
     status: Literal["green", "red"]

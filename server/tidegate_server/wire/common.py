@@ -64,7 +64,7 @@ def partial(shape: Any, without: tuple[str, ...] = ()) -> Any:
     }
     name = shape.__name__.removesuffix("Create") + "Change"
     made = attrs.make_class(name, members, frozen=True, kw_only=True)
-    made.__doc__ = "What is left out stays as it is."
+    made.__doc__ = "Omitted members don't change."
     return made
 
 

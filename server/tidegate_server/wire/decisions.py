@@ -41,7 +41,7 @@ class DecisionsQuery(Paging, Period):
 
 @attrs.frozen(kw_only=True)
 class FiredPolicy:
-    """A policy of which a clause fired, with the strongest mode."""
+    """A policy with a clause that fired, and the strongest mode of those."""
 
     policy_id: UUID
     mode: ModeName
@@ -125,9 +125,9 @@ class ExpressionError:
 
 @attrs.frozen(kw_only=True)
 class ShownProof:
-    """The proof of a challenge that the event showed.
+    """The proof of a challenge in the event.
 
-    All but the status is there when the token was verified and good.
+    Members other than the status are only there if the token is valid.
     """
 
     status: ProofStatus

@@ -29,7 +29,7 @@ from tidegate_server.wire.documents import DefinitionWarning
 
 Warnings: TypeAlias = Annotated[
     tuple[DefinitionWarning, ...] | UnsetType,
-    Meta(description="in the answer to a write: what is most likely not meant", extra=UNSTABLE),
+    Meta(description="in the answer to a write: probable mistakes", extra=UNSTABLE),
 ]
 
 
@@ -226,7 +226,7 @@ class OrderedPolicy:
 
 @attrs.frozen(kw_only=True)
 class MissingReference:
-    """A reference to an object that the tenant has no more."""
+    """A reference to an object that no longer exists."""
 
     pointer: Annotated[str, Meta(description="the member that would have its id")]
     kind: str

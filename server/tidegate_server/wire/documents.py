@@ -39,7 +39,7 @@ class DefinitionWarning:
 
 @attrs.frozen(kw_only=True)
 class DefinitionFindings:
-    """An object that is most likely not what is meant."""
+    """An object with warnings."""
 
     tenant_id: UUID
     kind: DefinitionKindName

@@ -24,7 +24,7 @@ class MitigationsQuery(Paging):
 
 @attrs.frozen(kw_only=True)
 class EntityMitigation:
-    """A mitigation that an entity is under."""
+    """An active mitigation of an entity."""
 
     tenant_id: UUID
     entity_id: UUID
@@ -114,7 +114,7 @@ class LiftQuery:
 
 @attrs.frozen(kw_only=True)
 class MitigationsLift:
-    """The active mitigations that are lifted; what is left out does not matter."""
+    """The active mitigations to lift; omitted members don't filter."""
 
     entity_id: UUID | None = None
     policy_id: UUID | None = None
@@ -180,7 +180,7 @@ class KeyGroup:
 
 @attrs.frozen(kw_only=True)
 class KeyBeside:
-    """Keys of this definition and entities of another one in the same events."""
+    """How keys of this definition and entities of another one appear in the same events."""
 
     entity_definition_id: UUID
     definition: str

@@ -67,7 +67,7 @@ class Event:
 
 @attrs.frozen(kw_only=True)
 class ActiveMitigation:
-    """The mitigation that holds for the actor, by this event or an earlier one.
+    """The mitigation of the actor, from this event or an earlier one.
 
     It is the first Challenge or Block in the order of policies; ``Monitor`` when only mitigations
     of this mode fired.
@@ -90,7 +90,7 @@ class BeaconAnswer:
 
 @attrs.frozen(kw_only=True)
 class BatchItem:
-    """One event of a batch: as a single one would have been answered, or the problem with it."""
+    """The answer to one event of a batch, or the problem with it."""
 
     status: int
     item_id: UUID | UnsetType = UNSET

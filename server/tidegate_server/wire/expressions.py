@@ -95,7 +95,7 @@ class LanguageField:
 
 @attrs.frozen(kw_only=True)
 class Language:
-    """The parts of expressions, from the tables that the checker itself reads."""
+    """The expression language, from the checker's own tables."""
 
     functions: tuple[LanguageFunction, ...]
     macros: tuple[LanguageMacro, ...]
@@ -118,7 +118,7 @@ class ExpressionCompletion:
 
 @attrs.frozen(kw_only=True)
 class Completion:
-    """A text that could stand from `start` up to the position."""
+    """A text that fits between `start` and the position."""
 
     label: str
     insert: str

@@ -24,7 +24,7 @@ class MyMembership:
 
 @attrs.frozen(kw_only=True)
 class Me:
-    """The caller, and where it is a member."""
+    """The caller and its memberships."""
 
     user_id: UUID
     name: str

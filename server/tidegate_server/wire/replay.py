@@ -31,7 +31,7 @@ class LeftOutReason:
 
 @attrs.frozen(kw_only=True)
 class EntityUse:
-    """To how many events an entity definition applied, and why not to the others."""
+    """How many events an entity definition applied to, and why it didn't apply to the others."""
 
     entity: str
     applied: int
@@ -44,7 +44,7 @@ class EntityUse:
 
 @attrs.frozen(kw_only=True)
 class StoppedPolicy:
-    """A policy that could fire on none of the events."""
+    """A policy that couldn't fire on any of the events."""
 
     policy: str
     because: str
@@ -112,10 +112,10 @@ class ReplayResult:
 
 @attrs.frozen(kw_only=True)
 class ReplayJob:
-    """A draft that is run over recorded events, in event time.
+    """A draft that runs over recorded events, in event time.
 
-    The state begins empty, and is warmed by the events before the period as far back as the
-    windows and mitigations of the draft reach, a day at most.
+    The state starts empty. Events before the period warm it up, as far back as the windows and
+    mitigations of the draft reach, but at most a day.
     """
 
     replay_job_id: UUID
@@ -142,7 +142,7 @@ answered_as(ReplayJob, ReplayJobCreate)
 
 @attrs.frozen(kw_only=True)
 class ReplayedDecision:
-    """One side of a difference."""
+    """One of the two decisions of a difference."""
 
     action: ActionName
     reason: Reason
@@ -233,7 +233,7 @@ class DifferencesSummary:
     counted: Annotated[int, Meta(description="differences")]
     complete: Annotated[
         bool,
-        Meta(description="false when the time did not suffice, or not all differences are listed"),
+        Meta(description="false if the time ran out, or if not all differences are listed"),
     ]
     outcomes: tuple[ChangedOutcome, ...]
     groups: Annotated[tuple[DifferenceGroup, ...], Meta(description="the largest first")]

@@ -96,15 +96,15 @@ class Status:
     """The status of the service for a tenant."""
 
     ready: Annotated[bool, Meta(description="decisions can be made and recorded")]
-    because: Annotated[str | None, Meta(description="why not")]
+    because: Annotated[str | None, Meta(description="why it isn't ready")]
     revision: Annotated[int, Meta(description="of the definitions as they are saved")]
     active_revision: Annotated[int | None, Meta(description="of those that decide")]
     keys: Annotated[int | None, Meta(description="entities remembered")]
     max_keys: int | None
-    evictions: Annotated[int | None, Meta(description="entities forgotten for want of room")]
+    evictions: Annotated[int | None, Meta(description="entities evicted from a full state")]
     decisions_a_second: Annotated[float, Meta(description="received in the last whole minute")]
     waiting: Annotated[
-        int | None, Meta(description="decisions of the log that no count knows yet, of all tenants")
+        int | None, Meta(description="decisions in the log that aren't counted yet, of all tenants")
     ]
     last_snapshot_at: Time | None
     daemons: Annotated[int, Meta(description="seen in the last five minutes")]

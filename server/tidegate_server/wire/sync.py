@@ -28,7 +28,10 @@ class SyncSecrets:
 
 @attrs.frozen(kw_only=True)
 class SyncSnapshot:
-    """Everything that a daemon decides by. The header `x-tidegate-signature` signs the body."""
+    """The definitions and secrets that a daemon decides by.
+
+    The header `x-tidegate-signature` signs the body.
+    """
 
     version: int
     tenant_id: UUID
@@ -116,7 +119,7 @@ class ForwardedAnswer:
 
 @attrs.frozen(kw_only=True)
 class Daemon:
-    """A daemon as it described itself last."""
+    """A daemon, as it last described itself."""
 
     daemon_id: UUID
     tenant_id: UUID
@@ -125,9 +128,9 @@ class Daemon:
     mode: str
     revision: Annotated[int, Meta(description="of the definitions that it decides by")]
     sequence: Number
-    is_equal: Annotated[bool, Meta(description="what it holds has the hash of here")]
+    is_equal: Annotated[bool, Meta(description="has the same definitions, by their hash")]
     behind: Annotated[int, Meta(description="changes that it did not hold then")]
-    spooled: Annotated[int, Meta(description="decisions that it has still to forward")]
-    dropped: Annotated[int, Meta(description="decisions that it could not keep")]
+    spooled: Annotated[int, Meta(description="decisions that it hasn't forwarded yet")]
+    dropped: Annotated[int, Meta(description="decisions that it had to drop")]
     first_seen_at: Time
     last_seen_at: Annotated[Time, Meta(extra=UNSTABLE)]

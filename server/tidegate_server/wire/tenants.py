@@ -35,7 +35,7 @@ class TenantSettings:
     proof_ttl_seconds: Annotated[int, Meta(ge=60, le=2_592_000)] = 1_800
     challenge_wait_seconds: Annotated[
         int,
-        Meta(ge=0, le=300, description="of visitors without JavaScript; 0 offers no such way"),
+        Meta(ge=0, le=300, description="for visitors without JavaScript; 0 turns this off"),
     ] = 0
     retention_days: Annotated[int, Meta(ge=1, le=3_650)] = 30
     redact: Annotated[tuple[Name, ...], Meta(max_length=200)]

@@ -81,7 +81,7 @@ class FacetValue:
 
 @attrs.frozen(kw_only=True)
 class Facet:
-    """The values of an expression over the events that matched, the most frequent first."""
+    """The values of an expression over the matched events, most frequent first."""
 
     expression: str
     distinct: Annotated[int, Meta(description="values")]
@@ -95,7 +95,7 @@ class Looked:
     """How far a preview got within its second."""
 
     looked_at: Annotated[int, Meta(description="events")]
-    complete: Annotated[bool, Meta(description="whether these are all that were asked for")]
+    complete: Annotated[bool, Meta(description="whether all events that were asked for were read")]
     since: Annotated[Time | None, Meta(description="when the first of these was observed")]
     until: Annotated[Time | None, Meta(description="when the last of these was observed")]
     matched: int
@@ -111,7 +111,7 @@ class EntitiesQuery(TrafficRange):
 
 @attrs.frozen(kw_only=True)
 class EntityTraffic:
-    """The events of an entity among those that were read."""
+    """The events of an entity, of those that were read."""
 
     entity_id: UUID
     entity_definition_id: UUID
@@ -125,7 +125,7 @@ class EntityTraffic:
 
 @attrs.frozen(kw_only=True)
 class AnswerStep:
-    """What was answered to the events of a step of time."""
+    """The answers to the events of one time step."""
 
     start: Time
     total: int
@@ -160,7 +160,7 @@ class FailureCount:
 
 @attrs.frozen(kw_only=True)
 class EntityCount:
-    """Different entities of a definition among the events that matched."""
+    """The number of entities of a definition among the matched events."""
 
     definition: str
     count: int
@@ -168,7 +168,7 @@ class EntityCount:
 
 @attrs.frozen(kw_only=True)
 class OutcomeCount:
-    """Events that matched, by what was answered then and what the draft would answer."""
+    """Matched events by the answer of that time and the answer of the draft."""
 
     recorded: ActionName
     draft: Annotated[ActionName | None, Meta(description="null without a draft")]
@@ -216,7 +216,7 @@ class TrafficFound(Looked):
 
 @attrs.frozen(kw_only=True)
 class DecisionSearch(Span):
-    """A search for decisions; members that are left out do not matter."""
+    """A search for decisions; omitted members don't filter."""
 
     time: Clock = "observed"
     action: ActionName | None = None
@@ -251,11 +251,11 @@ class DecisionSearch(Span):
 
 @attrs.frozen(kw_only=True)
 class DecisionsFound:
-    """A page of decisions, the newest first."""
+    """A page of decisions, newest first."""
 
     decisions: tuple[DecisionSummary, ...]
     cursor: Annotated[str | None, Meta(description="of the next page; null after the last")]
     searched_back_to: Annotated[
         Time | None,
-        Meta(description="decisions received before were not looked at; null when all were"),
+        Meta(description="decisions received earlier weren't searched; null if all were"),
     ]
