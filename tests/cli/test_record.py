@@ -192,3 +192,37 @@ def test_changed_definitions_are_named(five: Deciding, tmp_path: Path) -> None:
     changed = {"clauses": [{**clause, "window": {"duration_seconds": 60, "threshold": 6}}]}
     made(five.by("Owner").patch(f"{five.path}/policies/{policy}", changed))
     assert "it was made by revision" in refused(five, "--definitions", tmp_path / "shop.yaml")
+
+
+@pytest.mark.parametrize("status", ["valid", "revoked"])
+def test_a_decision_by_a_proof_is_refused(
+    five: Deciding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    """A test cannot show a proof, so a decision that depends on one isn't recorded."""
+    five.decide("/")
+    call = command.Remote.call
+
+    def shown(remote: command.Remote, method: str, path: str) -> Any:
+        answer = call(remote, method, path)
+        return {**answer, "proof": {"status": status}} if "decisions/" in path else answer
+
+    monkeypatch.setattr(command.Remote, "call", shown)
+    definitions = tmp_path / "shop.yaml"
+    assert f"which was {status}" in refused(five, "--definitions", definitions)
+    monkeypatch.setattr(
+        command.Remote, "call", lambda *arguments: _expired(call(*arguments), arguments[2])
+    )
+    record(five, last(five), "--definitions", definitions)
+
+
+def _expired(answer: Any, path: str) -> Any:
+    return {**answer, "proof": {"status": "expired"}} if "decisions/" in path else answer
+
+
+def test_names_that_a_visitor_chose_stay_in_their_lines(five: Deciding, tmp_path: Path) -> None:
+    """A name of a field cannot end a comment of the file."""
+    name = "a_password\ntests: []\n"
+    five.decide("/", fields={name: "secret"})
+    done = record(five, last(five), "--definitions", tmp_path / "shop.yaml")
+    assert "#   fields.a_password\\u000atests: []\\u000a\n" in done.stdout
+    assert "secret" not in done.stdout

@@ -61,8 +61,10 @@ def test_too_little_coverage_exits_with_1(tmp_path: Path) -> None:
     run("test", tmp_path, "--coverage", "--fail-under", "50")
     done = run("test", tmp_path, "--coverage", "--fail-under", "50.1", code=1)
     assert "50.0 % of the clauses are covered, less than 50.1 %" in done.stderr
-    run("coverage", tmp_path / "shop.yaml", TRAFFIC, "--fail-under", "90", code=1)
-    run("coverage", tmp_path / "shop.yaml", TRAFFIC, "--fail-under", "50")
+    traffic = tmp_path / "events.jsonl"
+    traffic.write_text('{"request": {"path": "/"}}\n')
+    run("coverage", tmp_path / "shop.yaml", traffic, "--fail-under", "1", code=1)
+    run("coverage", tmp_path / "shop.yaml", traffic, "--fail-under", "0")
     assert "need --coverage" in run("test", tmp_path, "--fail-under", "1", code=2).stderr
 
 

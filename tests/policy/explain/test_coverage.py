@@ -1,4 +1,4 @@
-"""What events exercise of definitions."""
+"""Coverage of definitions by events."""
 
 from __future__ import annotations
 

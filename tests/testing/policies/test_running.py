@@ -202,6 +202,7 @@ def test_decisions_of_a_replay_are_compared_by_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content"),
     [("none.jsonl", None), ("cut.jsonl.gz", gzip.compress(b"{}", mtime=0)[:-9])],
+    ids=["missing", "cut"],
 )
 def test_a_replay_that_cannot_be_read_cannot_run(
     tmp_path: Path, name: str, content: bytes | None

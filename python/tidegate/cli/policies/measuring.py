@@ -51,7 +51,7 @@ class Cost:
 
 @attrs.frozen
 class Figures:
-    """What was measured of a document.
+    """The measurements of a document.
 
     Attributes:
         events_per_second: of the median round.

@@ -27,6 +27,7 @@ DEFAULT_START = "2026-01-01T00:00:00Z"
 MAX_TESTS = 10_000
 MAX_STEPS = 10_000
 MAX_TIMES = 100_000
+MAX_EVENTS = 10_000
 MAX_NAMES = 1_000
 
 ActionType: TypeAlias = Literal["allow", "challenge", "block"]
@@ -148,7 +149,7 @@ class Document:
     definitions: str = attrs.field(metadata=_TEXT)
     start: str = attrs.field(default=DEFAULT_START, metadata=_LENGTH)
     events: Mapping[str, Any] = attrs.field(
-        factory=dict, metadata=member(RouteKey(Anything(), maximum=MAX_NAMES))
+        factory=dict, metadata=member(RouteKey(Anything(), maximum=MAX_EVENTS))
     )
     tests: tuple[Test, ...] = attrs.field(
         metadata=member(Many(Part(Test), minimum=1, maximum=MAX_TESTS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -298,7 +299,7 @@ class _Reader:
         unknown = unknown_member(event)
         if unknown is not None and (step.expect is None or step.expect.refused is None):
             message = no_such_member(unknown).message
-            self._report("unknown-member", message, f"{pointer}/send")
+            self._report("unknown-member", message, _written_at(step, unknown, pointer))
         return event
 
     def _replaced(
@@ -325,6 +326,16 @@ class _Reader:
         second: tuple[SecondPlace, ...] = (),
     ) -> None:
         self.findings.append(Finding(code, message, pointer, hint=hint, second=second))
+
+
+def _written_at(step: Step, member: tuple[str, ...], pointer: str) -> str:
+    """The pointer of the place that gives a step's event a member."""
+    dotted = ".".join(member)
+    for path in step.with_ or ():
+        if path == dotted or path.startswith(f"{dotted}."):
+            return pointer_to(f"{pointer}/with", path)
+    event = pointer_to("/events", step.send) if isinstance(step.send, str) else f"{pointer}/send"
+    return reduce(pointer_to, member, event)
 
 
 def _names_of(path: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from tidegate.functions.time import duration_text, parse_moment, timestamp_text
 from tidegate.language.tree import checked
 from tidegate.policy.definitions.reads import reads
 from tidegate.policy.document.yaml_text import write_yaml
+from tidegate.policy.explain.shown import escaped
 from tidegate.testing.policies.model import API_VERSION
 from tidegate.values import Duration, Timestamp
 
@@ -153,4 +154,5 @@ def text_of_test(
         "events": {f"event-{number}": event for number, event in enumerate(distinct, 1)},
         "tests": [{"name": name, "steps": steps}],
     }
-    return "".join(f"# {each}\n" for each in notes) + write_yaml(document)
+    # The visitor chose the names in them.
+    return "".join(f"# {escaped(each)}\n" for each in notes) + write_yaml(document)

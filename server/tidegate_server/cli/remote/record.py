@@ -17,6 +17,7 @@ from tidegate.functions.time import parse_moment, timestamp_text
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.document.yaml_text import write_yaml
+from tidegate.policy.explain.shown import escaped
 from tidegate.testing.policies.reading import read_tests
 from tidegate.testing.policies.recording import (
     Recorded,
@@ -74,9 +75,11 @@ def record(remote: RemoteSettings, decision_id: UUID, definitions: Path, to: Pat
     service = Remote(remote)
     tenant = f"tenants/{service.tenant_id()}"
     decision = service.call("GET", f"{tenant}/decisions/{decision_id}")
-    if decision["proof"] is not None:
+    proof = decision["proof"]
+    if proof is not None and proof["status"] in ("valid", "revoked"):
         raise NotRecordedError(
-            "the event shows a proof of a challenge, and a test has no keys to read it"
+            f"the event shows a proof of a challenge, which was {proof['status']}, and a test has"
+            " no keys to read it"
         )
     exported = None
     if definitions.exists():
@@ -192,9 +195,10 @@ def _redacted(compiled: CompiledDefinitions, events: Sequence[Recorded]) -> Iter
     for path in paths:
         found = readers(compiled, path)
         if found:
+            name = escaped(".".join(path))
             raise NotRecordedError(
-                f"`{'.'.join(path)}` is redacted in the records, and `{found[0]}` reads it:"
-                " the test could not mean the same"
+                f"`{name}` is redacted in the records, and `{found[0]}` reads it: the test could"
+                " not mean the same"
             )
     if paths:
         yield (
