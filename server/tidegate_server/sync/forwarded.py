@@ -20,7 +20,9 @@ import msgspec
 import orjson
 from msgspec import UNSET, Meta, UnsetType
 
+from tidegate.decider import ActionType
 from tidegate.errors import EffectsError, EventError
+from tidegate.policy.definitions.model import Mode
 from tidegate.policy.effects import read_passes
 from tidegate.values import INT_MIN, UINT_MAX
 from tidegate_server.http.problems import Problem
@@ -48,8 +50,6 @@ Text: TypeAlias = Annotated[str, Meta(max_length=4_096)]
 Int: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Flat: TypeAlias = dict[str, str | Int | bool | None]
 """An object without a list in it: nothing in it can pass for the effects of a line."""
-Mode: TypeAlias = Literal["Monitor", "Challenge", "Block"]
-ActionType: TypeAlias = Literal["allow", "challenge", "block"]
 _IDS = Annotated[
     str, Meta(pattern="^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})*$", max_length=36 * 1_000)
 ]

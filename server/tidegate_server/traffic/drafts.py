@@ -92,7 +92,9 @@ class Draft:
             tally.see(each)
             try:
                 served = self.engine.serve(
-                    each.event, each.recorded.entry.values[2], str(each.recorded.entry.decision_id)
+                    each.event,
+                    each.recorded.entry.index.received_at_ns,
+                    str(each.recorded.entry.decision_id),
                 )
             except EventError:
                 tally.errors["invalid-event"] += 1

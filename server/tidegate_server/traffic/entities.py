@@ -95,9 +95,9 @@ def _count(
         if counted is None:
             counted = found[each.entity_id] = _Counted(each.definition, each.key)
         counted.events += 1
-        counted.challenge += entry.values[7] == "challenge"
-        counted.block += entry.values[7] == "block"
-        counted.last_seen_ns = max(counted.last_seen_ns, entry.observed_at_ns)
+        counted.challenge += entry.index.action == "challenge"
+        counted.block += entry.index.action == "block"
+        counted.last_seen_ns = max(counted.last_seen_ns, entry.index.observed_at_ns)
     if has_any:
         tally.match(seen)
 

@@ -116,7 +116,7 @@ class _Key:
                 for each in seen.record.entities
                 if each.definition != self.slug
             }
-            self.figures.add(key, seen.recorded.entry.observed_at_ns, others)
+            self.figures.add(key, seen.recorded.entry.index.observed_at_ns, others)
 
     def _holds(self, prepared: Any) -> bool:
         try:

@@ -46,15 +46,15 @@ class Tally:
     def see(self, seen: Seen) -> None:
         """Count an event that was read."""
         entry = seen.recorded.entry
-        self._seen_at.append(entry.observed_at_ns)
-        self._answers.append(entry.values[7])
+        self._seen_at.append(entry.index.observed_at_ns)
+        self._answers.append(entry.index.action)
 
     def match(self, seen: Seen, answer: str | None = None) -> None:
         """Count an event that matched, with a draft's answer to it."""
         self.matched += 1
         entry = seen.recorded.entry
-        self._matched_at.append(entry.observed_at_ns)
-        self.outcomes[entry.values[7], answer] += 1
+        self._matched_at.append(entry.index.observed_at_ns)
+        self.outcomes[entry.index.action, answer] += 1
         if self.with_entities:
             for each in seen.record.entities:
                 self._entities[each.definition].add(each.entity_id)

@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate_server.stores.base import DamagedLogError, NotFoundError
-from tidegate_server.stores.decision_log.lines import LIFT, MAX_ROW_ENTRIES
+from tidegate_server.stores.decision_log.lines import LIFT, MAX_ROW_ENTRIES, read_index
 from tidegate_server.stores.decision_log.log import unpack
 from tidegate_server.stores.decision_log.rows import Unreadable, row_numbers
 from tidegate_server.stores.rows.errors import is_corrupt
@@ -29,6 +29,8 @@ from tidegate_server.stores.rows.tables import tenants
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
+
+    from tidegate_server.stores.decision_log.lines import IndexEntry
 
 MAX_EXAMINED = 100_000
 """Decisions examined for one page, about 0.2 s: a rare match costs several pages, not a stall."""
@@ -125,72 +127,68 @@ class DecisionPage:
 
 @attrs.frozen
 class Entry:
-    """A decision or a lift in a row's index; see :func:`.lines.encode_index`."""
+    """A decision or a lift in a row's index, with its number."""
 
     seq: int
-    values: list[Any]
+    index: IndexEntry
 
     @property
     def decision_id(self) -> UUID:
-        return UUID(self.values[1])
-
-    @property
-    def observed_at_ns(self) -> int:
-        at: int = self.values[6]
-        return at
+        return UUID(self.index.decision_id)
 
     @property
     def name(self) -> bytes:
         """Its id, in the form that orders rows."""
-        return bytes.fromhex(self.values[1].replace("-", ""))
+        return bytes.fromhex(self.index.decision_id.replace("-", ""))
 
     @property
-    def entity_ids(self) -> set[str]:
-        texts: str = self.values[11]
-        return {texts[start : start + 36] for start in range(0, len(texts), 36)}
+    def is_decision(self) -> bool:
+        return self.index.action != LIFT
+
+    def time_ns(self, clock: Clock) -> int:
+        """The time of the decision that a query's period refers to."""
+        return self.index.observed_at_ns if clock == "observed" else self.index.received_at_ns
 
     def is_asked_for(self, query: DecisionQuery) -> bool:
-        values = self.values
-        if values[7] == LIFT:
+        index = self.index
+        if not self.is_decision:
             return False
-        for position, wanted in (
-            (7, query.action),
-            (8, query.reason),
-            (3, query.api_key_id),
-            (9, query.answered_by),
+        for found, wanted in (
+            (index.action, query.action),
+            (index.reason, query.reason),
+            (index.api_key_id, query.api_key_id),
+            (index.policy_id, query.answered_by),
         ):
-            if wanted is not None and values[position] != str(wanted):
+            if wanted is not None and found != str(wanted):
                 return False
-        at = values[6] if query.clock == "observed" else values[2]
+        at = self.time_ns(query.clock)
         if query.from_ns is not None and at < query.from_ns:
             return False
         if query.to_ns is not None and at >= query.to_ns:
             return False
-        if query.path is not None and not _is_path(values[10], query.path):
+        if query.path is not None and not _is_path(index.path, query.path):
             return False
-        if query.errors is not None and bool(values[13]) is not query.errors:
+        if query.errors is not None and bool(index.errors) is not query.errors:
             return False
-        if not _has_fired(values[12], query):
+        if not _has_fired(index.fired, query):
             return False
-        return query.entity_id is None or str(query.entity_id) in self.entity_ids
+        return query.entity_id is None or str(query.entity_id) in index.entity_ids
 
     def decision(self) -> FoundDecision:
-        values = self.values
-        path: str | None = values[10]
-        texts: str = values[11]
+        index = self.index
         return FoundDecision(
-            tenant_id=UUID(values[0]),
-            decision_id=UUID(values[1]),
+            tenant_id=UUID(index.tenant_id),
+            decision_id=self.decision_id,
             seq=self.seq,
-            received_at_ns=values[2],
-            observed_at_ns=values[6],
-            action=values[7],
-            reason=values[8],
-            policy_id=None if values[9] is None else UUID(values[9]),
-            path=None if path is None else path[:MAX_PATH],
-            api_key_id=None if values[3] is None else UUID(values[3]),
-            entity_ids=tuple(UUID(texts[start : start + 36]) for start in range(0, len(texts), 36)),
-            fired=tuple((UUID(policy), mode) for policy, mode in values[12]),
+            received_at_ns=index.received_at_ns,
+            observed_at_ns=index.observed_at_ns,
+            action=index.action,
+            reason=index.reason,
+            policy_id=None if index.policy_id is None else UUID(index.policy_id),
+            path=None if index.path is None else index.path[:MAX_PATH],
+            api_key_id=None if index.api_key_id is None else UUID(index.api_key_id),
+            entity_ids=tuple(map(UUID, index.entity_ids)),
+            fired=tuple((UUID(policy), mode) for policy, mode in index.fired),
         )
 
 
@@ -205,8 +203,8 @@ def find(connection: Connection, tenant_id: UUID, decision_id: UUID) -> FoundDec
     rows = rows_within(tenant_id, name, name).order_by(table.c.last_id, table.c.first_seq)
     with closing(connection.execute(rows)) as found:
         for row in found:
-            for entry in _entries(row, [str(decision_id).encode()]):
-                if entry.decision_id == decision_id and entry.values[7] != LIFT:
+            for entry in entries_of(row, [str(decision_id).encode()]):
+                if entry.decision_id == decision_id and entry.is_decision:
                     return entry.decision()
     raise NotFoundError("decision")
 
@@ -389,7 +387,7 @@ def span(connection: Connection, tenant_id: UUID, from_ns: int, to_ns: int) -> S
     seqs = [] if first is None else [first, last]
     with closing(connection.execute(rows.where(~is_inside))) as found:
         for row in found:
-            for entry in _entries(row):
+            for entry in entries_of(row):
                 if least <= entry.decision_id.bytes < end:
                     seqs.append(entry.seq)
                     count += 1
@@ -446,7 +444,11 @@ def history(
                 break
             least = max(row.first_seq, after_seq + 1, last - (max_examined - examined) + 1)
             for entry in reversed(_readable_entries(row, needles, passed, any_of=True)):
-                if least <= entry.seq <= last and len(seqs) < limit and wanted & entry.entity_ids:
+                if (
+                    least <= entry.seq <= last
+                    and len(seqs) < limit
+                    and wanted.intersection(entry.index.entity_ids)
+                ):
                     seqs.append(entry.seq)
             examined += last - least + 1
             if len(seqs) >= limit or examined >= max_examined:
@@ -531,15 +533,15 @@ def _readable_entries(
     *,
     any_of: bool = False,
 ) -> list[Entry]:
-    """Like :func:`_entries`, without damaged rows, which are recorded."""
+    """Like :func:`entries_of`, without damaged rows, which are recorded."""
     try:
-        return _entries(row, needles, any_of=any_of)
-    except (DamagedLogError, orjson.JSONDecodeError):
+        return entries_of(row, needles, any_of=any_of)
+    except (DamagedLogError, ValueError):
         passed.append(Unreadable(row.first_seq, row.first_seq + row.entries - 1))
         return []
 
 
-def _entries(
+def entries_of(
     row: Row[*tuple[Any, ...]], needles: list[bytes] | None = None, *, any_of: bool = False
 ) -> list[Entry]:
     """The entries of a row; none if it lacks one of the texts, or all of them."""
@@ -547,10 +549,7 @@ def _entries(
     # Finding bytes takes a twentieth of the time to parse the JSON around them.
     if needles and not (any if any_of else all)(needle in index for needle in needles):
         return []
-    return [
-        Entry(seq, values)
-        for seq, values in enumerate(orjson.loads(b"[%b]" % index), row.first_seq)
-    ]
+    return [Entry(seq, each) for seq, each in enumerate(read_index(index), row.first_seq)]
 
 
 def _needles(query: DecisionQuery) -> list[bytes]:

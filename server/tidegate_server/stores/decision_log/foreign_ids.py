@@ -11,10 +11,10 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-import orjson
 from sqlalchemy import select
 
 from tidegate_server.stores.decision_log.decisions import DIFFERENCE_MS, MAX_ID
+from tidegate_server.stores.decision_log.lines import read_index
 from tidegate_server.stores.decision_log.log import unpack
 from tidegate_server.stores.rows.tables import decision_log as table
 from tidegate_server.stores.rows.tables import tenants
@@ -56,4 +56,4 @@ def ids_of_others(connection: Connection, tenant_id: UUID, ids: Collection[bytes
 def _ids(connection: Connection, first_seq: int) -> set[bytes]:
     body = select(table.c.index_body).where(table.c.first_seq == first_seq)
     index = unpack(first_seq, connection.execute(body).scalar_one())
-    return {UUID(values[1]).bytes for values in orjson.loads(b"[%b]" % index)}
+    return {UUID(each.decision_id).bytes for each in read_index(index)}

@@ -136,6 +136,57 @@ def encode_line(
     )
 
 
+class IndexEntry(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """The index entry of a decision or a lift, in the order in which it is written.
+
+    Attributes:
+        tenant_id: UUID as text, like all ids here.
+        decision_id: of the line.
+        received_at_ns: nanoseconds since 1970.
+        api_key_id: the key the event came with.
+        key_hash: hash of the idempotency key, in hexadecimal.
+        fingerprint: hash of the body that came with it, in hexadecimal.
+        observed_at_ns: the time the event counts at.
+        action: ``allow``, ``challenge``, ``block``, or :data:`LIFT`.
+        reason: the reason.
+        policy_id: the policy that answered.
+        path: ``request.path`` without the query.
+        entities: ids of the event's entities, one after the other.
+        fired: ids of the policies with a clause that fired, with their strongest mode.
+        errors: ids of the policies with an expression that failed; ``""`` is for the expressions of
+            actions and entities.
+    """
+
+    tenant_id: str
+    decision_id: str
+    received_at_ns: int
+    api_key_id: str | None
+    key_hash: str | None
+    fingerprint: str | None
+    observed_at_ns: int
+    action: str
+    reason: str
+    policy_id: str | None
+    path: str | None
+    entities: str
+    fired: Sequence[tuple[str, str]]
+    errors: Sequence[str]
+
+    @property
+    def entity_ids(self) -> list[str]:
+        """The ids of the event's entities."""
+        return [self.entities[start : start + 36] for start in range(0, len(self.entities), 36)]
+
+
+def read_index(index: bytes) -> list[IndexEntry]:
+    """The index entries of several decisions, separated by commas.
+
+    Raises:
+        ValueError: they aren't index entries.
+    """
+    return _INDEX.decode(b"[%b]" % index)
+
+
 def encode_index(
     tenant_id: str,
     decision_id: str,
@@ -153,25 +204,13 @@ def encode_index(
 ) -> bytes:
     """The index entry of a decision, for searches and counts, as one JSON array.
 
-    Args:
-        tenant_id: UUID as text, like all ids here.
-        decision_id: as for :func:`encode_line`.
-        received_at_ns: as for :func:`encode_line`.
-        api_key_id: as for :func:`encode_line`.
+    Args, where they aren't those of :class:`IndexEntry`:
         idempotency: as for :func:`encode_line`.
-        observed_at_ns: the time the event counts at.
-        action: ``allow``, ``challenge`` or ``block``.
-        reason: the reason.
-        policy_id: the policy that answered.
-        path: ``request.path`` without the query.
         entity_ids: ids of the event's entities.
-        fired: ids of the policies with a clause that fired, with their strongest mode.
-        errors: ids of the policies with an expression that failed; ``""`` is for the expressions of
-            actions and entities.
     """
     key_hash, fingerprint = idempotency or (None, None)
-    return orjson.dumps(
-        [
+    return msgspec.json.encode(
+        IndexEntry(
             tenant_id,
             decision_id,
             received_at_ns,
@@ -186,7 +225,7 @@ def encode_index(
             "".join(entity_ids),
             fired,
             errors,
-        ]
+        )
     )
 
 
@@ -335,5 +374,6 @@ class _Line(_Endpoint):
 
 
 _LINES = msgspec.json.Decoder(_Line)
+_INDEX = msgspec.json.Decoder(list[IndexEntry])
 _ENDPOINTS = msgspec.json.Decoder(_Endpoint)
 _EFFECTS_START, _EFFECTS_END = b',"effects":[', b',"event":'

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from contextlib import closing
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
-import orjson
 
 from tidegate_server.stores.base import DamagedLogError
-from tidegate_server.stores.decision_log.decisions import Entry, id_spans, newest_first, rows_within
-from tidegate_server.stores.decision_log.lines import LIFT, event_in
+from tidegate_server.stores.decision_log.decisions import (
+    Entry,
+    entries_of,
+    id_spans,
+    newest_first,
+    rows_within,
+)
+from tidegate_server.stores.decision_log.lines import event_in
 from tidegate_server.stores.decision_log.log import unpack
 from tidegate_server.stores.decision_log.rows import Unreadable
 from tidegate_server.stores.rows.tables import decision_log as table
@@ -28,8 +34,8 @@ if TYPE_CHECKING:
 
 
 Split: TypeAlias = Literal["reason", "api_key"]
-_MEMBERS = {"reason": 8, "api_key": 3}
-"""The positions of members in an index entry."""
+_MEMBERS = {"reason": attrgetter("reason"), "api_key": attrgetter("api_key_id")}
+"""The members of an index entry."""
 
 
 @attrs.frozen
@@ -75,7 +81,7 @@ def newest(
             for row in found:
                 try:
                     yield _read(row, partial(is_wanted, least=least, end=end))
-                except (DamagedLogError, orjson.JSONDecodeError, ValueError):
+                except (DamagedLogError, ValueError):
                     passed.append(Unreadable(row.first_seq, row.first_seq + row.entries - 1))
                     yield []
 
@@ -83,19 +89,13 @@ def newest(
 def _read(row: Row[*tuple[Any, ...]], is_wanted: Callable[[Entry], bool]) -> list[Recorded]:
     """The wanted entries of a row, the newest first; if there are none, its lines stay packed."""
     entries = entries_of(row)
-    wanted = [each for each in reversed(entries) if each.values[7] != LIFT and is_wanted(each)]
+    wanted = [each for each in reversed(entries) if each.is_decision and is_wanted(each)]
     if not wanted:
         return []
     lines = unpack(row.first_seq, row.body).split(b"\n")
     if len(lines) != len(entries):
         raise ValueError("a row has another number of lines than of entries")
     return [Recorded(each, lines[each.seq - row.first_seq]) for each in wanted]
-
-
-def entries_of(row: Row[*tuple[Any, ...]]) -> list[Entry]:
-    """The index entries of a row."""
-    values = orjson.loads(b"[%b]" % unpack(row.first_seq, row.index_body))
-    return [Entry(seq, each) for seq, each in enumerate(values, row.first_seq)]
 
 
 def totals(
@@ -119,7 +119,7 @@ def totals(
     Returns:
         By the time the step begins, in nanoseconds since 1970.
     """
-    member, at = _MEMBERS[by], 6 if query.clock == "observed" else 2
+    member = _MEMBERS[by]
     found: dict[int, Counter[str]] = defaultdict(Counter)
     passed: list[Unreadable] = []
     for least, end in id_spans(received):
@@ -128,6 +128,6 @@ def totals(
             for row in read:
                 for entry in entries_of(row):
                     if least <= entry.name < end and entry.is_asked_for(query):
-                        start = entry.values[at] // step_ns * step_ns
-                        found[start][entry.values[member] or "none"] += 1
+                        start = entry.time_ns(query.clock) // step_ns * step_ns
+                        found[start][member(entry.index) or "none"] += 1
     return found
