@@ -29,6 +29,12 @@ OTHER = (
     '{"time": "2026-03-02T10:00:00Z", "client": {"address": "192.0.2.7"}, "verb": "GET",'
     ' "uri": "/a?b=1", "agent": "curl/8", "http": {"status": 200}}\n'
 )
+POLICIES = """apiVersion: tidegate/v1
+policies:
+  - name: Admin
+    clauses:
+      - {name: all, expression: request.path == "/admin"}
+"""
 TABLE = "time,client.address,verb,uri\n2026-03-02T10:00:00Z,192.0.2.7,GET,/a?b=1\n"
 
 
@@ -37,6 +43,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files that the pages speak of."""
     samples = resources.files("tidegate.samples")
     (tmp_path / "shop.yaml").write_bytes((samples / "definitions.yaml").read_bytes())
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "admin.yaml").write_text(POLICIES)
     (tmp_path / "events.jsonl.gz").write_bytes((samples / "traffic.jsonl.gz").read_bytes())
     (tmp_path / "access.log").write_text(ACCESS)
     (tmp_path / "access.log.1").write_text(ACCESS)

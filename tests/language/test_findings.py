@@ -10,8 +10,9 @@ import tidegate.language
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "findings.md"
 SOURCES = Path(tidegate.language.__file__).parent
 _MADE = re.compile(
-    r'(?:Diagnostic|[Ff]inding|report|_report|_report_type|_warn)\(\s*"([a-z]+(?:-[a-z]+)+)"'
+    r'(?:Diagnostic|[Ff]inding|_warning|report|_report|_report_type|_warn)\(\s*"([a-z]+(?:-[a-z]+)+)"'
 )
+_NAMED = re.compile(r'code="([a-z]+(?:-[a-z]+)+)"')
 _BUILT = {"always-true", "always-false", "overflow", "division-by-zero", "contradiction"}
 """Codes that are put together, translated or of one word, which the pattern doesn't find."""
 _ELSEWHERE = {"challenge-without-return", "duplicate-entries", "never-used"}
@@ -31,4 +32,5 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
     sources = [*SOURCES.rglob("*.py"), *policy.rglob("*.py")]
     sources = [path for path in sources if path.parent.name not in ("document", "regex")]
     made = {code for path in sources for code in _MADE.findall(path.read_text())}
+    made |= {code for path in sources for code in _NAMED.findall(path.read_text())}
     assert listed == made | _BUILT | _ELSEWHERE

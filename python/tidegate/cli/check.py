@@ -38,7 +38,7 @@ def check(
     files: tuple[str, ...],
     expression: str | None,
     warnings_as_errors: bool,
-    form: str,
+    report_form: str,
     as_json: bool,
 ) -> None:
     """Check definitions documents, or an expression, and print every finding with its place.
@@ -50,7 +50,7 @@ def check(
     names = files if expression is None else (EXPRESSION,)
     read = _document if expression is None else lambda _: _expression(expression)
     examined = examine(names, read, warnings_as_errors=warnings_as_errors)
-    report("json" if as_json else form, examined, is_one=len(names) == 1)
+    report("json" if as_json else report_form, examined, is_one=len(names) == 1)
 
 
 def _expression(text: str) -> tuple[dict[str, Any], list[Reported]]:

@@ -22,6 +22,8 @@ MAX_SENTENCE = 200
 """Characters of a command's help in the list of commands."""
 COMMANDS = {
     "check": "tidegate.cli.check:check",
+    "lint": "tidegate.cli.lint:lint",
+    "keys": "tidegate.cli.keys:keys",
     "explain-code": "tidegate.cli.findings.explain_code:explain_code",
     "fmt": "tidegate.cli.format:format_",
     "eval": "tidegate.cli.evaluate:evaluate",

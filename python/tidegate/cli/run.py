@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import attrs
 import click
 
-from tidegate.cli.inputs.events import Line, Notes, Source, read_events
+from tidegate.cli.inputs.events import Line, Notes, Source, event_time, read_events
 from tidegate.cli.output import errors
 from tidegate.errors import EventError, TidegateError
 
@@ -158,6 +158,25 @@ class Run(Generic[T]):
                 f"{self._in_a_row} lines in a row were refused, up to {line.place}; they were read"
                 f" as {_either(self.notes.forms)}. {_HINT}; --max-refusals 0 goes on"
             )
+
+
+def see_all(
+    see: Callable[[bytes, int], None], events: Source, max_refusals: int
+) -> tuple[Run[None], int, int]:
+    """Show every event of a source and its time to a function; rejected ones are reported.
+
+    Returns:
+        The run, and how many events were accepted and rejected.
+    """
+    refused = 0
+
+    def refuse(_line: Line, _error: EventError) -> None:
+        nonlocal refused
+        refused += 1
+
+    run: Run[None] = Run(lambda event: see(event, event_time(event)), max_refusals, refuse)
+    accepted = sum(1 for _ in run.over(events, progress=True))
+    return run, accepted, refused
 
 
 def _either(forms: set[str]) -> str:

@@ -16,7 +16,8 @@ from tidegate_server.wire import traffic as wire_traffic
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tidegate_server.traffic.selection import Programs, TenantExpressions
+    from tidegate.policy.traffic.programs import Programs
+    from tidegate_server.traffic.selection import TenantExpressions
 
 MAX_TEXT = 200
 """The most characters of a value that are counted and shown."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import attrs
 
-from tidegate.errors import EvaluationError, EventError
-from tidegate.policy.decide import MISSING
+from tidegate.errors import EventError
 from tidegate.policy.definitions.expressions import Use
-from tidegate.policy.definitions.keys import part_of
+from tidegate.policy.traffic.doctor import KeyReader
+from tidegate.policy.traffic.figures import KeyFigures
+from tidegate.policy.traffic.findings import findings, is_forgeable, verdict
 from tidegate_server.control.call import Answer, Call
 from tidegate_server.records.decisions import passed_over
 from tidegate_server.records.kept import Kept
 from tidegate_server.stores.base import NotFoundError
-from tidegate_server.traffic.key_figures import KeyFigures
-from tidegate_server.traffic.key_findings import findings, verdict
 from tidegate_server.traffic.preview import SECONDS, Deadline, Preview
 from tidegate_server.traffic.selection import TenantExpressions
 from tidegate_server.traffic.tally import Tally
@@ -25,10 +25,10 @@ from tidegate_server.wire.kinds import ENTITY, POLICY
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tidegate.policy.definitions.keys import Part
+    from tidegate.language.check.checker import CheckedExpression
+    from tidegate.policy.traffic.programs import Programs
     from tidegate_server.engines.definition_set import DefinitionSet
     from tidegate_server.traffic.preview import Seen
-    from tidegate_server.traffic.selection import Programs
 
 _MATCH = "match"
 
@@ -48,15 +48,20 @@ def read_health(call: Call) -> Answer:
     forms = {} if kept.forms is None else kept.forms.by_slug
     figures = key.figures
     window = _widest_window(known.known, slug)
-    found = findings(figures, tuple(body["key_fields"]), body["on_missing_key"], window)
+    found = findings(
+        figures,
+        on_missing_key=body["on_missing_key"],
+        forgeable=is_forgeable(key.parts),
+        window=window,
+    )
     return Answer(
         body=wire_entities.KeyHealth(
             looked_at=look.looked_at,
             complete=look.complete,
             verdict=verdict(figures, found),
-            findings=found,
+            findings=tuple(wire_entities.KeyHealthFinding(**attrs.asdict(each)) for each in found),
             window_seconds=window,
-            **figures.counts({each: form.id for each, form in forms.items()}),
+            **_to_wire(figures.counts(), {each: form.id for each, form in forms.items()}),
             **tally.bounds(),
         ),
         headers=passed_over(look.passed),
@@ -65,14 +70,12 @@ def read_health(call: Call) -> Answer:
 
 @attrs.define
 class _Key:
-    """The key of a definition, built from events like in the engine."""
+    """The key of a definition, built from recorded events."""
 
     slug: str
-    blank: bool
     programs: Programs
-    names: Sequence[str]
-    has_condition: bool
-    figures: KeyFigures
+    parts: tuple[CheckedExpression, ...]
+    reader: KeyReader
 
     @classmethod
     def of(cls, slug: str, body: Mapping[str, Any], known: TenantExpressions) -> _Key:
@@ -80,18 +83,21 @@ class _Key:
             f"{at:02}": known.check(text, Use.KEY, f"/key_fields/{at}")
             for at, text in enumerate(body["key_fields"])
         }
-        names = list(checked)
+        parts = tuple(checked.values())
         condition = body.get("match_expression")
         if condition is not None:
             checked[_MATCH] = known.check(condition, Use.CONDITION, "/match_expression")
-        return cls(
-            slug=slug,
+        reader = KeyReader(
             blank=body["on_missing_key"] == "blank",
-            programs=known.compile(checked),
-            names=names,
             has_condition=condition is not None,
+            parts=len(parts),
             figures=KeyFigures(tuple(body["key_fields"])),
         )
+        return cls(slug, known.compile(checked), parts, reader)
+
+    @property
+    def figures(self) -> KeyFigures:
+        return self.reader.figures
 
     def add(self, row: Sequence[Seen], tally: Tally) -> None:
         """Count the events of a row of the log."""
@@ -103,12 +109,8 @@ class _Key:
             except EventError:
                 self.figures.not_applicable += 1
                 continue
-            if self.has_condition and not self._holds(prepared):
-                self.figures.not_applicable += 1
-                continue
-            key = self._key(prepared)
+            key = self.reader.read(self.programs, prepared)
             if key is None:
-                self.figures.missing += 1
                 continue
             tally.match(seen)
             others = {
@@ -118,26 +120,30 @@ class _Key:
             }
             self.figures.add(key, seen.recorded.entry.index.observed_at_ns, others)
 
-    def _holds(self, prepared: Any) -> bool:
-        try:
-            return self.programs.rules.evaluate(len(self.names), prepared) is True
-        except EvaluationError:
-            return False
 
-    def _key(self, prepared: Any) -> tuple[Part, ...] | None:
-        """Return all parts, which are counted; None if a required part is missing."""
-        parts: list[Part] = []
-        for at in range(len(self.names)):
-            part = self.figures.see(at, self._part(at, prepared))
-            if part is not None and (part != "" or self.blank):
-                parts.append(part)
-        return tuple(parts) if len(parts) == len(self.names) else None
+def _to_wire(counts: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
+    """The counts as members of the answer.
 
-    def _part(self, at: int, prepared: Any) -> Part | None:
-        try:
-            return part_of(self.programs.rules.evaluate(at, prepared))
-        except EvaluationError as error:
-            return "" if error.code in MISSING else None
+    Args:
+        counts: the figures.
+        ids: the tenant's entity definitions, by slug.
+    """
+    return {
+        **counts,
+        "parts": tuple(
+            wire_entities.KeyPartHealth(**attrs.asdict(each)) for each in counts["parts"]
+        ),
+        "largest": tuple(
+            wire_entities.KeyGroup(key=each.key, events=each.events) for each in counts["largest"]
+        ),
+        "beside": tuple(
+            wire_entities.KeyBeside(
+                entity_definition_id=UUID(ids[each.definition]), **attrs.asdict(each)
+            )
+            for each in counts["beside"]
+            if each.definition in ids
+        ),
+    }
 
 
 def _definition(known: DefinitionSet, wanted: str) -> tuple[str, Mapping[str, Any]]:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from tidegate.policy.traffic.programs import Programs
     from tidegate_server.stores.decision_log.decisions import FoundDecision
-    from tidegate_server.traffic.selection import Programs
 
 CHUNK = 256
 """Decisions with lines that are read in one step."""

@@ -10,21 +10,21 @@ import pytest
 from tidegate.policy.document import read_document
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "findings.md"
-_SECTION = re.compile(r"^### `([a-z-]+)`\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
-_EXAMPLE = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SECTION = re.compile(r"^### `([a-z-]+)`\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def examples() -> list[tuple[str, str, str]]:
     """Each code with its bad and its good document."""
     static = PAGE.read_text().partition("## Findings from traffic")[0]
     return [
-        (code, _side(example, "-"), _side(example, "+"))
-        for code, text in _SECTION.findall(static)
-        for example in _EXAMPLE.findall(text)
+        (code, side(example, "-"), side(example, "+"))
+        for code, text in SECTION.findall(static)
+        for example in EXAMPLE.findall(text)
     ]
 
 
-def _side(example: str, sign: str) -> str:
+def side(example: str, sign: str) -> str:
     """One side of a diff, as a whole document."""
     lines = [line[1:] for line in example.splitlines() if line[:1] in (sign, " ")]
     return "\n".join(("apiVersion: tidegate/v1", *lines))
@@ -50,6 +50,6 @@ def test_a_bad_document_has_exactly_its_finding_and_a_good_one_none(
 def test_every_finding_about_definitions_has_documents() -> None:
     """Each section of the page that is named after a code has an example."""
     static = PAGE.read_text().partition("## Findings from traffic")[0]
-    named = {code for code, _ in _SECTION.findall(static)}
+    named = {code for code, _ in SECTION.findall(static)}
     assert named == {code for code, _, _ in examples()}
     assert len(named) >= 10

@@ -23,3 +23,44 @@ def test_saved_definitions_have_the_warnings_of_their_writes(shop: Deciding) -> 
     assert admin.patch(place, changed).status_code == 200
     again = shop.get("definitions/findings")
     assert {each["id"] for each in again} == before
+
+
+def test_a_save_says_what_its_object_cannot_do(shop: Deciding) -> None:
+    """The findings of `tidegate lint` about an object come with its write, and with the list."""
+    admin = shop.by("Admin")
+    wanted = {
+        "name": "Contradicts itself",
+        "expression": 'request.path.startsWith("/admin/")',
+        "clauses": [
+            {"name": "never", "expression": 'request.path == "/login"'},
+            {"name": "all", "final": True},
+            {"name": "later", "expression": 'request.method == "GET"'},
+        ],
+    }
+    saved = made(admin.post(f"{shop.path}/policies", wanted))
+    told = {(each["code"], each["pointer"]) for each in saved["warnings"]}
+    assert told == {
+        ("contradiction", "/clauses/0/expression"),
+        ("unreachable-clause", "/clauses/2"),
+    }
+    (about,) = (
+        each
+        for each in shop.get("definitions/findings", role="Viewer")
+        if each["id"] == saved["policy_id"]
+    )
+    assert about["warnings"] == saved["warnings"]
+    mended = {"clauses": [{"name": "all", "final": True}]}
+    answer = admin.patch(f"{shop.path}/policies/{saved['policy_id']}", mended)
+    assert "warnings" not in answer.json()
+
+
+def test_an_unused_object_is_found_once_it_is_there(shop: Deciding) -> None:
+    """Nothing can use an object before it exists, so its creation doesn't warn."""
+    admin = shop.by("Admin")
+    wanted = {"name": "Unused", "expression": 'request.path == "/unused"'}
+    saved = made(admin.post(f"{shop.path}/actions", wanted))
+    assert "warnings" not in saved
+    found = {each["id"]: each["warnings"] for each in shop.get("definitions/findings")}
+    assert [each["code"] for each in found[saved["action_id"]]] == ["never-used"]
+    changed = admin.patch(f"{shop.path}/actions/{saved['action_id']}", {"description": "later"})
+    assert [each["code"] for each in changed.json()["warnings"]] == ["never-used"]

@@ -22,7 +22,7 @@ _COLOURS = {"error": "bold red", "warning": "bold yellow"}
 
 format_option = click.option(
     "--format",
-    "form",
+    "report_form",
     type=click.Choice(["text", "json", "github", "sarif"]),
     default="text",
     show_default=True,

@@ -17,6 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 STANDARD_INPUT = "-"
 _ENDINGS = (".yaml", ".yml", ".json")
 _HEADER = re.compile(rb"""(?:^|[{,])\s*["']?apiVersion["']?\s*:\s*["']?tidegate/""", re.MULTILINE)
+_EXAMINED = 64 * 1024
 _SHOWN = 5
 
 
@@ -82,9 +83,14 @@ def _matching(pattern: str) -> list[str]:
     return found
 
 
+def is_document(text: bytes) -> bool:
+    """Whether a text says that it is a definitions document."""
+    return _HEADER.search(text[:_EXAMINED]) is not None
+
+
 def _is_definitions(name: str) -> bool:
     try:
         with Path(name).open("rb") as file:
-            return _HEADER.search(file.read(64 * 1024)) is not None
+            return is_document(file.read(_EXAMINED))
     except OSError:
         return True  # reading it says why it can't be read

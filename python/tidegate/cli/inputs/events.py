@@ -165,33 +165,60 @@ def _rfc3339(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+def _source(context: click.Context, names: tuple[str, ...]) -> Source:
+    form, mapping = context.params.pop("form"), context.params.pop("mapping")
+    sort = context.params.pop("sort")
+    first, *others = names or ("-",)
+    made = Source(first, others=tuple(others), sort=sort)
+    for name in made.names:
+        _need_file(name)
+    if mapping is not None:
+        if form not in (AUTO, "json", "csv"):
+            raise click.UsageError(f"--mapping is about JSON and CSV, not `--input {form}`")
+        return attrs.evolve(made, form=mapped_form(mapping, is_csv=form == "csv"))
+    return attrs.evolve(made, form=None if form == AUTO else FORMS[form])
+
+
 def events_argument(command: F) -> F:
     """Give a command an argument and options for the source of its ``events``."""
 
     def source(
         context: click.Context, _parameter: click.Parameter, names: tuple[str, ...]
     ) -> Source:
-        form, mapping = context.params.pop("form"), context.params.pop("mapping")
-        sort = context.params.pop("sort")
-        first, *others = names or ("-",)
-        made = Source(first, others=tuple(others), sort=sort)
-        for name in made.names:
-            _need_file(name)
-        if mapping is not None:
-            if form not in (AUTO, "json", "csv"):
-                raise click.UsageError(f"--mapping is about JSON and CSV, not `--input {form}`")
-            return attrs.evolve(made, form=mapped_form(mapping, is_csv=form == "csv"))
-        return attrs.evolve(made, form=None if form == AUTO else FORMS[form])
+        return _source(context, names)
 
     made = click.argument("events", nargs=-1, type=click.Path(allow_dash=True), callback=source)(
         command
     )
+    return _with_forms(made)
+
+
+def events_option(command: F) -> F:
+    """Give a command the option ``--events``, which may be left out, and options for its form."""
+
+    def source(
+        context: click.Context, _parameter: click.Parameter, names: tuple[str, ...]
+    ) -> Source | None:
+        made = _source(context, names)
+        return made if names else None
+
+    made = click.option(
+        "--events",
+        multiple=True,
+        type=click.Path(allow_dash=True),
+        callback=source,
+        help="Events, whose traffic is examined, too; may be given several times.",
+    )(command)
+    return _with_forms(made)
+
+
+def _with_forms(command: F) -> F:
     made = click.option(
         "--sort",
         is_eager=True,
         is_flag=True,
         help="Read all lines first, and put them in the order of their times.",
-    )(made)
+    )(command)
     made = click.option(
         "--mapping",
         is_eager=True,
@@ -208,6 +235,11 @@ def events_argument(command: F) -> F:
         show_default=True,
         help="The form of the lines: events as JSON, or an access log.",
     )(made)
+
+
+def event_time(event: bytes) -> int:
+    """When an event was observed, in nanoseconds since 1970; 0 if it doesn't say."""
+    return round((time_of(event) or 0) * 1_000_000_000)
 
 
 def _need_file(name: str) -> None:

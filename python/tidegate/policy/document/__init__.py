@@ -16,6 +16,7 @@ from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding, refuse
 from tidegate.policy.document.checks import check_objects, check_references
 from tidegate.policy.document.expected import ANY
+from tidegate.policy.document.formatting import Formatted, format_tree
 from tidegate.policy.document.json_text import compose_json
 from tidegate.policy.document.members import is_null
 from tidegate.policy.document.plain_data import from_python
@@ -37,6 +38,8 @@ from tidegate.policy.document.yaml_text import compose_yaml
 from tidegate.policy.lint import lint as lint_all
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tidegate.policy.definitions.compile import Compilation
     from tidegate.policy.definitions.compiled import CompiledDefinitions
     from tidegate.policy.definitions.model import Definitions, Tenant
@@ -48,6 +51,7 @@ __all__ = [
     "Ready",
     "compile_definitions",
     "count_nodes",
+    "format_document",
     "parse_document",
     "read_document",
     "to_document",
@@ -66,6 +70,10 @@ class ParsedDocument:
         """Whether the document contains a member."""
         entries = self.root.entries if isinstance(self.root, Mapping) else ()
         return any(key.value == member for key, _ in entries)
+
+    def locate(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Findings with their places in the text, in its order."""
+        return locate(findings, self.root, self.source)
 
     @property
     def tenant_id(self) -> Scalar | None:
@@ -118,6 +126,17 @@ def parse_document(document: str | bytes | AbstractMapping[str, Any]) -> ParsedD
         return ParsedDocument(compose(text), source)
     except UnreadableDocumentError as error:
         raise refuse([at_offset(error.finding, source)]) from None
+
+
+def format_document(document: str | bytes) -> Formatted:
+    """A document with its expressions in their canonical layout; all else stays as it is.
+
+    Raises:
+        DefinitionsError: the text can't be read, or an expression doesn't parse.
+    """
+    parsed = parse_document(document)
+    text = "" if parsed.source is None else parsed.source.text
+    return format_tree(parsed.root, text, lambda changed: parse_document(changed).root)
 
 
 def read_document(

@@ -35,8 +35,8 @@ class Index:
             self._add(at, alternative.atoms)
 
     def find(self, clause: PlacedClause) -> list[int]:
-        """The places of the clauses that may hold whenever another does, in order."""
-        return sorted({*self._all, *self._find(clause.cases[0])}) if clause.cases else []
+        """The places of the clauses that may hold whenever another one, which can, does."""
+        return sorted({*self._all, *self._find(clause.cases[0])})
 
     def _add(self, at: int, alternative: Alternative) -> None:
         if not alternative:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from tidegate.policy.lint.clauses import PlacedClause
 
-MAX_COMPARED = 1_000
-"""The most clauses with which later ones are compared."""
+MAX_COMPARED = 300
+"""The most clauses with which later ones are compared, besides those of their own policy."""
 
 
 def relations(placed: Sequence[PlacedClause], about: Collection[int]) -> Iterator[Finding]:
@@ -27,8 +27,9 @@ def relations(placed: Sequence[PlacedClause], about: Collection[int]) -> Iterato
     last = max(wanted, default=-1)
     added = 0
     for at, clause in enumerate(placed[: last + 1]):
-        if at in wanted and clause.clause.enabled:
-            before = [placed[other] for other in index.find(clause)]
+        if at in wanted and clause.clause.enabled and clause.cases:
+            own = range(at - int(clause.pointer.rpartition("/")[2]), at)
+            before = [placed[other] for other in sorted({*index.find(clause), *own})]
             yield from _of_clause(clause, [each for each in before if _decides(each, clause)])
         if clause.clause.enabled and added < MAX_COMPARED:
             index.add(at, clause)
@@ -73,7 +74,7 @@ def _of_clause(clause: PlacedClause, before: Sequence[PlacedClause]) -> Iterator
 
 def _decides(earlier: PlacedClause, clause: PlacedClause) -> bool:
     """Whether an earlier clause is tried whenever a clause is."""
-    return earlier.is_live or earlier.policy is clause.policy
+    return earlier.clause.enabled and (earlier.is_live or earlier.policy is clause.policy)
 
 
 def _shadows(earlier: PlacedClause, clause: PlacedClause) -> bool:

@@ -2,35 +2,64 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias
-from uuid import UUID
 
 import attrs
 
-from tidegate_server.traffic.facets import MAX_TEXT
-from tidegate_server.traffic.tally import SECOND_NS
-from tidegate_server.wire import entities as wire_entities
-
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from tidegate.policy.definitions.keys import Part
 
 Key: TypeAlias = "tuple[Part, ...]"
 Other: TypeAlias = "tuple[str, str]"
 """Another entity of an event: the slug of its definition, and its id."""
+MAX_TEXT = 200
+"""The most characters of a part that are shown."""
+SECOND_NS = 1_000_000_000
 KEY_BYTES = 231
 """Bytes of a key's state with packed windows (docs/design/state-and-windows.md)."""
 HOUR_NS = 3_600 * SECOND_NS
 LARGEST = 10
 
 
+@attrs.frozen(kw_only=True)
+class PartFigures:
+    """A part of a key, over the events that the definition applies to."""
+
+    expression: str
+    fill_rate: float | None
+    distinct: int
+    failed: int
+
+
+@attrs.frozen(kw_only=True)
+class Group:
+    """A key and its events."""
+
+    key: Key
+    events: int
+
+
+@attrs.frozen(kw_only=True)
+class Beside:
+    """How many entities of another definition a key is seen with, and the reverse."""
+
+    definition: str
+    median: int
+    p99: int
+    reverse_median: int
+    reverse_p99: int
+
+
 @attrs.define
 class _Seen:
-    """The events of a key: their number, the first and the last time."""
+    """The events of a key: a number for the key, the first and the last time."""
 
+    number: int
+    key: Key
     first_ns: int
     last_ns: int
     events: int = 0
@@ -57,16 +86,17 @@ class KeyFigures:
         not_applicable: events that the definition doesn't apply to.
         missing: events without a key.
         events: events with a key.
+        pairs: the numbers of keys with the entities of another definition in the same events, by
+            the slug of that definition.
     """
 
     expressions: tuple[str, ...]
     not_applicable: int = 0
     missing: int = 0
     events: int = 0
+    pairs: dict[str, set[tuple[int, Hashable]]] = attrs.field(factory=lambda: defaultdict(set))
     _parts: list[_Part] = attrs.field(init=False)
     _keys: dict[Any, _Seen] = attrs.field(factory=dict)
-    _others: dict[str, dict[Any, set[str]]] = attrs.field(factory=lambda: defaultdict(dict))
-    _keys_of: dict[str, dict[str, set[Any]]] = attrs.field(factory=lambda: defaultdict(dict))
 
     def __attrs_post_init__(self) -> None:
         self._parts = [_Part() for _ in self.expressions]
@@ -75,23 +105,27 @@ class KeyFigures:
         """Count a part's value, and return it: "" if it is missing, None for an error."""
         counted = self._parts[at]
         counted.seen += 1
-        counted.failed += part is None
-        if part is not None and part != "":
+        if part is None:
+            counted.failed += 1
+        elif part != "":
             counted.filled += 1
             counted.values.add(str(part)[:MAX_TEXT])
         return part
 
-    def add(self, key: Key, at_ns: int, others: Collection[Other]) -> None:
-        """Count an event with a key, and the other entities in it."""
+    def add(self, key: Key, at_ns: int, others: Iterable[Other] = ()) -> int:
+        """Count an event with a key, and the other entities in it; return the key's number."""
         self.events += 1
-        # In Python True equals 1.
-        name = tuple((type(part), part) for part in key)
-        seen = self._keys.setdefault(name, _Seen(at_ns, at_ns))
+        seen = self._keys.get(name := _name(key))
+        if seen is None:
+            seen = self._keys[name] = _Seen(len(self._keys), key, at_ns, at_ns)
         seen.events += 1
-        seen.first_ns, seen.last_ns = min(seen.first_ns, at_ns), max(seen.last_ns, at_ns)
+        if at_ns > seen.last_ns:
+            seen.last_ns = at_ns
+        elif at_ns < seen.first_ns:
+            seen.first_ns = at_ns
         for definition, entity_id in others:
-            self._others[definition].setdefault(name, set()).add(entity_id)
-            self._keys_of[definition].setdefault(entity_id, set()).add(name)
+            self.pairs[definition].add((seen.number, entity_id))
+        return seen.number
 
     @property
     def fill_rates(self) -> list[float]:
@@ -119,25 +153,22 @@ class KeyFigures:
 
     def others_a_key(self, definition: str) -> int:
         """Return the 99th percentile of another definition's entities seen with a key."""
-        return _percentile([len(each) for each in self._others[definition].values()], 99)
+        found = Counter(number for number, _ in self.pairs[definition])
+        return _percentile([*found.values()], 99)
 
     @property
     def definitions_beside(self) -> list[str]:
         """Return slugs of the other definitions with entities in the same events."""
-        return sorted(self._others)
+        return sorted(each for each, pairs in self.pairs.items() if pairs)
 
-    def counts(self, ids: Mapping[str, str]) -> dict[str, Any]:
-        """Return the members of an answer.
-
-        Args:
-            ids: the tenant's entity definitions, by slug.
-        """
-        by_size = sorted(self._keys.items(), key=lambda each: (-each[1].events, str(each[0])))
+    def counts(self) -> dict[str, Any]:
+        """Return the figures by name."""
+        by_size = sorted(self._keys.values(), key=lambda each: (-each.events, str(each.key)))
         return {
             "not_applicable": self.not_applicable,
             "missing": self.missing,
             "parts": tuple(
-                wire_entities.KeyPartHealth(
+                PartFigures(
                     expression=text,
                     fill_rate=part.fill_rate,
                     distinct=len(part.values),
@@ -149,13 +180,11 @@ class KeyFigures:
             "distinct_per_event": self.distinct_per_event,
             "largest_share": self.largest_share,
             "largest": tuple(
-                wire_entities.KeyGroup(
-                    key=tuple(_shown(part) for _, part in name), events=seen.events
-                )
-                for name, seen in by_size[:LARGEST]
+                Group(key=tuple(map(_shown, seen.key)), events=seen.events)
+                for seen in by_size[:LARGEST]
             ),
             "newcomers_an_hour": self._newcomers(),
-            "beside": tuple(self._beside(ids)),
+            "beside": tuple(self._beside()),
             "life_seconds": self.life_seconds,
             "memory_bytes": KEY_BYTES * self.distinct,
         }
@@ -172,24 +201,25 @@ class KeyFigures:
         new = sum(each.first_ns > first + half for each in self._keys.values())
         return new * HOUR_NS / half
 
-    def _beside(self, ids: Mapping[str, str]) -> Sequence[wire_entities.KeyBeside]:
-        found = []
+    def _beside(self) -> Iterator[Beside]:
         for definition in self.definitions_beside:
-            if definition not in ids:
-                continue
-            others = [len(each) for each in self._others[definition].values()]
-            keys = [len(each) for each in self._keys_of[definition].values()]
-            found.append(
-                wire_entities.KeyBeside(
-                    entity_definition_id=UUID(ids[definition]),
-                    definition=definition,
-                    median=_percentile(others, 50),
-                    p99=_percentile(others, 99),
-                    reverse_median=_percentile(keys, 50),
-                    reverse_p99=_percentile(keys, 99),
-                )
+            others = [*Counter(number for number, _ in self.pairs[definition]).values()]
+            keys = [*Counter(other for _, other in self.pairs[definition]).values()]
+            yield Beside(
+                definition=definition,
+                median=_percentile(others, 50),
+                p99=_percentile(others, 99),
+                reverse_median=_percentile(keys, 50),
+                reverse_p99=_percentile(keys, 99),
             )
-        return found
+
+
+def _name(key: Key) -> Any:
+    """A key as the name of a group; in Python ``True`` equals 1, so its kind is a part of it."""
+    for part in key:
+        if type(part) is not str:
+            return tuple((type(each), each) for each in key)
+    return key
 
 
 def _shown(part: Part) -> Part:

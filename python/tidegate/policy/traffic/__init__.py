@@ -1,0 +1,1 @@
+"""Findings from recorded events: about keys, and about what definitions do with traffic."""
