@@ -16,7 +16,7 @@ from tidegate.policy.decide import decide
 from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.reference_engine import ReferenceEngine
-from tidegate.policy.served import Served
+from tidegate.policy.served import Served, served_of
 from tidegate.policy.state import snapshot
 from tidegate.policy.state.state import State
 from tidegate.testing.choices import RandomChoices
@@ -65,7 +65,7 @@ class Pair:
     def serve(self, arrival: Arrival) -> None:
         """As :meth:`decide`, in the parts that a service needs."""
         decided = decided_by(self.compiled, self.state, arrival)
-        expected = Served.of(decided, "an id")
+        expected = served_of(decided, "an id")
         self.state.apply(decided.changes)
         served = Served(*self.native.serve(arrival.body, arrival.received_at, "an id"))
         for name in ("answer", "record", "effects"):

@@ -14,7 +14,7 @@ from tidegate.errors import EventError, SnapshotError
 from tidegate.evaluation.envelope import admit
 from tidegate.policy import effects
 from tidegate.policy.decide import decide
-from tidegate.policy.served import Served
+from tidegate.policy.served import Served, served_of
 from tidegate.policy.shown_proof import ShownProof
 from tidegate.policy.state import inspection
 from tidegate.policy.state.passes import Revoke
@@ -86,7 +86,7 @@ class ReferenceEngine:
         self, body: bytes, received_at: int, decision_id: str, proofs: bytes | None = None
     ) -> Served:
         """Decide, remember, and return everything that a service needs."""
-        return Served.of(self._decide(body, received_at, None, proofs), decision_id)
+        return served_of(self._decide(body, received_at, None, proofs), decision_id)
 
     def apply_effects(self, entries: Iterable[bytes]) -> None:
         """Repeat decisions by their effects."""

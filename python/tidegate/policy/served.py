@@ -49,25 +49,25 @@ class Served(NamedTuple):
     path: str | None
     fired: list[tuple[str, Mode]]
 
-    @classmethod
-    def of(cls, decided: Decided, decision_id: str) -> Served:
-        """The parts of a decision."""
-        decision = decided.decision
-        entity_ids = [entity.entity_id for entity in decision.entities]
-        return cls(
-            answer=orjson.dumps({**decided.to_wire(), "decision_id": decision_id}),
-            record=orjson.dumps(decision.to_record()),
-            effects=effects.save(decided.changes),
-            action=decision.action.type,
-            reason=decision.reason,
-            policy=decision.policy,
-            mode=_mode(decision),
-            entity_id=next(iter(entity_ids), None),
-            entity_ids=entity_ids,
-            observed_at=decided.time,
-            path=None if decided.path is None else _without_query(decided.path),
-            fired=_strongest(decision),
-        )
+
+def served_of(decided: Decided, decision_id: str) -> Served:
+    """The parts of a decision."""
+    decision = decided.decision
+    entity_ids = [entity.entity_id for entity in decision.entities]
+    return Served(
+        answer=orjson.dumps({**decided.to_wire(), "decision_id": decision_id}),
+        record=orjson.dumps(decision.to_record()),
+        effects=effects.save(decided.changes),
+        action=decision.action.type,
+        reason=decision.reason,
+        policy=decision.policy,
+        mode=_mode(decision),
+        entity_id=next(iter(entity_ids), None),
+        entity_ids=entity_ids,
+        observed_at=decided.time,
+        path=None if decided.path is None else _without_query(decided.path),
+        fired=_strongest(decision),
+    )
 
 
 def _mode(decision: EngineDecision) -> Mode | None:

@@ -12,10 +12,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable
 
-WORK_SECONDS = 0.002
+WORK_SECONDS = 0.001
 """How long turns take up work before a pause."""
-PAUSE_SECONDS = 0.001
-"""How long they then take up none: the shortest time that uvloop can wait.
+PAUSE_SECONDS = 0.002
+"""How long they then take up none: uvloop counts whole milliseconds, so this is one at least.
 
 The loop releases the interpreter for each read but takes it back at once, and the committing thread
 would have to wait for the switch interval. In a pause the loop waits for its connections, so that

@@ -1,1 +1,1 @@
-"""Serve the console: prebuilt files, in front of the control plane."""
+"""Serve the console: prebuilt files."""
