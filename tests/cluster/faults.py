@@ -36,7 +36,7 @@ CONNECTIONS = 16
 PACE_SECONDS = 0.2
 """Between two calls of a connection: the limit of the key is 100 a second."""
 STALL_SECONDS = 5.0
-"""Of stalls and cuts: longer than a lease."""
+"""Of stalls and cuts: longer than a silent node keeps its session."""
 BETWEEN_SECONDS = 1.0
 ANSWER_SECONDS = 10.0
 """A caller waits no longer: what was sent over a cut link may never arrive."""
