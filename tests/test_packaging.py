@@ -136,6 +136,8 @@ def test_the_source_archive_builds_with_its_lock_and_holds_docs_and_tests(
         "server/pyproject.toml",
         "server/tidegate_server/service.py",
         "python/tidegate/py.typed",
+        "python/tidegate/packs/baseline/definitions.yaml",
+        "python/tidegate/packs/baseline/tests/baseline.tidegate-test.yaml",
         "rust/core/src/engine/mod.rs",
     }
     assert not [name for name in names if "__pycache__" in name or name.endswith(".so")]

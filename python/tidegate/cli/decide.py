@@ -83,10 +83,20 @@ def decide_all(
     subjects: Subjects,
     each: Callable[[Line, EngineDecision], None] | None = None,
     max_refusals: int = 0,
+    busiest: int = 5,
 ) -> tuple[Run[EngineDecision], Summary]:
-    """Decide every event of a source in order; rejected ones are reported and counted."""
+    """Decide every event of a source in order; rejected ones are reported and counted.
+
+    Args:
+        engine: decides.
+        events: the events.
+        subjects: reads their requests.
+        each: called with each decision; without it, a bar shows the progress.
+        max_refusals: stop after this many refused lines in a row; 0 for never.
+        busiest: how many of the busiest addresses and paths of a policy are shown.
+    """
     trusts_proxies = bool(engine.definitions.settings.trusted_proxies)
-    summary = Summary(left_out=left_out(engine), trusts_proxies=trusts_proxies)
+    summary = Summary(left_out=left_out(engine), trusts_proxies=trusts_proxies, shown=busiest)
     run = Run(engine.decide, max_refusals, lambda _, error: summary.refuse(error.code))
     summary.notes = run.notes
     started = time.perf_counter()

@@ -21,6 +21,8 @@ from tidegate.errors import SettingsError, TidegateError
 MAX_SENTENCE = 200
 """Characters of a command's help in the list of commands."""
 COMMANDS = {
+    "try": "tidegate.cli.packs.try_:try_",
+    "packs": "tidegate.cli.packs.packs:packs",
     "check": "tidegate.cli.check:check",
     "lint": "tidegate.cli.lint:lint",
     "keys": "tidegate.cli.keys:keys",

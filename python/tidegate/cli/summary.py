@@ -38,7 +38,6 @@ class Busiest:
     many."""
 
     MOST_KEPT: ClassVar[int] = 20_000
-    SHOWN: ClassVar[int] = 5
     counts: Counter[str] = attrs.field(factory=Counter)
 
     def add(self, text: str) -> None:
@@ -47,9 +46,9 @@ class Busiest:
         if len(self.counts) > self.MOST_KEPT:
             self.counts = Counter(dict(self.counts.most_common(self.MOST_KEPT // 2)))
 
-    def most(self) -> list[tuple[str, int]]:
-        """The most frequent texts, with their counts."""
-        return self.counts.most_common(self.SHOWN)
+    def most(self, shown: int) -> list[tuple[str, int]]:
+        """The most frequent texts, with their counts; at most this many."""
+        return self.counts.most_common(shown)
 
 
 def last_of_chain(event: bytes) -> str:
@@ -98,6 +97,8 @@ class Summary:
     """The last of several addresses of a proxied event, if no proxy is trusted, to events."""
     notes: Notes = attrs.field(factory=Notes)
     """Peculiarities of the lines."""
+    shown: int = 5
+    """How many of the busiest addresses and paths of a policy are shown."""
     seconds: float = 0.0
     """Time from the first line to the last, including reading and counting."""
     engine_seconds: float = 0.0
@@ -113,7 +114,7 @@ class Summary:
             if last:
                 self.proxied[last] += 1
                 if len(self.proxied) > Busiest.MOST_KEPT:
-                    self.proxied = Counter(dict(self.proxied.most_common(Busiest.SHOWN)))
+                    self.proxied = Counter(dict(self.proxied.most_common(self.shown)))
         if self.left_out is not None:
             self.left_out.add(
                 line.text,
@@ -190,9 +191,8 @@ class Summary:
             ],
         }  # fmt: skip
 
-    @staticmethod
-    def _busiest(counts: dict[str, Busiest], policy: str) -> list[dict[str, Any]]:
-        found = counts[policy].most() if policy in counts else []
+    def _busiest(self, counts: dict[str, Busiest], policy: str) -> list[dict[str, Any]]:
+        found = counts[policy].most(self.shown) if policy in counts else []
         return [{"value": value, "events": number} for value, number in found]
 
     def print(self, console: Console) -> None:
@@ -274,9 +274,8 @@ class Summary:
         table = Table("policy", "busiest", "value", _right("events"))
         for policy in sorted(self.addresses):
             for kind, counts in (("address", self.addresses), ("path", self.paths)):
-                for value, number in counts[policy].most():
-                    shown = value[:_SHOWN].encode("unicode_escape").decode()
-                    table.add_row(policy, kind, Text(shown or "-"), f"{number:,}")
+                for value, number in counts[policy].most(self.shown):
+                    table.add_row(policy, kind, Text(visible(value)), f"{number:,}")
         return table
 
     def _error_table(self) -> Table:
@@ -284,6 +283,11 @@ class Summary:
         for (place, code), number in sorted(self.errors.items()):
             table.add_row(place, code, f"{number:,}")
         return table
+
+
+def visible(value: str, length: int = _SHOWN) -> str:
+    """A text that a visitor chose, shortened and without control characters."""
+    return value[:length].encode("unicode_escape").decode() or "-"
 
 
 def _right(header: str) -> Any:

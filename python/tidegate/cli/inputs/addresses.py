@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from tidegate.cli.inputs.errors import UnreadableClientError
 from tidegate.functions.addresses import sent_address
 
 _FORWARDED = "x-forwarded-for"
+_LONGEST_KEPT = 100
+"""Characters of a text that is remembered."""
 _AROUND = " \t\"'()<>,"
 
 
 def address_of(text: str) -> str | None:
     """An address without its port, brackets, zone and quotes; None if it isn't an address."""
+    return _known(text) if len(text) <= _LONGEST_KEPT else _read(text)
+
+
+def _read(text: str) -> str | None:
     address = sent_address(text.strip(_AROUND))
     return None if address is None else str(address)
+
+
+_known = lru_cache(maxsize=20_000)(_read)
+"""A log has the same addresses again and again, and reading them takes longer than deciding."""
 
 
 def with_client(request: dict[str, Any]) -> dict[str, Any]:

@@ -61,14 +61,14 @@ class Form:
         Raises:
             UnreadableLineError: the line has another format; the message names this one.
         """
-        error = UnreadableLineError("the line is empty")
-        found = readings(_text(line))
-        for text in found:
+        tried = []
+        for text in readings(_text(line)):
             try:
                 return self._read(text)
             except UnreadableLineError as refused:
                 error = refused
-        if any(_ERROR_LOG.match(text) for text in found):
+                tried.append(text)
+        if any(_ERROR_LOG.match(text) for text in tried):
             return None
         raise type(error)(
             f"{error} (read as `{self.name}`; --input names another form, --mapping other members)"

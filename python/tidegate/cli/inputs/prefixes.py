@@ -6,8 +6,12 @@ All patterns are linear, and anchored at the beginning of a line.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _BYTE_ORDER_MARK = "\ufeff"
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
@@ -75,12 +79,12 @@ def without_prefix(text: str) -> str | None:
     return None
 
 
-def readings(text: str) -> list[str]:
+def readings(text: str) -> Iterator[str]:
     """A line as it is, then with one prefix after another removed."""
-    found = [bare(text)]
-    while len(found) <= _MOST:
-        rest = without_prefix(found[-1])
+    rest: str | None = text
+    for _ in range(_MOST + 1):
         if rest is None:
-            break
-        found.append(bare(rest))
-    return found
+            return
+        found = bare(rest)
+        yield found
+        rest = without_prefix(found)

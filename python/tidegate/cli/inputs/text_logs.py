@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from tidegate.cli.inputs.addresses import address_of
@@ -18,6 +19,8 @@ _COMMON = re.compile(
     rf"([^\[]*(?:\[[0-9A-Fa-f:.]+\][^\[]*)?)\[([^\]]*)\] {_QUOTED} (\d{{3}}|-) (\d+|-)(.*)",
     re.DOTALL,
 )
+_LONGEST_KEPT = 200
+"""Characters of a text that is remembered."""
 _TOKEN = re.compile(rf"{_QUOTED}|(\S+)", re.DOTALL)
 _ESCAPES = re.compile(r'(?:\\x[0-9A-Fa-f]{2})+|\\["\\bnrtv/]')
 _CONTROLS = {"b": "\b", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -148,7 +151,7 @@ def _common(text: str, beyond: Beyond) -> bytes:
         )
     head, time, line, status, size, rest = match.groups()
     observed_at = log_time(time)
-    host, client, user = _head(head)
+    host, client, user = _head(head) if len(head) > _LONGEST_KEPT else _known_head(head)
     referer, agent, *others = [*_tokens(rest), "", ""]
     request, fields = beyond(others)
     request = request_line(_unescaped(line)) | request
@@ -182,6 +185,10 @@ def _head(head: str) -> tuple[str | None, str, str]:
     rest = [each for each in tokens if not each.startswith("[")]
     user = " ".join(each for each in rest[1:] if each != "-")
     return host, " ".join(clients), user or "-"
+
+
+_known_head = lru_cache(maxsize=20_000)(_head)
+"""Most lines begin like an earlier one."""
 
 
 def _is_client(token: str) -> bool:

@@ -1,10 +1,10 @@
-"""Converts plain data to a tree without positions."""
+"""Converts plain data to a tree without positions, and a tree to plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Sequence as AbstractSequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidegate.policy.document.counting import NodeCount
 from tidegate.policy.document.expected import whole_document
@@ -72,3 +72,16 @@ def _key(key: object) -> Scalar:
     if isinstance(key, str):
         return Scalar(key)
     raise unreadable("wrong-type", f"a member's name must be text, not `{type(key).__name__}`")
+
+
+def to_python(node: Node) -> Any:
+    """Plain Python values for a tree; of a repeated name, the first value counts."""
+    match node:
+        case Mapping(entries=entries):
+            found: dict[str, Any] = {}
+            for key, value in entries:
+                found.setdefault(str(key.value), to_python(value))
+            return found
+        case Sequence(items=items):
+            return [to_python(each) for each in items]
+    return node.value

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     )
 
 _FIRST, _THEN_EACH = 100, 100
-"""The reason is determined for the first events a definition doesn't apply to, and then only at
-this interval: it takes far longer than a decision."""
+"""The reason is determined for the first events a definition doesn't apply to, and then only for
+every hundredth event: it takes far longer than a decision, and one reading of an event serves all
+definitions."""
+_MOST_KINDS = 10_000
 _PROBLEM = "derived.client_ip_problem"
 
 
@@ -91,6 +93,12 @@ class LeftOut:
     _looked_at: Counter[str] = attrs.field(factory=Counter)
     _reasons: dict[str, Counter[str]] = attrs.field(factory=dict)
     _matched: set[str] = attrs.field(factory=set)
+    _kinds: set[tuple[frozenset[str], frozenset[str], frozenset[str]]] = attrs.field(factory=set)
+    """The slugs of events that are counted; another event like these says nothing new of policies
+    without a scope."""
+    _young: set[str] = attrs.field(init=False)
+    """The definitions that didn't apply to fewer than the first events."""
+    _by_applied: dict[frozenset[str], tuple[CompiledEntity, ...]] = attrs.field(factory=dict)
     _with_scope: frozenset[str] = attrs.field(init=False)
     _out_of_scope: set[str] = attrs.field(init=False)
     """Policies with a scope that has held for no event so far."""
@@ -105,6 +113,7 @@ class LeftOut:
     def __attrs_post_init__(self) -> None:
         scoped = by_scope(self._compiled)
         self._scoped = None if scoped is None else self._make_backend(scoped)
+        self._young = {each.slug for each in self._compiled.entities}
         policies = self._compiled.policies
         self._stopped = {each.slug for each in policies}
         self._with_scope = frozenset(each.slug for each in policies if each.expression)
@@ -131,10 +140,15 @@ class LeftOut:
         """
         self._events += 1
         self._applied.update(applied)
-        self._matched.update(matched)
-        self._add_to_policies(event, applied, matched, fired)
-        left_out = [each for each in self._compiled.entities if each.slug not in applied]
-        looked = [each for each in left_out if self._is_looked_at(each.slug)]
+        kind = frozenset(applied), frozenset(matched), frozenset(fired)
+        if self._stopped and (kind not in self._kinds or self._needs_scope):
+            self._matched.update(matched)
+            self._add_to_policies(event, applied, matched, fired)
+            if len(self._kinds) < _MOST_KINDS:
+                self._kinds.add(kind)
+        looked = self._left_out(kind[0])
+        if self._events % _THEN_EACH:
+            looked = tuple(each for each in looked if each.slug in self._young)
         if not looked:
             return
         try:
@@ -143,7 +157,23 @@ class LeftOut:
             return
         for each in looked:
             self._looked_at[each.slug] += 1
+            if self._events - self._applied[each.slug] >= _FIRST:
+                self._young.discard(each.slug)
             self._reasons.setdefault(each.slug, Counter())[self._why(each, record)] += 1
+
+    @property
+    def _needs_scope(self) -> bool:
+        """Whether events of the same kind may differ: some may be in scope."""
+        return not self._stopped.isdisjoint(self._with_scope)
+
+    def _left_out(self, applied: frozenset[str]) -> tuple[CompiledEntity, ...]:
+        """The entity definitions that didn't apply."""
+        found = self._by_applied.get(applied)
+        if found is None:
+            found = tuple(each for each in self._compiled.entities if each.slug not in applied)
+            if len(self._by_applied) < _MOST_KINDS:
+                self._by_applied[applied] = found
+        return found
 
     def _add_to_policies(
         self,
@@ -186,10 +216,6 @@ class LeftOut:
         read = [each.match for each in self._compiled.entities if each.match is not None]
         read += [field for each in self._compiled.entities for field in each.key_fields]
         return frozenset().union(*(each.references.fields for each in read))
-
-    def _is_looked_at(self, slug: str) -> bool:
-        before = self._events - 1 - self._applied[slug]
-        return before < _FIRST or before % _THEN_EACH == 0
 
     def _record(self, event: bytes, matched: Collection[str]) -> dict[str, Any]:
         record = encode(

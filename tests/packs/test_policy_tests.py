@@ -1,0 +1,42 @@
+"""The packs' own tests, with both evaluators; every clause fires in them and stays quiet."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from tidegate.definitions import load_definitions
+from tidegate.engine import Engine
+from tidegate.packs import BUNDLED, bundled_pack
+from tidegate.packs.objects import by_slug
+from tidegate.testing.policies import PolicyTest, policy_tests
+from tidegate.testing.policies.running import events_of
+
+TESTS = {name: policy_tests(bundled_pack(name).folder / "tests") for name in BUNDLED}
+
+
+@pytest.mark.parametrize("test", [each for tests in TESTS.values() for each in tests], ids=str)
+def test_a_pack_keeps_its_tests(test: PolicyTest) -> None:
+    """The native evaluator and the reference decide as the pack says."""
+    test.check()
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_every_clause_fires_in_one_test_and_is_quiet_in_another(name: str) -> None:
+    """No clause of a pack is without a test, and none fires in all of them."""
+    pack = bundled_pack(name)
+    fired = defaultdict(set)
+    for number, test in enumerate(TESTS[name]):
+        engine = Engine(load_definitions(pack.folder / "definitions.yaml"), clock=lambda: 0)
+        for sent in events_of(test.case):
+            for each in engine.decide(sent.event, sent.at).fired:
+                fired[each.policy, each.clause].add(number)
+    clauses = {
+        (slug, clause["name"])
+        for slug, policy in by_slug(pack.definitions, "policies").items()
+        for clause in policy["clauses"]
+    }
+    assert fired.keys() == clauses
+    for found in fired.values():
+        assert 0 < len(found) < len(TESTS[name])
