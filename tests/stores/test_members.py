@@ -12,7 +12,7 @@ from psycopg import OperationalError
 from psycopg.conninfo import make_conninfo
 
 from tidegate_server.cluster.ownership import Member
-from tidegate_server.stores import HeldError, StoreUnavailableError, UnsafeDatabaseError
+from tidegate_server.stores.base import HeldError, StoreUnavailableError, UnsafeDatabaseError
 from tidegate_server.stores.databases import need_partitions
 from tidegate_server.stores.directory.claims import claim_database, connected_nodes, log_url
 from tidegate_server.stores.directory.members import ClusterReader, MemberSession

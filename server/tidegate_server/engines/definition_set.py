@@ -209,11 +209,10 @@ class DefinitionSet:
             shown[kind.section][at : at + 1] = changed
             raise _refusal(shown, findings, place) from None
         shown = {kind.section: {str(at): changed[0]}}
-        is_new = at == len(self.objects[kind.section])
         found = _of_object(
             shown,
-            # Nothing can use an object before it exists.
-            (each for each in compilation.findings if not (is_new and each.code == NEVER_USED)),
+            # An object is saved before anything can use it.
+            (each for each in compilation.findings if each.code != NEVER_USED),
             place,
         )
         source = compilation.compiled.source
