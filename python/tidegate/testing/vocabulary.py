@@ -134,6 +134,8 @@ def _any_double(choices: Choices) -> float:
     if happens(choices, 50):
         bits = b"".join(choices.below(256).to_bytes() for _ in range(8))
         return float(struct.unpack("<d", bits)[0])
+    if choices.below(8) == 0:
+        return choices.below(2**53) / 4  # its decimal may be as near as the next one
     return float(f"{choices.below(100_000)}e{choices.below(30) - 15}")
 
 

@@ -6,6 +6,7 @@ use crate::functions::time::{
     duration_text, floor_seconds, read_duration, read_timestamp, timestamp_text,
 };
 use crate::value::address::{Address, Network};
+use crate::value::decimal::Decimal;
 use crate::value::error::ErrorCode;
 use crate::value::{Bytes, Duration, Text, Timestamp, Value};
 
@@ -191,7 +192,7 @@ pub(super) fn positional_text(value: f64) -> String {
     } else if value.is_infinite() {
         if value > 0.0 { "Infinity".into() } else { "-Infinity".into() }
     } else {
-        value.to_string()
+        Decimal::of(value).positional()
     }
 }
 
@@ -201,8 +202,7 @@ pub(super) fn double_text(value: f64) -> String {
     if !value.is_finite() || value == 0.0 || (1e-6..1e21).contains(&magnitude) {
         return positional_text(value);
     }
-    let text = format!("{value:e}");
-    if text.contains("e-") { text } else { text.replace('e', "e+") }
+    Decimal::of(value).scientific(1)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use crate::json::tree::{Members, Tree};
 use crate::value::address::{Address, Network};
+use crate::value::decimal::Decimal;
 use crate::value::limits::MAX_VALUE_DEPTH;
 use crate::value::map::{KeyError, Map};
 use crate::value::{Duration, Text, Timestamp, Value};
@@ -213,14 +214,13 @@ pub fn double_text(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "Infinity".into() } else { "-Infinity".into() };
     }
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    match exponent.parse::<i32>().unwrap_or_default() {
-        -4..=15 => format!("{value:?}"),
-        exponent => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
+    let decimal = Decimal::of(value);
+    match decimal.exponent() {
+        -4..=15 => {
+            let text = decimal.positional();
+            if text.contains('.') { text } else { text + ".0" }
         }
+        _ => decimal.scientific(2),
     }
 }
 

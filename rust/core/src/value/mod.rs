@@ -5,6 +5,7 @@
 //! a pointer or counts a reference, and never copies text.
 
 pub mod address;
+pub(crate) mod decimal;
 pub mod error;
 pub mod limits;
 pub mod map;
