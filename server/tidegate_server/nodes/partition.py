@@ -86,6 +86,7 @@ class NodePartition:
         self._following: Following | None = None
         self._term: Term | None = None
         self._owning: asyncio.Task[None] | None = None
+        self._is_closed = False
 
     @property
     def hot(self) -> HotPath | None:
@@ -97,6 +98,8 @@ class NodePartition:
 
     def do(self, duties: Duties) -> None:
         """Act on the view that was just seen, or on the end of the session."""
+        if self._is_closed:
+            return
         ownership = self._parts.membership.ownership
         self.forwarding.place(ownership.view)
         term = self._term
@@ -114,7 +117,8 @@ class NodePartition:
         return self._owning is not None or not self.forwarding.can_reach_owner
 
     async def close(self) -> None:
-        """End everything."""
+        """End everything, and begin nothing more."""
+        self._is_closed = True
         if self._owning is not None:
             if self._term is not None:
                 self._term.over.set()
@@ -159,7 +163,8 @@ class NodePartition:
         membership = self._parts.membership
         try:
             claim = await membership.take(self.number)
-            if claim is not None:
+            # The end of the session frees a lock that was granted to a node that has stopped.
+            if claim is not None and not self._is_closed:
                 await self._own_until_over(claim)
         except StoreUnavailableError as error:
             log.warning("a partition cannot be taken", partition=self.number, reason=str(error))
