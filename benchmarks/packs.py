@@ -37,7 +37,7 @@ _95 = 1.959964
 
 @attrs.define
 class Measured:
-    """What a pack did with labelled events.
+    """The effects of a pack on labelled events.
 
     Attributes:
         events: label to events.

@@ -1626,8 +1626,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Read the changes after a number, and wait for one if there are none yet
-     * @description Answers 410 if the changes after this number are no longer kept; read a snapshot then.
+     * Read the changes after a number, waiting for the first one
+     * @description If these changes are no longer stored, the answer is 410: read a snapshot then.
      */
     get: operations["read-changes"];
     put?: never;

@@ -7,6 +7,7 @@ request. It bounds depth and sizes, and refuses members that are given twice.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _WORDS: tuple[tuple[str, ScalarKind, bool | None], ...] = (
 )
 
 
-class JsonGrammar:
+class JsonGrammar(ABC):
     """A position in a text, advanced by reading.
 
     Args:
@@ -41,9 +42,9 @@ class JsonGrammar:
         self.text = text
         self.at = 0
 
+    @abstractmethod
     def fault(self, message: str, at: int) -> Exception:
         """Return the error for text at an offset that isn't JSON."""
-        raise NotImplementedError
 
     def half_pair(self, escape: re.Match[str]) -> str:
         """Return the text for an escape that is half of a surrogate pair, or refuse it."""

@@ -17,17 +17,17 @@ class Inboxes:
     """Takes links of gateways; each is for one partition, which its first message names.
 
     Args:
-        desk_of: returns the inbox of a partition; None if this node has none.
+        inbox_of: returns the inbox of a partition; None if this node has none.
     """
 
-    def __init__(self, desk_of: Callable[[int], Inbox | None]) -> None:
-        self._desk_of = desk_of
+    def __init__(self, inbox_of: Callable[[int], Inbox | None]) -> None:
+        self._inbox_of = inbox_of
         self._inboxes: dict[Link, Inbox] = {}
 
     def receive(self, link: Link, message: Message) -> None:
         """Take a gateway's message."""
         if isinstance(message, Hello) and link not in self._inboxes:
-            inbox = self._desk_of(message.partition)
+            inbox = self._inbox_of(message.partition)
             if inbox is not None:
                 self._inboxes[link] = inbox
         if link in self._inboxes:

@@ -128,7 +128,7 @@ class _Node:
             need_partitions, settings.store.url, settings.store.partitions
         )
         links = self._listen_for_links()
-        inboxes = Inboxes(self._desk_of)
+        inboxes = Inboxes(self._inbox_of)
         handshakes = Handshakes(links, self._listening, lambda: Link(inboxes.receive, inboxes.lost))
         handshakes.start()
         host, _ = split_address(settings.node.address)
@@ -228,7 +228,7 @@ class _Node:
             return None
         return Peers(partition, self._forwardings, self._routes)
 
-    def _desk_of(self, partition: int) -> Inbox | None:
+    def _inbox_of(self, partition: int) -> Inbox | None:
         found = self._partitions.get(partition)
         return None if found is None else found.inbox
 

@@ -60,5 +60,5 @@ class Term:
         """Note that this process is no longer the owner; the store calls this on its own thread."""
         self.error = error
         partition = self._following.partition
-        log.error("this node is the owner no more", partition=partition, error=str(error))
+        log.error("this node is no longer the owner", partition=partition, error=str(error))
         self._loop.call_soon_threadsafe(self.over.set)

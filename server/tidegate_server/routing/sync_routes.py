@@ -28,9 +28,9 @@ SYNC_ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/sync/changes",
         name="read-changes",
-        summary="Read the changes after a number, and wait for one if there are none yet",
+        summary="Read the changes after a number, waiting for the first one",
         description=(
-            "Answers 410 if the changes after this number are no longer kept; read a snapshot then."
+            "If these changes are no longer stored, the answer is 410: read a snapshot then."
         ),
         query=wire_sync.SyncQuery,
         answer=wire_sync.SyncChanges,

@@ -42,7 +42,7 @@ class Examined:
 
     @property
     def is_good(self) -> bool:
-        """Whether there is no error."""
+        """Whether the document was read and has no errors."""
         is_wrong = any(each.finding.severity == "error" for each in self.reported)
         return self.facts is not None and not is_wrong
 

@@ -163,7 +163,7 @@ def _serve_all(serving: _Serving, fork_server: ForkServer) -> None:
     def end(error: StoreUnavailableError) -> None:
         # The store rejects work in progress; the next owner reads the log.
         ended.append(error)
-        log.error("this process is the owner no more, and stops", error=str(error))
+        log.error("this process is no longer the owner, and stops", error=str(error))
         os.kill(os.getpid(), signal.SIGTERM)
 
     store = serving.store(serving.lock, ended=end)
