@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import promql_parser
 import pytest
 import yaml
 
@@ -232,12 +233,50 @@ def test_the_container_serves(process: None) -> None:
         run(program, "rmi", image)
 
 
+GRAFANA_VARIABLES = {"$__rate_interval": "5m", "$__range": "1h"}
+
+
+def asked_of_prometheus(expression: str) -> set[str]:
+    """The metrics that an expression reads; parsed as Prometheus parses it."""
+    for name, value in GRAFANA_VARIABLES.items():
+        expression = expression.replace(name, value)
+    promql_parser.parse(expression)
+    return {
+        name.removesuffix("_bucket")
+        for name in re.findall(r"\b(?:tidegate|process)_\w+", expression)
+    }
+
+
+def documented() -> set[str]:
+    """The metrics in the tables of the pages about service and daemon."""
+    row = re.compile(r"^\| `(\w+)` \| (?:gauge|counter|histogram|summary) ", re.MULTILINE)
+    pages = (DEPLOY.parent / "docs" / name for name in ("service.md", "hybrid.md"))
+    return {name for page in pages for name in row.findall(page.read_text())}
+
+
 def test_the_dashboard_shows_figures_that_are_there() -> None:
-    """Each figure that the dashboard for Grafana asks for is in the table of the service's page."""
+    """Each expression parses, and each metric in it is documented."""
     dashboard = json.loads((DEPLOY / "grafana/tidegate.json").read_text())
-    asked = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel["targets"])
-    named = {name.removesuffix("_bucket") for name in re.findall(r"tidegate_\w+", asked)}
-    page = (DEPLOY.parent / "docs/service.md").read_text()
-    known = set(re.findall(r"^\| `(tidegate_\w+)`", page, re.MULTILINE))
+    panels = dashboard["panels"]
+    assert [panel["id"] for panel in panels] == list(range(1, len(panels) + 1))
+    named = {
+        metric
+        for panel in panels
+        for target in panel["targets"]
+        for metric in asked_of_prometheus(target["expr"])
+    }
     assert named
-    assert named <= known
+    assert named <= documented()
+
+
+def test_alerting_rules_are_about_figures_that_are_there() -> None:
+    """Each rule has an expression that parses, documented metrics, a severity and a summary."""
+    groups = yaml.safe_load((DEPLOY / "prometheus/tidegate.rules.yml").read_text())["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    assert len({rule["alert"] for rule in rules}) == len(rules)
+    for rule in rules:
+        metrics = asked_of_prometheus(rule["expr"])
+        assert metrics, rule["alert"]
+        assert metrics <= documented()
+        assert rule["labels"]["severity"] in {"info", "warning", "critical"}
+        assert rule["annotations"]["summary"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from prometheus_client.parser import text_string_to_metric_families
 from tests.hybrid.link import Link
 from tests.hybrid.running import Daemon, Service, daemon, wait_for
 from tools import plain_http
@@ -35,6 +37,7 @@ from tidegate_server.settings.outbound import RemoteSettings
 from tidegate_server.settings.whole import Settings
 
 TOKEN = "token-of-the-site"
+PAGE = Path(__file__).parents[2] / "docs/hybrid.md"
 pytestmark = pytest.mark.usefixtures("process", "namespace")
 
 
@@ -149,6 +152,28 @@ def test_the_daemon_shows_the_state_of_the_enforcement(pair: tuple[Daemon, Link]
     assert 'tidegate_enforcement_state{state="stopped"} 1.0' in shown()
     enforcement_status.remove(folder)
     assert shown() == []
+
+
+def test_the_page_of_metrics_is_as_it_is_documented(pair: tuple[Daemon, Link]) -> None:
+    """Each figure of the daemon and of an enforcement is in the table, with its type and labels."""
+    site, _ = pair
+    folder = load(site.folder)
+    reached = {"capture.max_drops": 1}
+    enforcement_status.write(folder, EnforcementStatus(state="dropping", bounds_reached=reached))
+    page = plain_http.get(f"{site.base_url}/metrics", timeout=10).text
+    enforcement_status.remove(folder)
+    found = {
+        each.name + ("_total" if each.type == "counter" else ""): (
+            each.type,
+            {label for sample in each.samples for label in sample.labels},
+        )
+        for each in text_string_to_metric_families(page)
+        if each.name.startswith(("tidegate_daemon_", "tidegate_enforcement_"))
+    }
+    rows = re.findall(r"^\| `(tidegate_\w+)` \| (\w+) \| (.*?)\|", PAGE.read_text(), re.MULTILINE)
+    assert found == {
+        name: (kind, set(re.findall(r"`(\w+)`", labels))) for name, kind, labels in rows
+    }
 
 
 def certificate(directory: Path) -> dict[str, str]:

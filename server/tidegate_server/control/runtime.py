@@ -14,7 +14,7 @@ from uuid import UUID
 import attrs
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-from tidegate_server.engines.figures import EngineFigures, store_figures
+from tidegate_server.engines.figures import EngineFigures, policy_names, store_figures
 from tidegate_server.hot.metrics import Families, Shown, build_page, page, process_page
 from tidegate_server.hot.recorder import unavailable
 from tidegate_server.http.ids import new_id
@@ -329,6 +329,7 @@ class LiveRuntime:
         with self._store.read() as connection:
             oldest = snapshots.oldest_newest_ns(connection)
             alive = passes.alive(connection, self._clock())
+        tenants = list(self._runtimes.all())
         age = GaugeMetricFamily(
             "tidegate_snapshot_age_seconds",
             "Age of the oldest of the tenants' newest snapshots; 0 without any.",
@@ -338,7 +339,8 @@ class LiveRuntime:
             Shown.HEALTH: [age, *store_figures(self._store.statistics())],
             Shown.ALL: [
                 GaugeMetricFamily("tidegate_passes_alive", "Passes that have not expired.", alive),
-                *self._engine_figures.read(list(self._runtimes.all()), len(self._runtimes.refused)),
+                policy_names(tenants, self._metrics.policies),
+                *self._engine_figures.read(tenants, len(self._runtimes.refused)),
             ],
         }
 

@@ -5,7 +5,7 @@ No name or label identifies a tenant, since the number of tenants is unbounded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -13,6 +13,7 @@ import attrs
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
+    InfoMetricFamily,
     Metric,
     SummaryMetricFamily,
 )
@@ -88,6 +89,21 @@ class EngineFigures:
                 self._mitigated.total,
             ),
         ]
+
+
+def policy_names(tenants: Sequence[Tenant], policies: Container[str]) -> Metric:
+    """Return the slugs of policies, to be joined with their figures by ``policy_id``.
+
+    Args:
+        tenants: the active tenants.
+        policies: the ids of the policies that have figures.
+    """
+    info = InfoMetricFamily("tidegate_policy", "The slug of a policy that has figures.")
+    for tenant in tenants:
+        for slug, policy_id in tenant.names.policies.items():
+            if policy_id in policies:
+                info.add_metric((), {"policy_id": policy_id, "policy": slug})
+    return info
 
 
 def store_figures(statistics: StoreStatistics) -> list[Metric]:

@@ -138,6 +138,11 @@ class HotMetrics:
             at = (policy, reason, action)
             self.by_policy[at] = self.by_policy.get(at, 0) + count
 
+    @property
+    def policies(self) -> frozenset[str]:
+        """The ids of the policies with their own figures; on any thread."""
+        return frozenset(self._policies)
+
     def refused(self, code: str, calls: int = 1) -> None:
         """Count refusals."""
         self.refusals[code] = self.refusals.get(code, 0) + calls

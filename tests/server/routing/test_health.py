@@ -128,6 +128,18 @@ def test_decisions_are_counted_by_policy_and_reason(shop: Deciding) -> None:
         assert f"tidegate_policy_decisions_total{{{labels}}} 1.0" in page
 
 
+def test_a_policy_that_answered_has_its_name(shop: Deciding) -> None:
+    """The metric joins the slug with the figures of the policy."""
+    policies = shop.ids("policies")
+    for _ in range(3):
+        shop.decide("/login", "192.0.2.98")
+    line = f'tidegate_policy_info{{policy="stuffing",policy_id="{policies["stuffing"]}"}} 1.0'
+    until = time.monotonic() + WAIT_SECONDS
+    while line not in shop.service.http.get("/metrics").text:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 def documented() -> dict[str, tuple[str, set[str], bool]]:
     """The metrics that the page *The service* lists: type, labels, whether everybody sees them."""
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.*?)\| (yes )?\|", DOCS.read_text(), re.MULTILINE)
@@ -150,7 +162,8 @@ def test_the_page_of_metrics_is_as_it_is_documented(tmp_path: Path, process: Non
     """Names, types, labels, and what is shown without a credential, by the official reader."""
     with deciding(tmp_path, metrics_token="a token of metrics") as made:
         shop = made.tenant()
-        shop.decide("/login")
+        for _ in range(3):  # the third is answered by a policy
+            shop.decide("/login")
         shop.decide("/", address="unknown")
         gate_of(made).proof("192.0.2.7")
         for path in ("/nowhere", "/api/v1/me"):
@@ -158,9 +171,9 @@ def test_the_page_of_metrics_is_as_it_is_documented(tmp_path: Path, process: Non
         made.http.post("/api/v1/runtime/mitigation", json={})
         until = time.monotonic() + WAIT_SECONDS
         token = {"authorization": "Bearer a token of metrics"}
-        while "tidegate_tenants" not in (
-            whole := families(made.http.get("/metrics", headers=token).text)
-        ):
+        while not (whole := families(made.http.get("/metrics", headers=token).text)).keys() >= {
+            "tidegate_policy_info"
+        }:
             assert time.monotonic() < until
         public = families(made.http.get("/metrics").text)
     found = {
