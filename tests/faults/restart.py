@@ -107,6 +107,27 @@ class Load:
             self.refused[status] = answer
 
 
+async def repeat(load: Load, acknowledged: Sequence[Acknowledged]) -> None:
+    """Send the last calls again: they are answered as before.
+
+    Args:
+        load: the load that sent them.
+        acknowledged: what was answered.
+
+    Raises:
+        AssertionError: one is decided again.
+    """
+    again = Load(load.target, load.traffic)
+    connection = Connection(load.target.base_url, load.target.api_key)
+    last = acknowledged[-REPLAYED:]
+    for made in last:
+        await again.send(connection, made.call)
+    connection.close()
+    for before, after in zip(last, again.acknowledged, strict=True):
+        assert after.is_replayed, f"{after.call.key} was decided again"
+        assert after.answer == before.answer, f"{after.call.key} has another answer"
+
+
 @attrs.define
 class Run:
     """Cycles on one directory and one port."""
@@ -153,7 +174,7 @@ class Run:
             # A call that is answered at the moment of its cancellation is not cancelled.
             load.end()
         await loading
-        await self._again(load)
+        await repeat(load, load.acknowledged)
         return load
 
     async def _take_over(self, draw: random.Random, kind: Kind) -> None:
@@ -174,17 +195,6 @@ class Run:
         assert json.loads(line)["base_url"] == self.target.base_url
         self.target.process = second
         await asyncio.sleep(draw.uniform(0.1, 0.5))
-
-    async def _again(self, load: Load) -> None:
-        """Send the last calls again: they are answered as before."""
-        again = Load(self.target, load.traffic)
-        connection = Connection(self.target.base_url, self.target.api_key)
-        for made in load.acknowledged[-REPLAYED:]:
-            await again.send(connection, made.call)
-        connection.close()
-        for before, after in zip(load.acknowledged[-REPLAYED:], again.acknowledged, strict=True):
-            assert after.is_replayed, f"{after.call.key} was decided again"
-            assert after.answer == before.answer, f"{after.call.key} has another answer"
 
     def close(self) -> None:
         """End the server."""

@@ -41,7 +41,7 @@ COMMANDS = {
 PLUGINS = "tidegate.commands"
 """The entry points by which another distribution adds commands."""
 SERVICE = (
-    "serve", "config", "healthcheck", "migrate", "cluster", "verify",
+    "serve", "config", "healthcheck", "migrate", "cluster", "verify", "backup", "restore",
     "init", "sync", "run", "status", "capture", "operator",
     "tenant", "api-key", "apply", "record", "export",
 )  # fmt: skip

@@ -5,37 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import attrs
 import pytest
 from pysqlite3 import dbapi2
-from tests.store_contract.examples import TENANT, done, entry, tenant
-from tests.stores.partition import open_partition
 
 from tidegate_server.directory.opening import StrayPartError, open_directory
 from tidegate_server.directory.partitions import claim_partition, need_partitions
 from tidegate_server.directory.verification import Verification
 from tidegate_server.stores.base import HeldError
-from tidegate_server.stores.objects import tenants
-from tidegate_server.stores.sqlite import SqliteStore
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """A directory with two partitions; a tenant lives in the second, and has decisions."""
-    made = tmp_path / "data"
-    open_directory(made)
-    assert need_partitions(made, 2) == 2
-    url = f"sqlite:///{made}/tidegate.db"
-    placed = attrs.evolve(tenant(TENANT), partition_id=1)
-    store = SqliteStore(url)
-    done(store.write(lambda c: tenants.create(c, placed)))
-    store.close()
-    beside = open_partition(url)
-    for number in range(1, 6):
-        done(beside.append([entry(number)]))
-    beside.index_now()
-    beside.close()
-    return made
 
 
 def test_a_directory_keeps_its_partitions(directory: Path) -> None:
