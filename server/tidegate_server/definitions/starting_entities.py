@@ -42,4 +42,14 @@ def starting_entities(tenant_id: UUID) -> tuple[EntityDefinition, ...]:
             priority=200,
             key_fields=("derived.client_network",),
         ),
+        EntityDefinition(
+            entity_definition_id=identifier("account-id"),
+            name="account-id",
+            slug="account-id",
+            description="By account, for events that name one in the field account_id.",
+            priority=300,
+            key_fields=("fields.account_id",),
+            # An empty id is sent by sites for visitors who aren't logged in.
+            match_expression='has(fields.account_id) && fields.account_id != ""',
+        ),
     )

@@ -20,7 +20,7 @@ def test_a_new_tenant_has_an_owner_and_entity_definitions(owner: Caller, tenant:
     (mine,) = owner.get("me").json()["memberships"]
     assert mine["role"] == "Owner"
     found = owner.get(f"{tenant}/entity-definitions").json()
-    assert [each["name"] for each in found] == ["bot-crawlers", "ip-user-agent", "ip"]
+    assert [each["name"] for each in found] == ["bot-crawlers", "ip-user-agent", "ip", "account-id"]
     assert found[1]["key_fields"] == ["derived.client_network", "request.user_agent"]
     assert found[0]["priority"] < found[1]["priority"] < found[2]["priority"]
 

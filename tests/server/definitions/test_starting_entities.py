@@ -53,3 +53,17 @@ def test_strangers_without_an_address_are_not_counted_together(entity: str) -> N
     """An absent address is nobody's."""
     unknown = {"path": "/", "user_agent": BROWSER}
     assert answers(counting(entity), unknown, unknown, unknown) == ["allow"] * 3
+
+
+def test_an_account_is_counted_wherever_it_comes_from() -> None:
+    """Events that name no account, or an empty one, aren't counted as one account."""
+    engine = counting("account-id")
+
+    def answer(address: str, **fields: str) -> str:
+        event = {"request": {"path": "/", "client_ip": address}, "fields": fields}
+        return engine.decide(event).action.type
+
+    assert [answer("192.0.2.1"), answer("192.0.2.2", account_id="")] * 3 == ["allow"] * 6
+    found = [answer(f"192.0.2.{n}", account_id="a-17") for n in range(3)]
+    assert found == ["allow", "allow", "block"]
+    assert answer("192.0.2.9", account_id="a-18") == "allow"
