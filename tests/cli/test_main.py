@@ -6,9 +6,11 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 
+import click
 import pytest
 
-from tidegate.cli.main import PLUGINS, SERVICE
+from tidegate.cli.commands import GROUPS, PLACES, SERVICE
+from tidegate.cli.main import PLUGINS, tidegate
 
 WITHOUT_SERVER = """
 import sys
@@ -59,7 +61,8 @@ def test_the_list_of_commands_cuts_no_sentence(process: None) -> None:
     for run in (run_without_server, run_with_server):
         done = run("--help")
         assert done.returncode == 0
-        assert "..." not in done.stdout.partition("Commands:")[2]
+        assert "..." not in done.stdout.partition("Examples:")[2]
+        assert ("pip install" in done.stdout) == (run is run_without_server)
 
 
 def run_with_server(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -69,4 +72,40 @@ def run_with_server(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_commands_of_the_service_are_those_that_it_adds() -> None:
     """What the help offers without the service is what the service brings."""
-    assert entry_points(group=PLUGINS).names == set(SERVICE)
+    assert entry_points(group=PLUGINS).names == {
+        name for group in SERVICE.values() for name in group
+    }
+
+
+def test_every_command_is_in_one_group_of_the_help() -> None:
+    """None is listed twice, and each of this distribution has a place and can be imported."""
+    listed = [name for group in GROUPS.values() for name in group]
+    assert len(listed) == len(set(listed))
+    own = [name for title, group in GROUPS.items() if title not in SERVICE for name in group]
+    assert own == list(PLACES)
+    for name in own:
+        command = tidegate.get_command(click.Context(tidegate), name)
+        assert command is not None
+        assert command.name == name
+
+
+def test_the_help_imports_no_command(process: None) -> None:
+    """It costs as little as the version."""
+    program = (
+        "import sys\nfrom tidegate.cli.main import tidegate\n"
+        "tidegate.main(['--help'], standalone_mode=False)\n"
+        "print([name for name in sys.modules if name.startswith('tidegate_server')])\n"
+        "print('tidegate.cli.decide' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-2:] == ["[]", "False"]
+
+
+def test_a_mistyped_command_names_the_one_that_was_meant(process: None) -> None:
+    """A name that is like no command gets no guess."""
+    done = run_with_server("deside", "shop.yaml")
+    assert done.returncode == 2
+    assert "Did you mean `decide`?" in done.stderr
+    assert "Did you mean" not in run_with_server("xyzzy").stderr

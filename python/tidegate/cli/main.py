@@ -14,38 +14,16 @@ from typing import Any
 
 import click
 
+from tidegate.cli.commands import EXAMPLES, GROUPS, PLACES, SENTENCES, SERVICE
 from tidegate.cli.findings.report import FindingsError, print_text
 from tidegate.cli.output import errors, report_failure
 from tidegate.errors import SettingsError, TidegateError
+from tidegate.language.tree.diagnostics import nearest
 
 MAX_SENTENCE = 200
-"""Characters of a command's help in the list of commands."""
-COMMANDS = {
-    "try": "tidegate.cli.packs.try_:try_",
-    "packs": "tidegate.cli.packs.packs:packs",
-    "check": "tidegate.cli.check:check",
-    "lint": "tidegate.cli.lint:lint",
-    "keys": "tidegate.cli.keys:keys",
-    "explain-code": "tidegate.cli.findings.explain_code:explain_code",
-    "fmt": "tidegate.cli.format:format_",
-    "eval": "tidegate.cli.evaluate:evaluate",
-    "decide": "tidegate.cli.decide:decide",
-    "explain": "tidegate.cli.explain:explain",
-    "test": "tidegate.cli.policies.test:test",
-    "coverage": "tidegate.cli.policies.coverage:coverage",
-    "bench": "tidegate.cli.policies.bench:bench",
-    "mapping": "tidegate.cli.mapping:mapping",
-    "demo": "tidegate.cli.demo:demo",
-}
-"""Each command's module, imported when the command is called."""
+"""Characters of the help of another distribution's command in the list of commands."""
 PLUGINS = "tidegate.commands"
 """The entry points by which another distribution adds commands."""
-SERVICE = (
-    "serve", "config", "healthcheck", "migrate", "cluster", "verify", "backup", "restore",
-    "init", "sync", "run", "status", "capture", "operator",
-    "tenant", "api-key", "apply", "record", "export",
-)  # fmt: skip
-"""The commands that tidegate-server adds; without it, the help says how to install it."""
 
 
 class Commands(click.Group):
@@ -54,21 +32,33 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names: the engine's, the service's, and those of other distributions."""
         del ctx
-        return list(dict.fromkeys([*COMMANDS, *SERVICE, *(each.name for each in _plugins())]))
+        return list(dict.fromkeys([*SENTENCES, *(each.name for each in _plugins())]))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command with a name."""
         del ctx
-        place = COMMANDS.get(cmd_name)
+        place = PLACES.get(cmd_name)
         if place is not None:
             module, name = place.split(":")
             command = getattr(import_module(module), name)
         elif cmd_name in _plugins().names:
             command = _plugins()[cmd_name].load()
         else:
-            return _Unavailable(cmd_name) if cmd_name in SERVICE else None
+            return _Unavailable(cmd_name) if cmd_name in SENTENCES else None
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called; for an unknown name, the one that was most likely meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            meant = nearest(args[0], self.list_commands(ctx)) if args else None
+            if meant is None:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean `{meant}`?", ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; Ctrl-C ends it with the exit code that shells use for that."""
@@ -78,15 +68,24 @@ class Commands(click.Group):
             sys.exit(130)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List every command with the whole first sentence of its help."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [
-            (name, command.get_short_help_str(limit=MAX_SENTENCE))
-            for name, command in commands
-            if command is not None
-        ]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        """List the commands by what they are for, and how the first calls look."""
+        with formatter.section("Examples"):
+            for example in EXAMPLES:
+                formatter.write_text(example)
+        installed = _plugins().names
+        for group, commands in GROUPS.items():
+            is_missing = group in SERVICE and not installed.issuperset(commands)
+            note = " (pip install 'tidegate[server]')" if is_missing else ""
+            with formatter.section(group + note):
+                formatter.write_dl(list(commands.items()))
+        others = {name: self.get_command(ctx, name) for name in installed - SENTENCES.keys()}
+        if others:
+            with formatter.section("Other distributions"):
+                formatter.write_dl(
+                    (name, command.get_short_help_str(limit=MAX_SENTENCE))
+                    for name, command in sorted(others.items())
+                    if command is not None
+                )
 
 
 @cache

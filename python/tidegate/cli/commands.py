@@ -1,0 +1,88 @@
+"""The commands of ``tidegate`` by what they are for, with the sentences of the general help.
+
+The sentences are here, so that the help need not import the commands: that took six times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+PLACES = {
+    "try": "tidegate.cli.packs.try_:try_",
+    "demo": "tidegate.cli.demo:demo",
+    "packs": "tidegate.cli.packs.packs:packs",
+    "check": "tidegate.cli.check:check",
+    "lint": "tidegate.cli.lint:lint",
+    "fmt": "tidegate.cli.format:format_",
+    "test": "tidegate.cli.policies.test:test",
+    "coverage": "tidegate.cli.policies.coverage:coverage",
+    "keys": "tidegate.cli.keys:keys",
+    "bench": "tidegate.cli.policies.bench:bench",
+    "explain-code": "tidegate.cli.findings.explain_code:explain_code",
+    "decide": "tidegate.cli.decide:decide",
+    "explain": "tidegate.cli.explain:explain",
+    "eval": "tidegate.cli.evaluate:evaluate",
+    "mapping": "tidegate.cli.mapping:mapping",
+}
+"""The place of each command of this distribution."""
+
+_LIBRARY: Mapping[str, Mapping[str, str]] = {
+    "Start here": {
+        "try": "Show the answers that packs would have given to a log; no document is needed.",
+        "demo": "Decide the bundled sample traffic and explain one block.",
+    },
+    "Write policies": {
+        "packs": "Add ready policies to a definitions document, and keep them up to date.",
+        "check": "Check definitions documents or expressions; findings have their place.",
+        "lint": "Find what definitions documents say but can't do, and what traffic shows.",
+        "fmt": "Format the expressions of definitions documents, or single expressions.",
+        "test": "Run the tests of policies in files, folders and patterns.",
+        "coverage": "Report which clauses and which parts of expressions events exercise.",
+        "keys": "Judge the keys of entity definitions by events.",
+        "bench": "Measure how fast definitions decide, and which expressions take the most work.",
+        "explain-code": "Explain the code of a finding, a refusal or a reason; list all codes.",
+    },
+    "Decide events": {
+        "decide": "Decide each line of events or of an access log by definitions.",
+        "explain": "Explain one decision: every condition, value and window.",
+        "eval": "Evaluate an expression over each line of events, and print the values.",
+        "mapping": "Show, check and guess mappings for logs in JSON and CSV.",
+    },
+}
+SERVICE: Mapping[str, Mapping[str, str]] = {
+    "Run the service": {
+        "serve": "Serve decisions and their control plane over HTTP.",
+        "config": "Show the settings of the service.",
+        "healthcheck": "Exit with 0 if the server can decide, with 1 otherwise.",
+        "migrate": "Create a data directory, or upgrade it to this version.",
+        "verify": "Compare the data directory with its checksums, next to a server or not.",
+        "backup": "Copy the data directory into DIRECTORY, next to a running server or not.",
+        "restore": "Make the data directory from the backup in DIRECTORY.",
+        "cluster": "Show the nodes that share a database, move partitions, drain a node.",
+        "operator": "Manage operators in this machine's database.",
+    },
+    "Use a service": {
+        "tenant": "Create and list tenants of a running service.",
+        "api-key": "Create, list and revoke the keys that sources of events call with.",
+        "apply": "Replace a tenant's definitions by those of a document, and print the changes.",
+        "export": "Print a tenant's definitions as a document that `tidegate apply` takes.",
+        "record": "Write a test from a recorded decision, with the events that its windows needed.",
+    },
+    "Decide next to your proxy": {
+        "init": "Create the folder of a daemon, and connect it to a service.",
+        "sync": "Fetch a tenant's definitions to this machine.",
+        "run": "Decide on this machine by the definitions of a service.",
+        "status": "Show the state of the daemon on this machine.",
+        "capture": "Read requests from the network or from access logs.",
+    },
+}
+"""The commands that tidegate-server adds."""
+GROUPS: Mapping[str, Mapping[str, str]] = {**_LIBRARY, **SERVICE}
+"""All commands, in the order of the help."""
+SENTENCES = {name: text for group in GROUPS.values() for name, text in group.items()}
+EXAMPLES = (
+    "tidegate try access.log",
+    "tidegate decide shop.yaml access.log --summary",
+    "tidegate serve --demo",
+)
+"""The first commands of somebody who measures, writes policies, or operates a service."""
