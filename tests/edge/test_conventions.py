@@ -179,6 +179,34 @@ def test_a_block_has_a_status_that_blocks(fronted: Fronted, status: int, sent: i
     assert (seen.status, seen.body) == (sent, b"no")
 
 
+def test_a_block_without_a_body_is_a_page_with_the_reference(fronted: Fronted) -> None:
+    """A browser shows it in the visitor's language; a program gets no body."""
+    decision = Decision(Block(429), "policy", decision_id="01a221bf-db96-7092-a08d-1e7c1678d4ff")
+    with fronted(FixedDecider(decision)) as site:
+        shown, read = (
+            ask(site, "/", {**BROWSER, "accept-language": "nl, de;q=0.5"}),
+            ask(site, "/", PROGRAM),
+        )
+    assert (shown.status, shown.header("content-type")) == (429, "text/html; charset=utf-8")
+    assert shown.header("content-language") == "nl"
+    assert "<h1>Verzoek geblokkeerd</h1>" in shown.body.decode()
+    assert f"<code>{decision.decision_id}</code>" in shown.body.decode()
+    assert (read.status, read.body, read.header("content-language")) == (429, b"", None)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [Block(403, "no"), Block(403, headers={"Content-Type": "text/html"})],
+    ids=["a body", "a content type"],
+)
+def test_a_block_of_the_tenants_own_stays_as_it_is(fronted: Fronted, block: Block) -> None:
+    """The page replaces no body, not even an empty one with a type."""
+    with fronted(deciding(block)) as site:
+        seen = ask(site, "/", BROWSER)
+    assert seen.body == block.body.encode()
+    assert seen.header("content-security-policy") is None
+
+
 def test_a_head_request_gets_no_body(fronted: Fronted) -> None:
     """Whatever is answered."""
     with fronted(deciding(Block(429, "no"))) as site:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -41,6 +42,16 @@ def test_a_block_with_a_server_error_stays_a_block(edge: Edge) -> None:
     seen = ask(edge.base_url, "/closed")
     expected = 403 if edge.name in ("nginx", "envoy") else 503
     assert (seen.status, PAGE in seen.body) == (expected, False)
+
+
+def test_a_block_without_a_body_is_a_page_that_names_the_decision(edge: Edge) -> None:
+    """A visitor can quote the reference; nginx has pages of its own, and a program gets no page."""
+    shown, read = ask(edge.base_url, "/closed"), ask(edge.base_url, "/closed", PROGRAM)
+    assert b"Request blocked" not in read.body
+    if edge.name != "nginx":
+        assert "<h1>Request blocked</h1>" in shown.body.decode()
+        assert re.search(r"<code>[0-9a-f-]{36}</code>", shown.body.decode())
+        assert str(shown.header("content-security-policy")).startswith("default-src 'none'")
 
 
 def test_a_browser_is_redirected_to_the_challenge(edge: Edge, shop: Deciding) -> None:

@@ -5,6 +5,8 @@
  * `Headers`, `Response`, `URL`, `crypto` and `AbortSignal` is used, which workers and Node all have.
  */
 
+import { blockPage } from "./block-page.js";
+
 const PARAMETER = "service_challenge_proof";
 const COOKIE = "service_challenge";
 
@@ -202,7 +204,9 @@ function carryOut(visit, decision) {
     return isValid ? cleanAddress(visit) : problem(visit, "invalid-proof");
   }
   if (action.type === "allow") return null;
-  return action.type === "block" ? blocked(visit, action.block ?? {}) : challenge(visit, action);
+  return action.type === "block"
+    ? blocked(visit, action.block ?? {}, decision.decision_id)
+    : challenge(visit, action);
 }
 
 function challenge(visit, action) {
@@ -220,8 +224,11 @@ function cleanAddress(visit) {
   return new Response(null, { status: 307, headers });
 }
 
-/** A part that cannot be sent is left out: the visitor stays blocked. */
-function blocked(visit, block) {
+/**
+ * A part that cannot be sent is left out: the visitor stays blocked. A block without a body and
+ * without a content type is a page where somebody waits for one.
+ */
+function blocked(visit, block, reference) {
   const status = block.status_code ?? 403;
   const body = block.body ?? "";
   const given = block.headers ?? {};
@@ -235,10 +242,17 @@ function blocked(visit, block) {
     "cache-control": "no-store",
   });
   const kept = Object.entries(given).filter(([name, value]) => canAnswer(name, value));
+  const isTyped = kept.some(([name]) => name.toLowerCase() === "content-type");
+  let content = body;
+  if (body === "" && !isTyped && isNavigation(visit)) {
+    const [usual, page] = blockPage(visit.headers.get("accept-language") ?? "", reference);
+    for (const [name, value] of Object.entries(usual)) headers.set(name, value);
+    content = page;
+  }
   for (const [name, value] of kept.slice(0, MAX_HEADERS)) headers.set(name, value);
-  const bytes = new TextEncoder().encode(body);
-  const content = bytes.length > MAX_BODY_BYTES || visit.method === "HEAD" ? null : bytes;
-  return new Response(content, { status, headers });
+  const bytes = new TextEncoder().encode(content);
+  const isSent = bytes.length <= MAX_BODY_BYTES && visit.method !== "HEAD";
+  return new Response(isSent ? bytes : null, { status, headers });
 }
 
 function isObject(value) {

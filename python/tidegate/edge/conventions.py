@@ -63,7 +63,7 @@ def carry_out(visit: Visit, decision: Decision) -> Reply | None:
         case Allow():
             return None
         case Block():
-            return blocked(action)
+            return blocked(visit, action, decision.decision_id)
         case Challenge(redirect_url=str(url)) if url_problem(url) is None:
             return challenge(visit, url)
     raise OddDecisionError("a challenge that leads nowhere")

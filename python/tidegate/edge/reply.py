@@ -10,6 +10,7 @@ import attrs
 import orjson
 
 from tidegate.decider import DEFAULT_STATUS
+from tidegate.edge.block_page import block_page
 from tidegate.edge.visit import COOKIE
 from tidegate.policy.document.forms import header_problem
 
@@ -88,24 +89,34 @@ def clean_address(visit: Visit, proof: str) -> Reply:
     return Reply(307, (("location", visit.url), ("set-cookie", cookie), *_PRIVATE))
 
 
-def blocked(action: Block) -> Reply:
+def blocked(visit: Visit, action: Block, reference: str | None) -> Reply:
     """The response of a block, validated again since it came over a wire.
 
-    Invalid parts are left out: the visitor stays blocked.
+    Invalid parts are left out: the visitor stays blocked. A block without a body and without a
+    content type is a page where somebody waits for one.
+
+    Args:
+        visit: the visit.
+        action: the block.
+        reference: the decision's id; None if it isn't recorded.
     """
     status = action.status_code if 400 <= action.status_code <= 599 else DEFAULT_STATUS
-    kept = {
+    valid = {
         name.lower(): value
         for name, value in action.headers.items()
         if header_problem(name, value) is None
     }
+    kept = dict(list(valid.items())[:MAX_HEADERS])
     usual = {
         "content-type": "text/plain; charset=utf-8",
         "x-content-type-options": "nosniff",
         "cache-control": "no-store",
     }
     body = action.body.encode(errors="replace")
-    headers = {**usual, **dict(list(kept.items())[:MAX_HEADERS])}
+    if not body and "content-type" not in kept and is_navigation(visit):
+        page, body = block_page(visit.header("accept-language"), reference)
+        usual.update(page)
+    headers = {**usual, **kept}
     return Reply(status, tuple(headers.items()), body if len(body) <= MAX_BODY_BYTES else b"")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -10,10 +9,7 @@ from importlib.resources import files
 import attrs
 import orjson
 
-DEFAULT = "en"
-MAX_HEADER = 1_024
-"""Characters of ``Accept-Language`` that are read."""
-_RANGE = re.compile(r"([a-z]{2,8})(?:-[a-z0-9-]*)?(?:;q=([01](?:\.[0-9]{0,3})?))?")
+from tidegate.edge.block_page import preferred_language
 
 
 @attrs.frozen
@@ -50,12 +46,4 @@ def language_for(accepted: str) -> Language:
         accepted: the header ``Accept-Language`` (RFC 9110, 12.5.4); empty without one.
     """
     known = languages()
-    best, weight = known[DEFAULT], 0.0
-    for part in accepted[:MAX_HEADER].lower().replace(" ", "").split(","):
-        match = _RANGE.fullmatch(part)
-        if match is None or match[1] not in known:
-            continue
-        liked = float(match[2] or 1)
-        if liked > weight:
-            best, weight = known[match[1]], liked
-    return best
+    return known[preferred_language(accepted, known)]
