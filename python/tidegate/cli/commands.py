@@ -18,6 +18,7 @@ PLACES = {
     "coverage": "tidegate.cli.policies.coverage:coverage",
     "keys": "tidegate.cli.keys:keys",
     "bench": "tidegate.cli.policies.bench:bench",
+    "schema": "tidegate.cli.schema:schema",
     "explain-code": "tidegate.cli.findings.explain_code:explain_code",
     "decide": "tidegate.cli.decide:decide",
     "explain": "tidegate.cli.explain:explain",
@@ -40,6 +41,7 @@ _LIBRARY: Mapping[str, Mapping[str, str]] = {
         "coverage": "Report which clauses and which parts of expressions events exercise.",
         "keys": "Judge the keys of entity definitions by events.",
         "bench": "Measure how fast definitions decide, and which expressions take the most work.",
+        "schema": "Print the JSON Schema of definitions documents or of tests, for an editor.",
         "explain-code": "Explain the code of a finding, a refusal or a reason; list all codes.",
     },
     "Decide events": {

@@ -16,9 +16,19 @@ def document_schema() -> dict[str, Any]:
     A document that does not fit is rejected; one that fits may be rejected for other reasons, such
     as an expression that does not compile.
     """
-    schema = _object(Definitions)
-    schema["properties"] = {"apiVersion": {"const": API_VERSION}, **schema["properties"]}
-    schema["required"] = ["apiVersion"]
+    return schema_of(Definitions, API_VERSION)
+
+
+def schema_of(model: type[attrs.AttrsInstance], version: str) -> dict[str, Any]:
+    """The schema of a whole document of another kind.
+
+    Args:
+        model: the document's members.
+        version: the value of ``apiVersion``.
+    """
+    schema = _object(model)
+    schema["properties"] = {"apiVersion": {"const": version}, **schema["properties"]}
+    schema["required"] = ["apiVersion", *schema["required"]]
     return schema
 
 
@@ -67,6 +77,11 @@ def _shown(shape: shapes.Shape) -> dict[str, Any]:
         case shapes.Headers(maximum=maximum):
             values = {"type": "string"}
             return {"type": "object", "additionalProperties": values, "maxProperties": maximum}
+        case shapes.RouteKey(item=item, maximum=maximum):
+            free = _shown(item)
+            return {"type": "object", "additionalProperties": free, "maxProperties": maximum}
+        case shapes.Anything():
+            return {}
         case shapes.Boolean():
             return {"type": "boolean"}
         case shapes.Integer(minimum=least, maximum=most):
