@@ -14,7 +14,8 @@ CONSOLE_SOURCES := $(shell find console -path console/node_modules -prune -o -ty
 
 .PHONY: run cluster cluster-test simulate console console-if-possible test test-all samples-test programs \
 	built-and-rust-tested rust-tests kill-test counts-test restart-test restore-test damage-test \
-	attack fuzz-api hostile-test newcomer-test check agree bench conformance sizes wheels docs clean
+	attack fuzz-api hostile-test newcomer-test check agree bench conformance sizes wheels docs \
+	docs-serve clean
 
 run: .venv/built console-if-possible ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
@@ -116,6 +117,18 @@ check: .venv/built         ## formatting, lint, types
 	else cargo deny --locked check bans licenses sources && \
 		echo "the database of advisories cannot be reached: nothing was looked up in it"; fi
 
+docs: .venv/built .venv-docs/installed ## the documentation as a site: target/site/html/index.html
+	$(BIN)/python -m tools.site.pages
+	cd target/site && ../../.venv-docs/bin/zensical build --strict -f mkdocs.yml
+
+docs-serve: docs           ## the site on http://localhost:8000
+	cd target/site && ../../.venv-docs/bin/zensical serve -f mkdocs.yml
+
+.venv-docs/installed: tools/site/requirements.txt
+	$(PYTHON) -m venv --clear .venv-docs
+	.venv-docs/bin/python -m pip install --no-compile --quiet --disable-pip-version-check -r $<
+	touch $@
+
 wheels: .venv/installed console ## both wheels; that of the library for manylinux_2_28, and for musllinux_1_2 where rustup has the target
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang
 	$(BIN)/python tools/wheels.py
@@ -134,7 +147,7 @@ bench: .venv/peers         ## every benchmark, and the peers side by side
 	$(BIN)/python -m benchmarks.peers
 
 clean:
-	rm -rf .venv .venv-console target console/node_modules server/tidegate_server/console/assets
+	rm -rf .venv .venv-console .venv-docs target console/node_modules server/tidegate_server/console/assets
 
 .venv/installed: pyproject.toml server/pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv --clear .venv
