@@ -48,9 +48,8 @@ def lint(compilation: Compilation, about: str = "") -> Iterator[Finding]:
         attrs.evolve(each, pointer=f"/policies/{numbers[policy.slug]}{each.pointer}")
         for policy, each in without_return(source)
     )
-    for each in (*returns, *unrecorded(compilation), *unused(compilation)):
-        if _is_about(each.pointer, about):
-            yield each
+    yield from unrecorded(compilation, lambda pointer: _is_about(pointer, about))
+    yield from (each for each in (*returns, *unused(compilation)) if _is_about(each.pointer, about))
 
 
 def _incomplete(message: str) -> Finding:

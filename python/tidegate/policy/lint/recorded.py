@@ -12,7 +12,7 @@ from tidegate.policy.lint.atoms import normal
 from tidegate.policy.lint.constraints import read_constraint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tidegate.language.check.checker import CheckedExpression
     from tidegate.language.tree.ast import Span
@@ -23,10 +23,17 @@ _QUERY = "request.query_params"
 _MEMBERS = frozenset(("request.headers", _QUERY, _COOKIES, "request.route_params", "fields"))
 
 
-def unrecorded(compilation: Compilation) -> Iterator[Finding]:
-    """Findings about comparisons with values that records only have as a hash."""
+def unrecorded(compilation: Compilation, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
+    """Findings about comparisons with values that records only have as a hash.
+
+    Args:
+        compilation: definitions without errors.
+        is_wanted: whether to look at the expression at a pointer.
+    """
     names = Names(compilation.compiled.source.settings.redact)
     for pointer, expression in _conditions(compilation):
+        if not is_wanted(pointer):
+            continue
         found = dict(_secrets(expression, names))
         for name, span in found.items():
             yield Finding(
