@@ -13,6 +13,7 @@ from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.packs import BUNDLED, Pack, PackError, bundled_pack
 from tidegate.packs.adding import added, removed, updated
+from tidegate.packs.labels import version_in
 from tidegate.packs.objects import SECTIONS, by_slug
 
 SITE = {
@@ -43,6 +44,11 @@ def next_version(pack: Pack, **changes: Any) -> Pack:
     return attrs.evolve(pack, version="1.1.0", definitions=definitions)
 
 
+def by_prefix(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The objects of a document that a pack added."""
+    return [each for each in objects if "pack" in each.get("labels", {})]
+
+
 def test_added_packs_change_no_answer() -> None:
     """With all packs added, each event gets the answer that it got before."""
     document: dict[str, Any] = SITE
@@ -60,19 +66,17 @@ def test_added_packs_change_no_answer() -> None:
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_an_enforcing_pack_decides_as_it_says(name: str) -> None:
-    """With `enforce`, the objects of the pack are as the pack has them."""
+    """With `enforce`, the objects of the pack are as the pack has them, with its labels."""
     pack = bundled_pack(name)
     document = added(pack, {"apiVersion": "tidegate/v1"}, {}, enforce=True)
+    labels = {"pack": name, "pack_version": pack.version}
     for section in SECTIONS:
         for slug, each in by_slug(pack.definitions, section).items():
-            made = dict(by_slug(document, section)[slug])
-            assert made.pop("slug") == slug
-            description = str(made.pop("description", ""))
-            assert description.removesuffix(f"[{name} {pack.version}]").strip() == each.get(
-                "description", ""
-            )
-            kept = ("description", "slug")
-            assert made == {key: value for key, value in each.items() if key not in kept}
+            expected = {"slug": slug, **each}
+            if not pack.is_slot(section, slug):
+                expected["labels"] = labels
+            assert by_slug(document, section)[slug] == expected
+    load_definitions(document)
 
 
 def test_slots_are_the_sites() -> None:
@@ -107,7 +111,7 @@ def test_remove_ends_what_add_began(name: str) -> None:
 
 
 def test_an_update_keeps_the_site_and_changes_the_version() -> None:
-    """Disabled mitigations, slots and thresholds stay; the description has the version."""
+    """Disabled mitigations, slots and thresholds stay; the labels have the version."""
     pack = bundled_pack("credential-stuffing")
     document = added(pack, SITE, {"login_failure": 'fields["status"] == "418"'})
     policy = document["policies"][-1]
@@ -117,24 +121,33 @@ def test_an_update_keeps_the_site_and_changes_the_version() -> None:
     merged = updated(pack.definitions, next_version(pack, priority=45), document)
     made = merged.document["policies"][-1]
     assert made["priority"] == 45
-    assert made["description"] == "[credential-stuffing 1.1.0]"
+    assert made["labels"] == {"pack": "credential-stuffing", "pack_version": "1.1.0"}
     assert made["clauses"] == clauses
     assert merged.document["actions"] == document["actions"]
-    assert merged.document["mitigations"] == document["mitigations"]
+    assert not any(each["enabled"] for each in by_prefix(merged.document["mitigations"]))
+    assert version_in(next_version(pack), merged.document) == "1.1.0"
     assert [each.place for each in merged.changes] == [
         "policies.credential-stuffing-logins.priority"
     ]
     assert merged.conflicts == ()
 
 
-def test_a_description_of_the_site_stays() -> None:
-    """A policy that lost the version in its description doesn't get it back."""
+def test_labels_of_the_site_stay() -> None:
+    """Own labels are kept, and an object that lost those of the pack doesn't get them back."""
     pack = bundled_pack("scraping")
     document = added(pack, SITE, {})
-    document["policies"][-1] = {**document["policies"][-1], "description": "Ours."}
+    own = {**document["policies"][-1], "labels": {"team": "shop"}}
+    document["policies"][-1] = own
+    entity = document["entities"][-1]
+    document["entities"][-1] = {**entity, "labels": {**entity["labels"], "team": "shop"}}
     merged = updated(pack.definitions, next_version(pack, priority=45), document)
-    assert merged.document["policies"][-1]["description"] == "Ours."
-    assert merged.document["policies"][-1]["priority"] == 45
+    assert merged.document["policies"][-1] == {**own, "priority": 45}
+    assert merged.document["entities"][-1]["labels"] == {
+        "team": "shop",
+        "pack": "scraping",
+        "pack_version": "1.1.0",
+    }
+    assert merged.conflicts == ()
 
 
 def test_a_changed_guess_of_a_slot_changes_nothing() -> None:

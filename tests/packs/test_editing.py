@@ -92,6 +92,15 @@ def test_a_comment_behind_the_sign_of_a_block_is_one() -> None:
         edit(text, after)
 
 
+@pytest.mark.parametrize("version", ["1.0.0", "'1.0.0'", '"1.0.0"'])
+def test_the_version_of_a_pack_changes_in_place(version: str) -> None:
+    """An update that changes nothing else in an object keeps its comments."""
+    text = TEXT.replace("# exact\n", "# exact\n    labels:\n      pack_version: X # noted\n")
+    after = plain(text.replace("X", "1.1.0"))
+    edited = edit(text.replace("X", version), after)
+    assert edited == text.replace("X", '"1.1.0"')
+
+
 @pytest.mark.parametrize("comment", ["", "# all of it\n"])
 def test_a_layout_that_cannot_be_kept_is_written_as_a_whole(comment: str) -> None:
     """A section in one line is written again, if that loses no comment."""

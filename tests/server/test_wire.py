@@ -71,7 +71,7 @@ def test_a_member_has_the_bounds_of_the_model(written: Any, attribute: Any, know
         case shapes.Many(minimum=low, maximum=high):
             most = FEWER.get(attribute.name, high)
             assert (schema.get("minItems", 0), schema["maxItems"]) == (low, most)
-        case shapes.Headers(maximum=high):
+        case shapes.Headers(maximum=high) | shapes.Labels(maximum=high):
             assert schema["maxProperties"] == high
     if attribute.name not in MADE_FROM_THE_NAME and attribute.name != "redact":
         assert attribute.default == known.default

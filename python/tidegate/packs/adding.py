@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from tidegate.packs.labels import LABEL, VERSION_LABEL, has_label
 from tidegate.packs.merging import Merged, merge
 from tidegate.packs.objects import SECTIONS, by_slug, slug_of
 from tidegate.packs.pack import Pack, PackError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_VERSION = r"[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}"
 
 
 def added(
@@ -22,7 +20,7 @@ def added(
     *,
     enforce: bool = False,
 ) -> dict[str, Any]:
-    """A document with the objects of a pack behind its own.
+    """A document with the objects of a pack behind its own, labelled with its name and version.
 
     Unless it enforces, the pack changes no answer: its mitigations are disabled, and policies that
     let requests pass (``final``) are drafts. Actions of the document that fill a slot are kept.
@@ -39,7 +37,7 @@ def added(
     """
     made = dict(document)
     _check_slots(pack, document, slots)
-    for section, objects in _stamped(pack).items():
+    for section, objects in _labelled(pack).items():
         present = by_slug(document, section)
         new = []
         for slug, each in objects.items():
@@ -82,7 +80,7 @@ def updated(old: Mapping[str, Any], pack: Pack, document: Mapping[str, Any]) -> 
         pack: the new version.
         document: the site's document, as plain data.
     """
-    site = _unstamped(pack, document)
+    site = unlabelled(old, pack, document)
     old = {section: list(each.values()) for section, each in _with_slugs(old).items()}
     new = {section: list(each.values()) for section, each in _with_slugs(pack.definitions).items()}
     present = by_slug(site, "actions")
@@ -93,7 +91,7 @@ def updated(old: Mapping[str, Any], pack: Pack, document: Mapping[str, Any]) -> 
             known[slug] = each
     old["actions"] = list(known.values())
     merged = merge(old, site, new)
-    return Merged(_with_stamps(pack, document, merged.document), merged.changes, merged.conflicts)
+    return Merged(_with_labels(pack, document, merged.document), merged.changes, merged.conflicts)
 
 
 def removed(pack: Pack, old: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,7 +113,7 @@ def removed(pack: Pack, old: Mapping[str, Any], document: Mapping[str, Any]) -> 
 
 def own(old: Mapping[str, Any], pack: Pack, document: Mapping[str, Any]) -> dict[str, Any]:
     """The objects of a document that a version of a pack has, as the pack would write them."""
-    site = _unstamped(pack, document)
+    site = unlabelled(old, pack, document)
     known = _with_slugs(old)
     return {
         section: [
@@ -149,47 +147,72 @@ def _with_slugs(definitions: Mapping[str, Any]) -> dict[str, dict[str, dict[str,
     }
 
 
-def _stamped(pack: Pack) -> dict[str, dict[str, dict[str, Any]]]:
-    """The objects of a pack; the descriptions of policies have its name and version."""
-    objects = _with_slugs(pack.definitions)
-    for each in objects["policies"].values():
-        each["description"] = f"{each.get('description', '')} {_stamp(pack)}".strip()
-    return objects
+def _labelled(pack: Pack) -> dict[str, dict[str, dict[str, Any]]]:
+    """The objects of a pack with its name and version, except for slots, which are the site's."""
+    return {
+        section: {
+            slug: each if pack.is_slot(section, slug) else _with_version(pack, each)
+            for slug, each in objects.items()
+        }
+        for section, objects in _with_slugs(pack.definitions).items()
+    }
 
 
-def _stamp(pack: Pack) -> str:
-    return f"[{pack.name} {pack.version}]"
+def _with_version(pack: Pack, found: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with the name and version of a pack among its labels, which follow its texts."""
+    texts = {name: found[name] for name in ("name", "slug", "description") if name in found}
+    labels = {**(found.get("labels") or {}), LABEL: pack.name, VERSION_LABEL: pack.version}
+    return {**texts, "labels": labels} | {
+        name: value for name, value in found.items() if name not in (*texts, "labels")
+    }
 
 
-def _unstamped(pack: Pack, document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document without the pack's name and version in descriptions."""
-    stamp = re.compile(rf" ?\[{re.escape(pack.name)} {_VERSION}\]$")
+def unlabelled(
+    old: Mapping[str, Any], pack: Pack, document: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A document without the pack's labels at the objects of the pack.
 
-    def without(found: Mapping[str, Any]) -> dict[str, Any]:
-        before = found.get("description") or ""
-        description = stamp.sub("", before)
-        if description == before:
-            return dict(found)
-        rest = {name: value for name, value in found.items() if name != "description"}
-        return {**found, "description": description} if description else rest
+    Args:
+        old: the definitions of the version that the document has.
+        pack: the pack.
+        document: the site's document, as plain data.
+    """
+    made = dict(document)
+    for section in SECTIONS:
+        known = {*by_slug(old, section), *by_slug(pack.definitions, section)}
+        if document.get(section):
+            made[section] = [
+                _without_version(each) if slug in known and has_label(pack, each) else each
+                for slug, each in by_slug(document, section).items()
+            ]
+    return made
 
-    policies = [without(each) for each in document.get("policies") or ()]
-    return {**document, "policies": policies} if policies else dict(document)
+
+def _without_version(found: Mapping[str, Any]) -> dict[str, Any]:
+    labels = {
+        name: text for name, text in found["labels"].items() if name not in (LABEL, VERSION_LABEL)
+    }
+    rest = {name: value for name, value in found.items() if name != "labels"}
+    return {**rest, "labels": labels} if labels else rest
 
 
-def _with_stamps(
+def _with_labels(
     pack: Pack, before: Mapping[str, Any], merged: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A merged document, in which the policies of the pack have its version again."""
-    stamped = _stamped(pack)["policies"]
-    known = by_slug(before, "policies")
-    bare = by_slug(_unstamped(pack, before), "policies")
-    policies = []
-    for slug, each in by_slug(merged, "policies").items():
-        had_none = slug in known and known[slug] == bare[slug]
-        if slug not in stamped or had_none:
-            policies.append(each)
-            continue
-        description = f"{each.get('description', '')} {_stamp(pack)}".strip()
-        policies.append({**each, "description": description})
-    return {**merged, "policies": policies} if policies else dict(merged)
+    """A merged document with the labels of the new version.
+
+    An object that lost the labels doesn't get them back.
+    """
+    made = dict(merged)
+    for section, objects in _labelled(pack).items():
+        known = by_slug(before, section)
+        if merged.get(section):
+            made[section] = [
+                _with_version(pack, each)
+                if slug in objects
+                and not pack.is_slot(section, slug)
+                and (slug not in known or has_label(pack, known[slug]))
+                else each
+                for slug, each in by_slug(merged, section).items()
+            ]
+    return made

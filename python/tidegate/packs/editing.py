@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate.errors import DefinitionsError
+from tidegate.packs.labels import VERSION_LABEL
 from tidegate.packs.objects import SECTIONS, slug_of
 from tidegate.packs.pack import PackError
 from tidegate.policy.document import parse_document
 from tidegate.policy.document.plain_data import to_python
-from tidegate.policy.document.tree import Mapping, Scalar, Sequence
+from tidegate.policy.document.tree import Mapping, Scalar, Sequence, find
 from tidegate.policy.document.yaml_text import write_yaml
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def _of_section(
 ) -> Iterator[_Edit]:
     """The edits of a section that has objects."""
     present = {slug_of(section, found): found for found in map(to_python, items)}
+    nodes = dict(zip(present, items, strict=True))
     spans = dict(zip(present, (_span(text, each) for each in items), strict=True))
     first, _ = next(iter(spans.values()))
     dash = _ITEM.match(text, first)
@@ -121,11 +123,25 @@ def _of_section(
     yield _Edit(first, first, _items(behind[None], indent))
     for slug, (start, end) in spans.items():
         changed = [wanted[slug]] if slug in wanted else []
-        if changed != [present[slug]]:
+        version = _version(nodes[slug], present[slug], wanted.get(slug))
+        if version is not None:
+            yield version
+        elif changed != [present[slug]]:
             yield _Edit(start, end, _items(changed, indent))
         gap = "" if text[:end].endswith("\n") else "\n"
         new = _items(behind.get(slug, []), indent)
         yield _Edit(end, end, gap + new if new else "")
+
+
+def _version(item: Node, before: Any, after: Any) -> _Edit | None:
+    """The edit of an object in which nothing but the label with a pack's version changes."""
+    node = find(item, f"/labels/{VERSION_LABEL}")
+    version = ((after or {}).get("labels") or {}).get(VERSION_LABEL)
+    if not isinstance(node, Scalar) or version is None or after == before:
+        return None
+    if {**before, "labels": {**before["labels"], VERSION_LABEL: version}} != after:
+        return None
+    return _Edit(_start(node), node.end or 0, json.dumps(version))
 
 
 def _items(objects: list[Any], indent: int) -> str:

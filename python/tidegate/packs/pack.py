@@ -80,6 +80,25 @@ class Pack:
         """Whether an object is a slot."""
         return section == "actions" and slug in self.slots
 
+    def definitions_of(self, version: str) -> Mapping[str, Any]:
+        """The definitions of this version, or of an earlier one that the pack still has.
+
+        Args:
+            version: the version.
+
+        Raises:
+            PackError: the pack doesn't have this version, or its file can't be read.
+        """
+        if version == self.version:
+            return self.definitions
+        path = self.folder / "earlier" / f"{version}.yaml"
+        if not is_version(version) or not path.is_file():
+            raise PackError(
+                f"version `{version[:20]}` of the pack `{self.name}` isn't known here, so its"
+                " changes can't be told from yours"
+            )
+        return _definitions(path)
+
     def to_dict(self) -> dict[str, Any]:
         """Its name, notes and slots for JSON output."""
         shown = attrs.asdict(self, filter=attrs.filters.exclude("definitions", "folder"))
@@ -114,15 +133,29 @@ def load_pack(folder: Path) -> Pack:
         PackError: a file is missing, or has something that a pack can't have.
     """
     members = _members(folder / "pack.yaml")
-    text = _text(folder / "definitions.yaml")
-    try:
-        parsed = parse_document(text)
-        parsed.read()
-    except DefinitionsError as error:
-        raise PackError(f"`{folder / 'definitions.yaml'}` is refused: {error}") from None
-    pack = Pack(**members, definitions=to_python(parsed.root), folder=folder)
+    pack = Pack(**members, definitions=_definitions(folder / "definitions.yaml"), folder=folder)
     _check(pack)
     return pack
+
+
+def is_version(text: str) -> bool:
+    """Whether a text is the version of a pack: three numbers.
+
+    Args:
+        text: the text.
+    """
+    return _VERSION.fullmatch(text) is not None
+
+
+def _definitions(path: Path) -> dict[str, Any]:
+    """The definitions in a file, as plain data."""
+    try:
+        parsed = parse_document(_text(path))
+        parsed.read()
+    except DefinitionsError as error:
+        raise PackError(f"`{path}` is refused: {error}") from None
+    found: dict[str, Any] = to_python(parsed.root)
+    return found
 
 
 def _text(path: Path) -> str:
@@ -157,7 +190,7 @@ def _members(path: Path) -> dict[str, Any]:
         raise PackError(f"`{path}`: `{wrong[0]}` is missing, or has the wrong type")
     if _NAME.fullmatch(found["name"]) is None:
         raise PackError(f"`{path}`: a name is lower-case words joined by hyphens")
-    if _VERSION.fullmatch(found["version"]) is None:
+    if not is_version(found["version"]):
         raise PackError(f'`{path}`: a version is three numbers, such as "1.0.0"')
     return found | {name: tuple(found[name]) for name in _LISTS}
 

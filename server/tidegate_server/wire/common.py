@@ -9,6 +9,7 @@ import attrs
 from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.limits import DEFAULT
+from tidegate.policy.document.forms import LABEL_NAME
 from tidegate_server.http.convert import member_types
 
 END = r"$(?!\n)"
@@ -34,6 +35,11 @@ Identifier: TypeAlias = Annotated[
     ),
 ]
 Description: TypeAlias = Annotated[str, Meta(max_length=2_000)]
+LabelName: TypeAlias = Annotated[str, Meta(pattern=f"^{LABEL_NAME}" + END)]
+Labels: TypeAlias = Annotated[
+    dict[LabelName, Annotated[str, Meta(max_length=200)]],
+    Meta(max_length=16, description="short texts by names of your own; a change replaces them all"),
+]
 Priority: TypeAlias = Annotated[
     int, Meta(ge=-1_000_000, le=1_000_000, description="lower first; ties by creation")
 ]

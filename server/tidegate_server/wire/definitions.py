@@ -18,6 +18,7 @@ from tidegate_server.wire.common import (
     Description,
     Expression,
     Identifier,
+    Labels,
     Name,
     Priority,
     Slug,
@@ -38,6 +39,7 @@ class ActionCreate:
     name: Name
     slug: Identifier | None = None
     description: Description = ""
+    labels: Labels = attrs.field(factory=dict)
     enabled: bool = True
     expression: Expression
     fail_mode: Literal["last-known", "open", "closed"] | None = None
@@ -53,6 +55,7 @@ class Action(Versioned):
     name: str
     slug: str
     description: str
+    labels: dict[str, str]
     enabled: bool
     expression: str
     fail_mode: Literal["last-known", "open", "closed"] | None
@@ -67,6 +70,7 @@ class EntityDefinitionCreate:
     name: Name
     slug: Slug | None = None
     description: Description = ""
+    labels: Labels = attrs.field(factory=dict)
     enabled: bool = True
     priority: Priority = 100
     key_fields: Annotated[tuple[Expression, ...], Meta(min_length=1, max_length=8)]
@@ -84,6 +88,7 @@ class EntityDefinition(Versioned):
     name: str
     slug: str
     description: str
+    labels: dict[str, str]
     enabled: bool
     priority: int
     key_fields: tuple[str, ...]
@@ -114,6 +119,7 @@ class MitigationCreate:
     name: Name
     slug: Slug | None = None
     description: Description = ""
+    labels: Labels = attrs.field(factory=dict)
     enabled: bool = True
     mode: Literal["Monitor", "Challenge", "Block"]
     ttl_seconds: Annotated[int, Meta(ge=0, le=2_592_000)] = 600
@@ -131,6 +137,7 @@ class Mitigation(Versioned):
     name: str
     slug: str
     description: str
+    labels: dict[str, str]
     enabled: bool
     mode: Literal["Monitor", "Challenge", "Block"]
     ttl_seconds: int
@@ -168,6 +175,7 @@ class PolicyCreate:
     name: Name
     slug: Slug | None = None
     description: Description = ""
+    labels: Labels = attrs.field(factory=dict)
     enabled: bool = True
     status: Literal["draft", "active", "retired"] = "active"
     priority: Priority = 100
@@ -187,6 +195,7 @@ class SavedPolicy:
     name: str
     slug: str
     description: str
+    labels: dict[str, str]
     enabled: bool
     status: Literal["draft", "active", "retired"]
     priority: int
@@ -267,6 +276,7 @@ class ListCreate:
     name: Name
     slug: Slug | None = None
     description: Description = ""
+    labels: Labels = attrs.field(factory=dict)
     kind: Literal["ip", "string"]
     entries: Entries = ()
 
@@ -275,6 +285,7 @@ class ListCreate:
 class ListChange:
     name: Name | UnsetType = UNSET
     description: Description | UnsetType = UNSET
+    labels: Labels | UnsetType = UNSET
     kind: Literal["ip", "string"] | UnsetType = UNSET
     entries: Entries | UnsetType = UNSET
 
@@ -288,6 +299,7 @@ class ListSummary(Versioned):
     name: str
     slug: str
     description: str
+    labels: dict[str, str]
     kind: Literal["ip", "string"]
     entry_count: int
     warnings: Warnings = UNSET

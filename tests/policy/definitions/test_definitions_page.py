@@ -45,6 +45,8 @@ def described(shape: shapes.Shape) -> str:
             return f"slug of `{shape.section}`"
         case shapes.Headers():
             return f"names and values, at most {shape.maximum}"
+        case shapes.Labels():
+            return f"labels, at most {shape.maximum}"
         case shapes.Many():
             return f"list of {shape.minimum:,} to {shape.maximum:,}: {described(shape.item)}"
         case shapes.Part():
@@ -92,7 +94,7 @@ def test_every_member_is_there_with_its_type_and_default(cls: Any) -> None:
 
 def test_the_example_loads() -> None:
     """The example of the page loads without a finding, and it means what it says."""
-    example, quoted, kept = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    example, quoted, kept, labelled = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     compilation = read_document(example)
     assert compilation.findings == ()
     assert [each.slug for each in compilation.compiled.policies] == [

@@ -19,6 +19,7 @@ from tidegate.policy.definitions.shapes import (
     Headers,
     Identifier,
     Integer,
+    Labels,
     Many,
     Network,
     Number,
@@ -61,6 +62,7 @@ ListKind: TypeAlias = Literal["ip", "string"]
 _ID = member(Identifier())
 _NAME = member(Text(minimum=1))
 _DESCRIPTION = member(Text(maximum=2_000, multiline=True))
+_LABELS = member(Labels(maximum=16))
 _ENABLED = member(Boolean())
 _PRIORITY = member(Integer(-1_000_000, 1_000_000))
 
@@ -126,6 +128,7 @@ class NamedList:
     name: str = attrs.field(metadata=_NAME)
     slug: str = attrs.field(metadata=member(Slug("list")))
     description: str = attrs.field(default="", metadata=_DESCRIPTION)
+    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS)
     kind: ListKind = attrs.field(metadata=member(Choice(("ip", "string"))))
     entries: tuple[str, ...] = attrs.field(
         default=(),
@@ -141,6 +144,7 @@ class Action:
     name: str = attrs.field(metadata=_NAME)
     slug: str = attrs.field(metadata=member(Slug("action")))
     description: str = attrs.field(default="", metadata=_DESCRIPTION)
+    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS)
     enabled: bool = attrs.field(default=True, metadata=_ENABLED)
     expression: str = attrs.field(metadata=member(Expression("action")))
     fail_mode: FailMode | None = attrs.field(
@@ -157,6 +161,7 @@ class EntityDefinition:
     name: str = attrs.field(metadata=_NAME)
     slug: str = attrs.field(metadata=member(Slug("entity")))
     description: str = attrs.field(default="", metadata=_DESCRIPTION)
+    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS)
     enabled: bool = attrs.field(default=True, metadata=_ENABLED)
     priority: int = attrs.field(default=100, metadata=_PRIORITY)
     key_fields: tuple[str, ...] = attrs.field(
@@ -201,6 +206,7 @@ class Mitigation:
     name: str = attrs.field(metadata=_NAME)
     slug: str = attrs.field(metadata=member(Slug("mitigation")))
     description: str = attrs.field(default="", metadata=_DESCRIPTION)
+    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS)
     enabled: bool = attrs.field(default=True, metadata=_ENABLED)
     mode: Mode = attrs.field(metadata=member(Choice(("Monitor", "Challenge", "Block"))))
     ttl_seconds: int = attrs.field(default=600, metadata=member(Integer(0, 30 * DAY_SECONDS)))
@@ -242,6 +248,7 @@ class Policy:
     name: str = attrs.field(metadata=_NAME)
     slug: str = attrs.field(metadata=member(Slug("policy")))
     description: str = attrs.field(default="", metadata=_DESCRIPTION)
+    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS)
     enabled: bool = attrs.field(default=True, metadata=_ENABLED)
     status: Status = attrs.field(
         default="active", metadata=member(Choice(("draft", "active", "retired")))

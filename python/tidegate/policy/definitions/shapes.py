@@ -98,6 +98,13 @@ class Headers:
 
 
 @attrs.frozen
+class Labels:
+    """Short texts by names that the author chooses."""
+
+    maximum: int
+
+
+@attrs.frozen
 class Anything:
     """Any value, read as plain data."""
 
@@ -141,6 +148,7 @@ Shape: TypeAlias = (
     | Origin
     | UrlTemplate
     | Headers
+    | Labels
     | Anything
     | RouteKey
     | Many

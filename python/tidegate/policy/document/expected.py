@@ -14,6 +14,7 @@ import attrs
 
 from tidegate.policy.definitions import shapes
 from tidegate.policy.definitions.model import Clause, Definitions
+from tidegate.policy.document.forms import LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,6 +72,8 @@ def expected(shape: shapes.Shape) -> Expected:
             return Expected("list", item=expected(item), maximum=maximum)
         case shapes.Headers():
             return Expected("free", item=expected(shapes.Text()), maximum=MAX_FREE)
+        case shapes.Labels():
+            return Expected("free", item=expected(LABEL), maximum=MAX_FREE)
         case shapes.Anything():
             return ANY
         case shapes.RouteKey(item=item, maximum=maximum):

@@ -9,8 +9,14 @@ import re
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from tidegate.policy.definitions.shapes import Text
+
 MAX_HEADER_VALUE = 4 * 1024
 MAX_URL = 2 * 1024
+LABEL = Text(maximum=200)
+"""The value of a label."""
+LABEL_NAME = r"[A-Za-z0-9][A-Za-z0-9_./-]{0,62}"
+_LABEL_NAME = re.compile(LABEL_NAME)
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _VISIBLE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _HOST = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])")
@@ -47,6 +53,16 @@ def header_problem(name: str, value: str) -> str | None:
     if value and not _VISIBLE.fullmatch(value):
         return "a header value must be visible ASCII, without blanks at its ends"
     return None
+
+
+def label_problem(name: str) -> str | None:
+    """Why a label cannot have a name."""
+    if _LABEL_NAME.fullmatch(name) and name not in _OBJECT_NAMES:
+        return None
+    return (
+        "a name has at most 63 letters, digits, `_`, `.`, `/` and `-`, begins with a letter or a"
+        " digit, and is not `constructor` or `prototype`"
+    )
 
 
 def url_problem(text: str) -> str | None:

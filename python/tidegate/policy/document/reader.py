@@ -25,7 +25,7 @@ from tidegate.policy.definitions.model import (
 )
 from tidegate.policy.definitions.slugs import form_of_slug, slug_from_name
 from tidegate.policy.document.expected import API_VERSION_MEMBER
-from tidegate.policy.document.forms import header_problem
+from tidegate.policy.document.forms import LABEL, header_problem, label_problem
 from tidegate.policy.document.members import (
     WANTED,
     hint_for,
@@ -237,6 +237,8 @@ class _Reader:
                 return self._many(shape, node, pointer)
             case shapes.Headers():
                 return self._headers(shape, node, pointer)
+            case shapes.Labels():
+                return self._labels(shape, node, pointer)
             case shapes.Anything():
                 return self._anything(node, pointer)
             case shapes.RouteKey():
@@ -359,6 +361,21 @@ class _Reader:
                 headers[name] = value
             names.add(name.lower())
         return headers
+
+    def _labels(self, shape: shapes.Labels, node: Node, pointer: str) -> dict[str, str]:
+        members = self._members(node, pointer, "an object of names and texts")
+        if len(members) > shape.maximum:
+            message = f"{len(members)} labels, but at most {shape.maximum} may be given"
+            self._report("wrong-length", message, pointer)
+        labels: dict[str, str] = {}
+        for name, each in members.items():
+            place = pointer_to(pointer, name)
+            problem = label_problem(name)
+            if problem is not None:
+                message = f"label {quote(name)}: {problem}"
+                self._report("invalid-label", message, place, at=each.key)
+            labels[name] = self._value(LABEL, each.value, place)
+        return labels
 
     def _stand_in(self, shape: shapes.Shape, pointer: str) -> Any:
         self.stand_ins.add(pointer)

@@ -8,6 +8,7 @@ import attrs
 
 from tidegate.policy.definitions import shapes
 from tidegate.policy.definitions.model import API_VERSION, Clause, Definitions
+from tidegate.policy.document.forms import LABEL, LABEL_NAME
 
 
 def document_schema() -> dict[str, Any]:
@@ -82,6 +83,13 @@ def _shown(shape: shapes.Shape) -> dict[str, Any]:
             return {"type": "object", "additionalProperties": free, "maxProperties": maximum}
         case shapes.Anything():
             return {}
+        case shapes.Labels(maximum=maximum):
+            return {
+                "type": "object",
+                "propertyNames": {"pattern": f"^{LABEL_NAME}$"},
+                "additionalProperties": _shown(LABEL),
+                "maxProperties": maximum,
+            }
         case shapes.Boolean():
             return {"type": "boolean"}
         case shapes.Integer(minimum=least, maximum=most):
