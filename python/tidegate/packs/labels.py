@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tidegate.packs.objects import SECTIONS, by_slug
-from tidegate.packs.pack import PackError, is_version
+from tidegate.packs.pack import PackError, order_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ def version_in(pack: Pack, document: Mapping[str, Any]) -> str | None:
         pack: the pack.
         document: the document, as plain data.
     """
-    return min((version for _, _, version in _objects(pack, document)), key=_order, default=None)
+    return min((version for _, _, version in _objects(pack, document)), key=order_of, default=None)
 
 
 def definitions_in(pack: Pack, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def definitions_in(pack: Pack, document: Mapping[str, Any]) -> dict[str, Any]:
         version: pack.definitions_of(version)
         for version in dict.fromkeys(version for _, _, version in labelled)
     }
-    newest = known[max(known, key=_order)]
+    newest = known[max(known, key=order_of)]
     made = {section: by_slug(newest, section) for section in SECTIONS}
     for section, slug, version in labelled:
         found = by_slug(known[version], section).get(slug)
@@ -74,8 +74,3 @@ def _objects(pack: Pack, document: Mapping[str, Any]) -> Iterator[tuple[str, str
         for slug, each in by_slug(document, section).items():
             if has_label(pack, each) and not pack.is_slot(section, slug):
                 yield section, slug, str(each["labels"].get(VERSION_LABEL, ""))
-
-
-def _order(version: str) -> tuple[int, ...]:
-    """The place of a version among others; a text that isn't a version comes first."""
-    return tuple(map(int, version.split("."))) if is_version(version) else ()

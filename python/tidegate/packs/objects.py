@@ -13,6 +13,18 @@ SECTIONS = ("lists", "actions", "entities", "mitigations", "policies")
 """The sections of a document, in the order in which a document has them."""
 
 
+_IDS = ("list_id", "action_id", "entity_definition_id", "mitigation_id", "policy_id")
+
+
+def without_id(found: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without its id, which a pack doesn't give.
+
+    Args:
+        found: the object.
+    """
+    return {name: value for name, value in found.items() if name not in _IDS}
+
+
 def slug_of(section: str, found: Mapping[str, Any]) -> str:
     """The slug of an object, derived from its name if it is left out.
 

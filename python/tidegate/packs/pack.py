@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,8 @@ import yaml
 
 from tidegate.errors import DefinitionsError, TidegateError
 from tidegate.language.tree.diagnostics import nearest
-from tidegate.packs.objects import SECTIONS, slug_of
-from tidegate.policy.document import parse_document
+from tidegate.packs.objects import SECTIONS, slug_of, without_id
+from tidegate.policy.document import parse_document, to_members
 from tidegate.policy.document.plain_data import to_python
 from tidegate.policy.document.tree import MAX_BYTES
 
@@ -80,6 +81,14 @@ class Pack:
         """Whether an object is a slot."""
         return section == "actions" and slug in self.slots
 
+    def is_newer_than(self, version: str) -> bool:
+        """Whether this version follows another; false if that text isn't a version.
+
+        Args:
+            version: the other version.
+        """
+        return is_version(version) and order_of(version) < order_of(self.version)
+
     def definitions_of(self, version: str) -> Mapping[str, Any]:
         """The definitions of this version, or of an earlier one that the pack still has.
 
@@ -105,6 +114,7 @@ class Pack:
         return {**shown, "slots": dict(self.slots)}
 
 
+@cache
 def bundled_pack(name: str) -> Pack:
     """A pack that comes with Tidegate.
 
@@ -147,15 +157,29 @@ def is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
 
 
+def order_of(version: str) -> tuple[int, ...]:
+    """The place of a version among others; a text that isn't a version comes first.
+
+    Args:
+        version: the version.
+    """
+    return tuple(map(int, version.split("."))) if is_version(version) else ()
+
+
 def _definitions(path: Path) -> dict[str, Any]:
-    """The definitions in a file, as plain data."""
+    """The definitions in a file, as plain data: as a service keeps them, without ids."""
     try:
         parsed = parse_document(_text(path))
-        parsed.read()
+        source = parsed.read().compiled.source
     except DefinitionsError as error:
         raise PackError(f"`{path}` is refused: {error}") from None
-    found: dict[str, Any] = to_python(parsed.root)
-    return found
+    written: dict[str, Any] = to_python(parsed.root)
+    objects = {
+        section: [without_id(to_members(each)) for each in getattr(source, section)]
+        for section in SECTIONS
+        if section in written
+    }
+    return {**written, **objects}
 
 
 def _text(path: Path) -> str:

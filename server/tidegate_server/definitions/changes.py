@@ -84,11 +84,13 @@ class SetChange:
     Args:
         objects: the changed objects.
         settings: the tenant's new settings; None if they stay.
+        because: an audit entry about the change as a whole; None if its objects say it all.
         kept: the answer to store with the change.
     """
 
     objects: Sequence[ObjectChange] = ()
     settings: dict[str, Any] | None = None
+    because: AuditEntry | None = None
     kept: KeptAnswer | None = None
 
 
@@ -287,6 +289,8 @@ def _audit(call: Call, seen: DefinitionSet, change: SetChange) -> Iterator[Audit
     for each in gone:
         ids_after.pop((each.kind, each.slug), None)
     ids_after |= {(each.kind, each.slug): each.object_id for each in made}
+    if change.because is not None:
+        yield change.because
     for changed in change.objects:
         of = changed.of
         before = _audited(changed.before, ids, changed.audited, {})

@@ -49,18 +49,12 @@ def replace(call: Call) -> Answer:
 
     def prepare(present: DefinitionSet) -> SetChange | None:
         call.require_revision(present.revision)
-        compilation = parsed.read(
-            Tenant(
-                tenant_id=str(call.tenant_id), name=present.tenant.name, slug=present.tenant.slug
-            ),
-            present.compilation,
-            lint="",
+        tenant = Tenant(
+            tenant_id=str(call.tenant_id), name=present.tenant.name, slug=present.tenant.slug
         )
+        compilation = parsed.read(tenant, present.compilation, lint="")
         source = compilation.compiled.source
-        _need_own_templates(source)
-        _need_small_lists(source)
-        wanted = list(_wanted(call, present, source))
-        changes = list(_changes(present, wanted))
+        objects, changes = object_changes(call, present, source)
         settings = to_members(source.settings) if parsed.has("settings") else None
         if settings is not None and settings != dict(present.tenant.settings):
             if call.role is not None:
@@ -69,11 +63,11 @@ def replace(call: Call) -> Answer:
         else:
             settings = None
         call.app.known.checked(call.tenant_id, compilation)
-        found = [*compilation.findings, *_challenged(call, source, changes)]
+        found = [*compilation.findings, *challenged(call, source, changes)]
         outcome[:] = [(present.revision, found, changes)]
         if query.dry_run or not changes:
             return None
-        return SetChange(_object_changes(present, wanted, call.now), settings)
+        return SetChange(objects, settings)
 
     is_written = change_definitions(call, prepare)
     revision, findings, changes = outcome[0]
@@ -89,6 +83,28 @@ def replace(call: Call) -> Answer:
         status=status_path(call.tenant_id),
     )
     return Answer(body=made, revision=made.revision)
+
+
+def object_changes(
+    call: Call, present: DefinitionSet, source: Definitions
+) -> tuple[list[ObjectChange], list[wire_documents.Change]]:
+    """Return the changes that make a tenant's objects those of other definitions.
+
+    Args:
+        call: the call that makes them.
+        present: the tenant's present definitions.
+        source: the wanted definitions, checked as a whole.
+
+    Returns:
+        The changes to write, and the same as they are answered.
+
+    Raises:
+        DefinitionsError: a service can't keep these definitions.
+    """
+    _need_own_templates(source)
+    _need_small_lists(source)
+    wanted = list(_wanted(call, present, source))
+    return _object_changes(present, wanted, call.now), list(_changes(present, wanted))
 
 
 def _need_own_templates(source: Definitions) -> None:
@@ -126,10 +142,16 @@ def _need_small_lists(source: Definitions) -> None:
         raise refuse(long)
 
 
-def _challenged(
+def challenged(
     call: Call, source: Definitions, changes: Iterable[wire_documents.Change]
 ) -> Iterator[Finding]:
-    """Yield warnings about the challenges of new or changed policies, with their places."""
+    """Yield warnings about the challenges of new or changed policies, with their places.
+
+    Args:
+        call: the call that changes them.
+        source: the definitions with the changes.
+        changes: the changes.
+    """
     changed = {each.id for each in changes if each.kind == POLICY.name and each.change != "deleted"}
     places = {
         each.policy_id: f"/policies/{number}"

@@ -60,9 +60,10 @@ def saved_only(sent: Sent, tenant_id: UUID) -> Sent:
         return sent
     headers = {**sent.headers, **activity(tenant_id, False)}
     body = sent.body
-    with suppress(msgspec.DecodeError):
-        changes = msgspec.json.decode(body, type=wire_documents.DocumentChanges)
-        body = msgspec.json.encode(attrs.evolve(changes, active=False))
+    for changes in (wire_documents.DocumentChanges, wire_documents.PackChanges):
+        with suppress(msgspec.DecodeError):
+            made: Any = msgspec.json.decode(body, type=changes)
+            body = msgspec.json.encode(attrs.evolve(made, active=False))
     return attrs.evolve(sent, headers={**headers, "content-length": str(len(body))}, body=body)
 
 

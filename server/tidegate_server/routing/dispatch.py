@@ -211,7 +211,8 @@ def _admit(
     role = Role(membership.role)
     if route.permission is not None:
         require(role, route.permission)
-    return attrs.evolve(given, ids=ids, caller=caller, role=role)
+    names = path_names(request.path_params)
+    return attrs.evolve(given, ids=ids, names=names, caller=caller, role=role)
 
 
 def _holders(application: Application, route: Route, given: Given) -> list[Holder]:

@@ -27,6 +27,7 @@ from tidegate_server.routing import docs_page
 from tidegate_server.routing.challenge_routes import CHALLENGE_ROUTES
 from tidegate_server.routing.definition_routes import CONFLICTS, DefinitionResource
 from tidegate_server.routing.login_routes import LOGIN_ROUTES
+from tidegate_server.routing.pack_routes import PACK_ROUTES
 from tidegate_server.routing.record_routes import OPERATION_ROUTES, RECORD_ROUTES
 from tidegate_server.routing.route import Credential, Route
 from tidegate_server.routing.sync_routes import SYNC_ROUTES
@@ -561,6 +562,7 @@ ROUTES: tuple[Route, ...] = (
     *_TENANTS,
     *_API_KEYS,
     *_DEFINITIONS,
+    *PACK_ROUTES,
     *RECORD_ROUTES,
     *TRAFFIC_ROUTES,
     *SYNC_ROUTES,
