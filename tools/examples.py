@@ -130,6 +130,13 @@ def definitions(demo: Demo) -> None:
     demo.call("list-findings")
     document = demo.call("read-definitions")
     demo.call("replace-definitions", document, {"dry_run": "true"})
+    demo.call("list-packs")
+    pack = {"pack": "scraping"}
+    slots = {"slots": {"product_page": 'request.path.startsWith("/products/")'}}
+    demo.call("read-pack", **pack)
+    demo.call("add-pack", slots, **pack)
+    demo.call("update-pack", query={"dry_run": "true"}, **pack)
+    demo.call("remove-pack", **pack)
 
 
 def records(demo: Demo) -> None:

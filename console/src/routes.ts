@@ -59,6 +59,8 @@ export const ROUTES: readonly PageRoute[] = [
     nav: "entityDefinitions",
   },
   { path: "entity-definitions/:id", page: lazy(() => import("./pages/entity-definition/page")) },
+  { path: "packs", page: lazy(() => import("./pages/packs/page")), nav: "packs" },
+  { path: "packs/:id", page: lazy(() => import("./pages/pack/page")) },
   { path: "catalog", page: lazy(() => import("./pages/catalog/page")), nav: "catalog" },
   {
     path: "replay",

@@ -24,6 +24,8 @@ ALONE = {
     "list-new": "lists/new",
     "entity-definitions": "entity-definitions",
     "entity-definition-new": "entity-definitions/new",
+    "packs": "packs",
+    "pack": "packs/credential-stuffing",
     "catalog": "catalog",
     "replay": "replay",
     "audit": "audit",

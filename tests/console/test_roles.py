@@ -61,5 +61,9 @@ def test_a_role_sees_what_it_may_and_why_not_more(
         assert save.get_attribute("title") == (
             "Requires the role Admin or Owner." if rank < ADMIN else ""
         )
+    member.goto(f"/console/{slug}/packs/scraping")
+    preview = member.get_by_role("button", name="Preview")
+    expect(preview).to_be_visible()
+    assert preview.is_disabled() is (rank < ADMIN)
     answer = decided.by(role).post(f"{decided.path}/actions", {"name": role, "expression": "true"})
     assert (answer.status_code == 403) is (rank < ADMIN)

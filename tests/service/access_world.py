@@ -43,7 +43,7 @@ PASSWORD = "a password of eight words that nobody else has"
 IDLE_SECONDS = 5.0
 """The server may have closed a connection that was idle for longer."""
 API_KEY_HEADER = "x-service-api-key"
-NAMES = {"provider": "github"}
+NAMES = {"provider": "github", "pack": "scraping"}
 """Names in paths that are not ids: the same for every tenant."""
 PROVIDERS = {
     "github": {"client_id": "x", "issuer": "http://127.0.0.1:9", "api_url": "http://127.0.0.1:9"}

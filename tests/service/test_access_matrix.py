@@ -140,8 +140,12 @@ def call(made: World, route: Route, path: str, caller: Caller, target: Target) -
 def outcome(route: Route, answer: Reply) -> Reply:
     """The answer; for a batch, the answer to its one event.
 
-    A wrong solution reached the challenge, and nobody is asked for a credential there.
+    A wrong solution reached the challenge, and nobody is asked for a credential there. A step of a
+    pack that cannot be taken twice reached the definitions.
     """
+    if route.name.endswith("-pack") and answer.status == 409:
+        assert answer.json()["code"] == "conflict"
+        return attrs.evolve(answer, status=route.status)
     if route.name == "solve-challenge" and answer.status != 404:
         assert answer.json()["code"] in ("challenge-failed", "rate-limited")
         return attrs.evolve(answer, status=route.status)

@@ -1057,6 +1057,106 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/tenants/{tenant_id}/packs": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the packs that come with the service, with the tenant's versions
+     * @description Requires a role that may read definitions, results and the field catalog.
+     */
+    get: operations["list-packs"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/packs/{pack}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a pack: what it catches, misses and may hurt, and its slots
+     * @description Requires a role that may read definitions, results and the field catalog.
+     */
+    get: operations["read-pack"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/packs/{pack}/add": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Add a pack to the definitions
+     * @description The pack changes no answer: its mitigations are disabled, and its policies that let requests pass are drafts. `If-Match` takes the revision of the definitions as a whole; `dry_run` shows the changes. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    post: operations["add-pack"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/packs/{pack}/update": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Bring a pack to the version of the service
+     * @description Your changes stay. Where the pack changed the same member, that is a conflict, and your value stays. `If-Match` takes the revision of the definitions as a whole; `dry_run` shows the changes. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    post: operations["update-pack"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/packs/{pack}/remove": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Remove a pack from the definitions
+     * @description The actions of its slots stay. Refused while others use its objects. `If-Match` takes the revision of the definitions as a whole; `dry_run` shows the changes. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    post: operations["remove-pack"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/tenants/{tenant_id}/decisions": {
     parameters: {
       query?: never;
@@ -2142,6 +2242,9 @@ export interface components {
       name: string;
       slug: string;
       description: string;
+      labels: {
+        [key: string]: string;
+      };
       enabled: boolean;
       expression: string;
       fail_mode: ("closed" | "last-known" | "open") | null;
@@ -2155,6 +2258,10 @@ export interface components {
     ActionChange: {
       name?: string;
       description?: string;
+      /** @description short texts by names of your own; a change replaces them all */
+      labels?: {
+        [key: string]: string;
+      };
       enabled?: boolean;
       expression?: string;
       fail_mode?: ("closed" | "last-known" | "open") | null;
@@ -2180,6 +2287,10 @@ export interface components {
       slug?: string | null;
       /** @default  */
       description?: string;
+      /** @description short texts by names of your own; a change replaces them all */
+      labels?: {
+        [key: string]: string;
+      };
       /** @default true */
       enabled?: boolean;
       /** @default null */
@@ -2868,6 +2979,9 @@ export interface components {
             name: string;
             slug?: string | null;
             description?: string | null;
+            labels?: {
+              [key: string]: string;
+            } | null;
             /** @enum {string} */
             kind: "ip" | "string";
             entries?: string[] | null;
@@ -2879,6 +2993,9 @@ export interface components {
             name: string;
             slug?: string | null;
             description?: string | null;
+            labels?: {
+              [key: string]: string;
+            } | null;
             enabled?: boolean | null;
             /** @description expression: action */
             expression: string;
@@ -2891,6 +3008,9 @@ export interface components {
             name: string;
             slug?: string | null;
             description?: string | null;
+            labels?: {
+              [key: string]: string;
+            } | null;
             enabled?: boolean | null;
             priority?: number | null;
             key_fields: string[];
@@ -2904,6 +3024,9 @@ export interface components {
             name: string;
             slug?: string | null;
             description?: string | null;
+            labels?: {
+              [key: string]: string;
+            } | null;
             enabled?: boolean | null;
             /** @enum {string} */
             mode: "Monitor" | "Challenge" | "Block";
@@ -2928,6 +3051,9 @@ export interface components {
             name: string;
             slug?: string | null;
             description?: string | null;
+            labels?: {
+              [key: string]: string;
+            } | null;
             enabled?: boolean | null;
             status?: ("draft" | "active" | "retired") | null;
             priority?: number | null;
@@ -3035,6 +3161,9 @@ export interface components {
       name: string;
       slug: string;
       description: string;
+      labels: {
+        [key: string]: string;
+      };
       enabled: boolean;
       priority: number;
       key_fields: string[];
@@ -3051,6 +3180,10 @@ export interface components {
     EntityDefinitionChange: {
       name?: string;
       description?: string;
+      /** @description short texts by names of your own; a change replaces them all */
+      labels?: {
+        [key: string]: string;
+      };
       enabled?: boolean;
       /** @description lower first; ties by creation */
       priority?: number;
@@ -3080,6 +3213,10 @@ export interface components {
       slug?: string | null;
       /** @default  */
       description?: string;
+      /** @description short texts by names of your own; a change replaces them all */
+      labels?: {
+        [key: string]: string;
+      };
       /** @default true */
       enabled?: boolean;
       /**
@@ -3697,6 +3834,10 @@ export interface components {
     ListChange: {
       name?: string;
       description?: string;
+      /** @description short texts by names of your own; a change replaces them all */
+      labels?: {
+        [key: string]: string;
+      };
       /** @enum {unknown} */
       kind?: "ip" | "string";
       entries?: string[];
@@ -3724,6 +3865,10 @@ export interface components {
       slug?: string | null;
       /** @default  */
       description?: string;
+      /** @description short texts by names of your own; a change replaces them all */
+      labels?: {
+        [key: string]: string;
+      };
       /** @default [] */
       entries?: string[];
       /** Format: date-time */
@@ -3758,6 +3903,9 @@ export interface components {
       name: string;
       slug: string;
       description: string;
+      labels: {
+        [key: string]: string;
+      };
       /** @enum {unknown} */
       kind: "ip" | "string";
       entry_count: number;
@@ -3867,6 +4015,9 @@ export interface components {
       name: string;
       slug: string;
       description: string;
+      labels: {
+        [key: string]: string;
+      };
       enabled: boolean;
       /** @enum {unknown} */
       mode: "Block" | "Challenge" | "Monitor";
@@ -3883,6 +4034,10 @@ export interface components {
     MitigationChange: {
       name?: string;
       description?: string;
+      /** @description short texts by names of your own; a change replaces them all */
+      labels?: {
+        [key: string]: string;
+      };
       enabled?: boolean;
       /** @enum {unknown} */
       mode?: "Block" | "Challenge" | "Monitor";
@@ -3912,6 +4067,10 @@ export interface components {
       slug?: string | null;
       /** @default  */
       description?: string;
+      /** @description short texts by names of your own; a change replaces them all */
+      labels?: {
+        [key: string]: string;
+      };
       /** @default true */
       enabled?: boolean;
       /** @default 600 */
@@ -3986,6 +4145,9 @@ export interface components {
       name: string;
       slug: string;
       description: string;
+      labels: {
+        [key: string]: string;
+      };
       /** @enum {unknown} */
       kind: "ip" | "string";
       entry_count: number;
@@ -4056,6 +4218,92 @@ export interface components {
       block?: number;
     };
     /**
+     * Pack
+     * @description A pack that comes with the service, and the version that the tenant has.
+     */
+    Pack: {
+      /** Format: uuid */
+      tenant_id: string;
+      name: string;
+      version: string;
+      summary: string;
+      /** @description by the labels of its objects, the oldest; null if the tenant has none */
+      installed_version: string | null;
+      update_available: boolean;
+      needs: string[];
+      catches: string[];
+      misses: string[];
+      /** @description visitors that it may hurt */
+      hurts: string[];
+      /** @description how the figures of its page were measured */
+      measured: string;
+      /** @description the slugs of its policies, in order */
+      policies: string[];
+      slots: components["schemas"]["PackSlot"][];
+    };
+    /** PackAddition */
+    PackAddition: {
+      /** @description expressions for slots, instead of the guesses */
+      slots?: {
+        [key: string]: string;
+      };
+    };
+    /**
+     * PackChanges
+     * @description A step of a pack: made, or with `dry_run` only shown.
+     */
+    PackChanges: {
+      /** Format: uuid */
+      tenant_id: string;
+      pack: string;
+      from_version: string | null;
+      to_version: string | null;
+      /** @description of the definitions as a whole */
+      revision: number;
+      dry_run: boolean;
+      changes: components["schemas"]["PackDifference"][];
+      /** @description your changes of the pack's objects, slots left out */
+      yours: components["schemas"]["PackDifference"][];
+      conflicts: components["schemas"]["PackConflict"][];
+      /** @description about new and changed objects, with pointers into the whole document */
+      warnings: components["schemas"]["DefinitionWarning"][];
+      /** @description whether the next event is decided by these definitions; false while those of before still decide, until `active_revision` of `status` is `revision` */
+      active: boolean;
+      /** @description the path of the status of the tenant */
+      status: string;
+    };
+    /**
+     * PackConflict
+     * @description A place that you and the pack changed in different ways; your value stays.
+     */
+    PackConflict: {
+      place: string;
+      yours: unknown;
+      pack: unknown;
+    };
+    /**
+     * PackDifference
+     * @description A place at which the definitions differ; null stands for a value that isn't there.
+     */
+    PackDifference: {
+      /** @description section, slug and members, joined by dots */
+      place: string;
+      before: unknown;
+      after: unknown;
+    };
+    /**
+     * PackSlot
+     * @description An action that differs between sites.
+     */
+    PackSlot: {
+      slug: string;
+      meaning: string;
+      /** @description the expression that it gets if you give none */
+      guess: string;
+      /** @description that of the tenant's action; null if there is no such action */
+      expression: string | null;
+    };
+    /**
      * Pass
      * @description The right that a solved challenge gives. The proof itself isn't stored.
      */
@@ -4098,6 +4346,9 @@ export interface components {
       name: string;
       slug: string;
       description: string;
+      labels: {
+        [key: string]: string;
+      };
       enabled: boolean;
       /** @enum {unknown} */
       status: "active" | "draft" | "retired";
@@ -4114,6 +4365,10 @@ export interface components {
     PolicyChange: {
       name?: string;
       description?: string;
+      /** @description short texts by names of your own; a change replaces them all */
+      labels?: {
+        [key: string]: string;
+      };
       enabled?: boolean;
       /** @enum {unknown} */
       status?: "active" | "draft" | "retired";
@@ -4143,6 +4398,10 @@ export interface components {
       slug?: string | null;
       /** @default  */
       description?: string;
+      /** @description short texts by names of your own; a change replaces them all */
+      labels?: {
+        [key: string]: string;
+      };
       /** @default true */
       enabled?: boolean;
       /**
@@ -4523,6 +4782,9 @@ export interface components {
       name: string;
       slug: string;
       description: string;
+      labels: {
+        [key: string]: string;
+      };
       enabled: boolean;
       /** @enum {unknown} */
       status: "active" | "draft" | "retired";
@@ -17501,6 +17763,677 @@ export interface operations {
         };
       };
       /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "list-packs": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Pack"][];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-pack": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+        pack: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Pack"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "add-pack": {
+    parameters: {
+      query?: {
+        dry_run?: boolean;
+      };
+      header?: {
+        /** @description refused with 412 when the object has changed since */
+        "If-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+        pack: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["PackAddition"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["PackChanges"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `stale-revision`: the object has changed since it was read */
+      412: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-definitions`: the definitions would not hold together; `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "update-pack": {
+    parameters: {
+      query?: {
+        dry_run?: boolean;
+      };
+      header?: {
+        /** @description refused with 412 when the object has changed since */
+        "If-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+        pack: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["PackChanges"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `stale-revision`: the object has changed since it was read */
+      412: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-definitions`: the definitions would not hold together; `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "remove-pack": {
+    parameters: {
+      query?: {
+        dry_run?: boolean;
+      };
+      header?: {
+        /** @description refused with 412 when the object has changed since */
+        "If-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+        pack: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["PackChanges"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `stale-revision`: the object has changed since it was read */
+      412: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-definitions`: the definitions would not hold together; `invalid-request`: the request is not valid */
       422: {
         headers: {
           [name: string]: unknown;

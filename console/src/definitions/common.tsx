@@ -1,13 +1,16 @@
 /** Form fields for the members that every definition has. */
 
-import { CheckField, TextField } from "../parts/form";
+import { useState } from "preact/hooks";
+import { AreaField, CheckField, TextField } from "../parts/form";
 import { text } from "../text/en";
+import { linesOf, namedOf, type Named } from "./lines";
 
 const words = text.editing;
 
 interface Members {
   name: string;
   description: string;
+  labels: Named;
   enabled?: boolean;
 }
 
@@ -35,6 +38,12 @@ export function CommonFields<M extends Members>(props: {
           change({ description });
         }}
       />
+      <Labels
+        value={value.labels}
+        onChange={(labels) => {
+          change({ labels });
+        }}
+      />
       {value.enabled !== undefined && (
         <CheckField
           label={words.enabled}
@@ -45,5 +54,22 @@ export function CommonFields<M extends Members>(props: {
         />
       )}
     </>
+  );
+}
+
+function Labels({ value, onChange }: { value: Named; onChange: (value: Named) => void }) {
+  // The text as typed, unless the labels have changed elsewhere.
+  const [typed, setTyped] = useState("");
+  const isTyped = linesOf(namedOf(typed)) === linesOf(value);
+  return (
+    <AreaField
+      label={words.labels}
+      rows={2}
+      value={isTyped ? typed : linesOf(value)}
+      onChange={(lines) => {
+        setTyped(lines);
+        onChange(namedOf(lines));
+      }}
+    />
   );
 }

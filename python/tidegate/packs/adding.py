@@ -167,9 +167,7 @@ def _with_version(pack: Pack, found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def unlabelled(
-    old: Mapping[str, Any], pack: Pack, document: Mapping[str, Any]
-) -> dict[str, Any]:
+def unlabelled(old: Mapping[str, Any], pack: Pack, document: Mapping[str, Any]) -> dict[str, Any]:
     """A document without the pack's labels at the objects of the pack.
 
     Args:

@@ -68,7 +68,7 @@ def plan_update(pack: Pack, document: Mapping[str, Any]) -> Plan:
     return Plan(
         document=merged.document,
         changes=tuple(differences(*bare)),
-        yours=_yours(pack, old, document),
+        yours=changed_by_site(pack, old, document),
         conflicts=merged.conflicts,
     )
 
@@ -88,11 +88,20 @@ def plan_remove(pack: Pack, document: Mapping[str, Any]) -> Plan:
     return Plan(
         document=after,
         changes=tuple(differences(document, after)),
-        yours=_yours(pack, old, document),
+        yours=changed_by_site(pack, old, document),
     )
 
 
-def _yours(pack: Pack, old: Mapping[str, Any], document: Mapping[str, Any]) -> tuple[Change, ...]:
+def changed_by_site(
+    pack: Pack, old: Mapping[str, Any], document: Mapping[str, Any]
+) -> tuple[Change, ...]:
+    """The changes that a site made in the objects of a pack; slots are left out.
+
+    Args:
+        pack: the pack.
+        old: the definitions of the version that the document has.
+        document: the document, as plain data.
+    """
     slots = tuple(f"actions.{slot}." for slot in pack.slots)
     return tuple(
         each

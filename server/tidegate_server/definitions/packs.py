@@ -40,40 +40,15 @@ if TYPE_CHECKING:
 
 
 def list_(call: Call) -> Answer:
-    """List all packs, in the order in which they decide, with the tenant's versions."""
+    """List all packs, in the order in which they decide."""
     document = _document_of(call)
-    return Answer(
-        body=[
-            wire_documents.PackSummary(**_summary(call, pack, document)) for pack in bundled_packs()
-        ]
-    )
+    return Answer(body=[_shown(call, pack, document) for pack in bundled_packs()])
 
 
 def read(call: Call) -> Answer:
-    """Return a pack with its notes and slots."""
+    """Return a pack."""
     pack = _pack(call)
-    document = _document_of(call)
-    guesses, actions = by_slug(pack.definitions, "actions"), by_slug(document, "actions")
-    return Answer(
-        body=wire_documents.Pack(
-            **_summary(call, pack, document),
-            needs=pack.needs,
-            catches=pack.catches,
-            misses=pack.misses,
-            hurts=pack.hurts,
-            measured=pack.measured,
-            policies=tuple(by_slug(pack.definitions, "policies")),
-            slots=tuple(
-                wire_documents.PackSlot(
-                    slug=slot,
-                    meaning=meaning,
-                    guess=guesses[slot]["expression"],
-                    expression=actions.get(slot, {}).get("expression"),
-                )
-                for slot, meaning in pack.slots.items()
-            ),
-        )
-    )
+    return Answer(body=_shown(call, pack, _document_of(call)))
 
 
 def add(call: Call) -> Answer:
@@ -201,7 +176,7 @@ def _pack(call: Call) -> Pack:
     """
     name = call.names["pack"]
     if name not in BUNDLED:
-        raise Problem("not-found", f"there is no pack `{name}`")
+        raise Problem("not-found")
     return bundled_pack(name)
 
 
@@ -217,16 +192,33 @@ def _plain(present: DefinitionSet) -> dict[str, Any]:
     return {**document, **objects}
 
 
-def _summary(call: Call, pack: Pack, document: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(call: Call, pack: Pack, document: Mapping[str, Any]) -> wire_documents.Pack:
+    """Return a pack with its notes, and the tenant's version and slots."""
     installed = version_in(pack, document)
-    return {
-        "tenant_id": call.tenant_id,
-        "name": pack.name,
-        "version": pack.version,
-        "summary": pack.summary,
-        "installed_version": installed,
-        "update_available": installed is not None and pack.is_newer_than(installed),
-    }
+    guesses, actions = by_slug(pack.definitions, "actions"), by_slug(document, "actions")
+    return wire_documents.Pack(
+        tenant_id=call.tenant_id,
+        name=pack.name,
+        version=pack.version,
+        summary=pack.summary,
+        installed_version=installed,
+        update_available=installed is not None and pack.is_newer_than(installed),
+        needs=pack.needs,
+        catches=pack.catches,
+        misses=pack.misses,
+        hurts=pack.hurts,
+        measured=pack.measured,
+        policies=tuple(by_slug(pack.definitions, "policies")),
+        slots=tuple(
+            wire_documents.PackSlot(
+                slug=slot,
+                meaning=meaning,
+                guess=guesses[slot]["expression"],
+                expression=actions.get(slot, {}).get("expression"),
+            )
+            for slot, meaning in pack.slots.items()
+        ),
+    )
 
 
 def _checked(

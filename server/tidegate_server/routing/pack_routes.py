@@ -29,7 +29,9 @@ _STEP: dict[str, Any] = {
     "conditional": True,
     "refusals": CONFLICTS,
 }
-_SHOWN = " `If-Match` takes the revision of the definitions as a whole; `dry_run` shows the changes."
+_SHOWN = (
+    " `If-Match` takes the revision of the definitions as a whole; `dry_run` shows the changes."
+)
 
 PACK_ROUTES: tuple[Route, ...] = (
     Route(
@@ -37,7 +39,7 @@ PACK_ROUTES: tuple[Route, ...] = (
         name="list-packs",
         summary="List the packs that come with the service, with the tenant's versions",
         handler=packs.list_,
-        answer=list[wire_documents.PackSummary],
+        answer=list[wire_documents.Pack],
         **_READ,
     ),
     Route(

@@ -72,21 +72,6 @@ class DocumentChanges:
     status: StatusPath
 
 
-@attrs.frozen(kw_only=True, slots=False)  # another base class
-class PackSummary:
-    """A pack that comes with the service, and the version that the tenant has."""
-
-    tenant_id: UUID
-    name: str
-    version: str
-    summary: str
-    installed_version: Annotated[
-        str | None,
-        Meta(description="by the labels of its objects, the oldest; null if the tenant has none"),
-    ]
-    update_available: bool
-
-
 @attrs.frozen(kw_only=True)
 class PackSlot:
     """An action that differs between sites."""
@@ -100,9 +85,18 @@ class PackSlot:
 
 
 @attrs.frozen(kw_only=True)
-class Pack(PackSummary):
-    """A pack with its notes."""
+class Pack:
+    """A pack that comes with the service, and the version that the tenant has."""
 
+    tenant_id: UUID
+    name: str
+    version: str
+    summary: str
+    installed_version: Annotated[
+        str | None,
+        Meta(description="by the labels of its objects, the oldest; null if the tenant has none"),
+    ]
+    update_available: bool
     needs: tuple[str, ...]
     catches: tuple[str, ...]
     misses: tuple[str, ...]

@@ -94,7 +94,9 @@ def test_every_member_is_there_with_its_type_and_default(cls: Any) -> None:
 
 def test_the_example_loads() -> None:
     """The example of the page loads without a finding, and it means what it says."""
-    example, quoted, kept, labelled = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    example, quoted, kept, labelled = re.findall(
+        r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL
+    )
     compilation = read_document(example)
     assert compilation.findings == ()
     assert [each.slug for each in compilation.compiled.policies] == [
@@ -103,6 +105,8 @@ def test_the_example_loads() -> None:
     ]
     assert len(read_document(f"apiVersion: tidegate/v1\n{quoted}").compiled.actions) == 2
     assert len(read_document(f"apiVersion: tidegate/v1\n{kept}").compiled.actions) == 1
+    (policy,) = read_document(f"apiVersion: tidegate/v1\n{labelled}").compiled.source.policies
+    assert policy.labels == {"team": "accounts", "ticket": "SEC-114"}
 
 
 def test_every_code_is_there() -> None:

@@ -102,7 +102,9 @@ def test_a_pack_is_shown_before_it_is_added(tenant: Tenant) -> None:
     assert "actions.login_attempt" in places
     assert "policies.credential-stuffing-logins" in places
     done = tenant.step(
-        "credential-stuffing/add", {"login_attempt": LOGIN}, **{"if-match": f'"{shown["revision"]}"'}
+        "credential-stuffing/add",
+        {"login_attempt": LOGIN},
+        **{"if-match": f'"{shown["revision"]}"'},
     )
     assert done["changes"] == shown["changes"]
     assert done["revision"] == shown["revision"] + 1 == tenant.definitions()["revision"]
@@ -171,9 +173,7 @@ def test_the_audit_says_which_pack_changed_the_objects(tenant: Tenant) -> None:
     assert added["after"]["version"] == removed["before"]["version"] == "1.0.0"
     assert added["after"]["slots"] == {"product_page": LOGIN}
     assert (removed["action"], removed["after"]) == ("remove", None)
-    same_call = [
-        each for each in tenant.get("audit") if each["request_id"] == added["request_id"]
-    ]
+    same_call = [each for each in tenant.get("audit") if each["request_id"] == added["request_id"]]
     assert len(same_call) > 2
 
 

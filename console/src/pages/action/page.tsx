@@ -10,7 +10,10 @@ import { text } from "../../text/en";
 
 const words = text.action;
 type Action = Schemas["Action"];
-type Members = Pick<Action, "name" | "description" | "enabled" | "expression" | "fail_mode">;
+type Members = Pick<
+  Action,
+  "name" | "description" | "labels" | "enabled" | "expression" | "fail_mode"
+>;
 const FAIL_MODES = [
   ["", words.failModes.tenant],
   ["last-known", words.failModes.lastKnown],
@@ -22,9 +25,10 @@ const ACTION: Resource<Action, Members> = {
   folder: "actions",
   title: words.create,
   idOf: (action) => action.action_id,
-  membersOf: ({ name, description, enabled, expression, fail_mode }) => ({
+  membersOf: ({ name, description, labels, enabled, expression, fail_mode }) => ({
     name,
     description,
+    labels,
     enabled,
     expression,
     fail_mode,
@@ -32,6 +36,7 @@ const ACTION: Resource<Action, Members> = {
   empty: (given) => ({
     name: "",
     description: "",
+    labels: {},
     enabled: true,
     expression: given.get("expression") ?? "",
     fail_mode: null,

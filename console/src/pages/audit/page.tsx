@@ -19,6 +19,7 @@ const PAGES: Readonly<Record<string, (id: string) => string>> = {
   mitigation: (id) => `mitigations/${id}`,
   list: (id) => `lists/${id}`,
   entity: (id) => `entity-definitions/${id}`,
+  pack: (id) => `packs/${id}`,
   "active-mitigation": (id) => `entities/${id}`,
 };
 const KINDS = [

@@ -16,6 +16,7 @@ type Members = Pick<
   Definition,
   | "name"
   | "description"
+  | "labels"
   | "enabled"
   | "priority"
   | "key_fields"
@@ -34,6 +35,7 @@ const DEFINITION: Resource<Definition, Members> = {
   membersOf: (definition) => ({
     name: definition.name,
     description: definition.description,
+    labels: definition.labels,
     enabled: definition.enabled,
     priority: definition.priority,
     key_fields: definition.key_fields,
@@ -43,6 +45,7 @@ const DEFINITION: Resource<Definition, Members> = {
   empty: () => ({
     name: "",
     description: "",
+    labels: {},
     enabled: true,
     priority: 100,
     key_fields: ["derived.client_network"],

@@ -14,6 +14,7 @@ type Named = Schemas["NamedList"];
 interface Members {
   name: string;
   description: string;
+  labels: Named["labels"];
   kind: Named["kind"];
   /** Pasted entries; only for a new list. */
   pasted: string;
@@ -31,18 +32,25 @@ const LIST: Resource<Named, Members> = {
   folder: "lists",
   title: words.create,
   idOf: (list) => list.list_id,
-  membersOf: ({ name, description, kind }) => ({ name, description, kind, pasted: "" }),
+  membersOf: ({ name, description, labels, kind }) => ({
+    name,
+    description,
+    labels,
+    kind,
+    pasted: "",
+  }),
   empty: (given) => ({
     name: "",
     description: "",
+    labels: {},
     kind: "ip",
     pasted: given.get("entries") ?? "",
   }),
   ...CALLS,
   create: (tenant_id, { pasted, ...members }) =>
     CALLS.create(tenant_id, { ...members, entries: entriesOf(pasted) }),
-  change: (tenant_id, list_id, { name, description, kind }, headers) =>
-    CALLS.change(tenant_id, list_id, { name, description, kind }, headers),
+  change: (tenant_id, list_id, { name, description, labels, kind }, headers) =>
+    CALLS.change(tenant_id, list_id, { name, description, labels, kind }, headers),
 };
 
 export default function ListPage() {

@@ -5,7 +5,7 @@ import type { Schemas } from "../../api/client";
 import { marked } from "../../parts/foreign";
 import { AreaField, ChoiceField, NumberField, TextField } from "../../parts/form";
 import { text } from "../../text/en";
-import { headersOf, linesOf } from "./headers";
+import { linesOf, namedOf } from "../../definitions/lines";
 
 const words = text.mitigation;
 type Challenge = Schemas["Challenge"];
@@ -77,7 +77,7 @@ export function BlockFields(props: { value: Block; onChange: (value: Block) => v
         value={lines}
         onChange={(typed) => {
           setLines(typed);
-          change({ headers: headersOf(typed) });
+          change({ headers: namedOf(typed) });
         }}
       />
       <AreaField

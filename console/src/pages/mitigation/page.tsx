@@ -12,7 +12,7 @@ const words = text.mitigation;
 type Mitigation = Schemas["Mitigation"];
 type Members = Pick<
   Mitigation,
-  "name" | "description" | "enabled" | "mode" | "ttl_seconds" | "challenge" | "block"
+  "name" | "description" | "labels" | "enabled" | "mode" | "ttl_seconds" | "challenge" | "block"
 >;
 const MODES = (["Block", "Challenge", "Monitor"] as const).map((mode) => [mode, mode] as const);
 
@@ -20,9 +20,10 @@ const MITIGATION: Resource<Mitigation, Members> = {
   folder: "mitigations",
   title: words.create,
   idOf: (mitigation) => mitigation.mitigation_id,
-  membersOf: ({ name, description, enabled, mode, ttl_seconds, challenge, block }) => ({
+  membersOf: ({ name, description, labels, enabled, mode, ttl_seconds, challenge, block }) => ({
     name,
     description,
+    labels,
     enabled,
     mode,
     ttl_seconds,
@@ -32,6 +33,7 @@ const MITIGATION: Resource<Mitigation, Members> = {
   empty: () => ({
     name: "",
     description: "",
+    labels: {},
     enabled: true,
     mode: "Block",
     ttl_seconds: 300,

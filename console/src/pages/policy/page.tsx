@@ -15,7 +15,7 @@ const words = text.policy;
 type Policy = Schemas["Policy"];
 type Members = Pick<
   Policy,
-  "name" | "description" | "enabled" | "status" | "priority" | "expression" | "clauses"
+  "name" | "description" | "labels" | "enabled" | "status" | "priority" | "expression" | "clauses"
 >;
 const STATUSES = (["draft", "active", "retired"] as const).map((each) => [each, each] as const);
 
@@ -23,9 +23,10 @@ const POLICY: Resource<Policy, Members> = {
   folder: "policies",
   title: words.create,
   idOf: (policy) => policy.policy_id,
-  membersOf: ({ name, description, enabled, status, priority, expression, clauses }) => ({
+  membersOf: ({ name, description, labels, enabled, status, priority, expression, clauses }) => ({
     name,
     description,
+    labels,
     enabled,
     status,
     priority,
@@ -35,6 +36,7 @@ const POLICY: Resource<Policy, Members> = {
   empty: (given) => ({
     name: "",
     description: "",
+    labels: {},
     enabled: true,
     status: "draft",
     priority: 100,

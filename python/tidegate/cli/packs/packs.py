@@ -1,42 +1,42 @@
-"""``tidegate packs``: packs of a definitions document."""
+"""``tidegate packs``: packs of a definitions document, or of a tenant."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
-import orjson
 from rich.table import Table
 
-from tidegate.cli.findings.report import refused_document
 from tidegate.cli.output import console, errors, json_option, print_json
-from tidegate.errors import DefinitionsError
+from tidegate.cli.packs.document import Document
+from tidegate.cli.packs.shown import (
+    changes_of,
+    conflicts_of,
+    print_changes,
+    print_conflicts,
+    print_notes,
+)
+from tidegate.cli.packs.tenant import Tenant, only_name, tenant_options
 from tidegate.packs import Pack, PackError, bundled_pack, bundled_packs, load_pack
 from tidegate.packs.adding import added, as_added, own, removed, updated
-from tidegate.packs.editing import edit
-from tidegate.packs.merging import ABSENT, differences
+from tidegate.packs.merging import differences
 from tidegate.packs.objects import by_slug
-from tidegate.packs.record import Record
-from tidegate.policy.definitions.model import API_VERSION
-from tidegate.policy.document import parse_document
-from tidegate.policy.document.plain_data import to_python
-from tidegate.policy.document.tree import MAX_BYTES
+from tidegate.packs.planning import changed_by_site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
+    from tidegate.cli.packs.tenant import Taken
     from tidegate.packs.merging import Change, Conflict
 
-_NEW = f"apiVersion: {API_VERSION}\n"
-_SHOWN = 100
-"""Characters of a value."""
+MONITORS = (
+    "It only monitors. To let it answer, set `enabled: true` in its mitigations, and"
+    " `status: active` in policies that are drafts."
+)
 
 name_argument = click.argument("name", required=False)
 to_option = click.option(
@@ -60,32 +60,47 @@ drop_option = click.option(
 
 @click.group()
 def packs() -> None:
-    """Add ready policies to a definitions document, and keep them up to date."""
+    """Add ready policies to a definitions document or a tenant, and keep them up to date."""
 
 
 @packs.command("list")
 @to_option
+@tenant_options("document")
 @json_option
-def list_(document: Path, as_json: bool) -> None:
-    """List the packs that come with Tidegate, and the versions that a document has."""
-    with _refused():
-        record = Record.of(document)
-        found = bundled_packs()
+def list_(document: Path, tenant: Tenant | None, as_json: bool) -> None:
+    """List the packs that come with Tidegate, and the versions that a document or tenant has."""
+    found: list[dict[str, Any]]
+    if tenant is not None:
+        found = [{**each, "added": each["installed_version"]} for each in tenant.packs()]
+    else:
+        with _refused():
+            opened = Document.read(document, may_be_new=True)
+            found = [
+                {**each.to_dict(), "added": opened.version_of(each)} for each in bundled_packs()
+            ]
     if as_json:
-        print_json([{**each.to_dict(), "added": record.version_of(each.name)} for each in found])
+        print_json(found)
         return
     table = Table("pack", "version", "added", "about")
     for each in found:
-        table.add_row(each.name, each.version, record.version_of(each.name) or "", each.summary)
+        table.add_row(each["name"], each["version"], each["added"] or "", each["summary"])
     console.print(table)
 
 
 @packs.command()
 @name_argument
 @from_option
+@tenant_options("folder")
 @json_option
-def show(name: str | None, folder: Path | None, as_json: bool) -> None:
+def show(name: str | None, folder: Path | None, tenant: Tenant | None, as_json: bool) -> None:
     """Show what a pack needs, catches and misses, whom it can hurt, and its figures."""
+    if tenant is not None:
+        found = tenant.pack(only_name(name))
+        if as_json:
+            print_json(found)
+        else:
+            print_notes(found)
+        return
     pack = _pack(name, folder)
     if as_json:
         print_json(pack.to_dict())
@@ -132,6 +147,7 @@ def _slots(
     "--enforce", is_flag=True, help="Let the pack answer at once. Without it, it only monitors."
 )
 @drop_option
+@tenant_options("document", "folder", "enforce", "drop_comments")
 @json_option
 def add(
     name: str | None,
@@ -140,24 +156,28 @@ def add(
     slots: dict[str, str],
     enforce: bool,
     drop_comments: bool,
+    tenant: Tenant | None,
     as_json: bool,
 ) -> None:
-    """Add the pack NAME to a document, which is made if it isn't there.
+    """Add the pack NAME to a document, which is made if it isn't there, or to a tenant.
 
     Its mitigations are disabled, and its policies that let requests pass are drafts, until you
     change that.
     """
+    if tenant is not None:
+        _add_to_tenant(tenant, only_name(name), slots, as_json=as_json)
+        return
     pack = _pack(name, folder)
     with _refused():
-        opened = _Document.read(document, may_be_new=True)
-        if opened.record.version_of(pack.name):
+        opened = Document.read(document, may_be_new=True)
+        if opened.version_of(pack):
             raise PackError(f"`{document}` has the pack `{pack.name}` already; update it")
         after = added(pack, opened.plain, slots, enforce=enforce)
         changes = differences(opened.plain, after)
         opened.record.put(pack)
         opened.write(after, drop_comments)
     if as_json:
-        print_json({"pack": pack.name, "version": pack.version, "changes": _changes(changes)})
+        print_json({"pack": pack.name, "version": pack.version, "changes": changes_of(changes)})
         return
     for each in changes:
         console.print(f"+ {each.place}", markup=False)
@@ -167,43 +187,66 @@ def add(
             kind = "yours"
         console.print(f"slot {slot} ({kind}): {meaning}", markup=False)
     if not enforce:
-        console.print(
-            "It only monitors. To let it answer, set `enabled: true` in its mitigations, and"
-            " `status: active` in policies that are drafts."
-        )
+        console.print(MONITORS)
+
+
+def _add_to_tenant(tenant: Tenant, name: str, slots: dict[str, str], *, as_json: bool) -> None:
+    before = tenant.pack(name)
+    done = tenant.step(name, "add", slots=slots)
+    changes = changes_of(done.changes)
+    if as_json:
+        print_json({"pack": done.pack, "version": done.after, "changes": changes})
+        return
+    for each in done.changes:
+        console.print(f"+ {each.place}", markup=False)
+    for slot in before["slots"]:
+        kind = "given" if slot["slug"] in slots else "a guess, check it"
+        if slot["expression"] is not None:
+            kind = "yours"
+        console.print(f"slot {slot['slug']} ({kind}): {slot['meaning']}", markup=False)
+    console.print(MONITORS)
 
 
 @packs.command()
 @name_argument
 @to_option
 @from_option
+@tenant_options("document", "folder")
 @json_option
-def diff(name: str | None, document: Path, folder: Path | None, as_json: bool) -> None:
+def diff(
+    name: str | None,
+    document: Path,
+    folder: Path | None,
+    tenant: Tenant | None,
+    as_json: bool,
+) -> None:
     """Show what the site changed in a pack, and what an update would change."""
-    pack = _pack(name, folder)
-    with _refused():
-        opened = _Document.read(document)
-        old = opened.record.definitions_of(pack.name)
-        yours = differences(as_added(old), own(old, pack, opened.plain))
-        merged = updated(old, pack, opened.plain)
-    before = opened.record.version_of(pack.name)
+    if tenant is not None:
+        found = _Step.of(tenant.step(only_name(name), "update", dry_run=True))
+    else:
+        pack = _pack(name, folder)
+        with _refused():
+            opened = Document.read(document)
+            old = opened.definitions_of(pack)
+            merged = updated(old, pack, opened.plain)
+            found = _Step(
+                pack.name,
+                opened.version_of(pack),
+                pack.version,
+                tuple(differences(as_added(old), own(old, pack, opened.plain))),
+                merged.changes,
+                merged.conflicts,
+            )
     if as_json:
-        print_json(
-            {
-                "pack": pack.name,
-                "from": before,
-                "to": pack.version,
-                "yours": _changes(yours),
-                "changes": _changes(merged.changes),
-                "conflicts": _conflicts(merged.conflicts),
-            }
-        )
+        print_json({**found.to_dict(), "yours": changes_of(found.yours)})
         return
-    console.print(f"{pack.name} {before}, you changed {len(yours)} places", markup=False)
-    _print_changes(yours)
-    console.print(f"an update to {pack.version} changes {len(merged.changes)}", markup=False)
-    _print_changes(merged.changes)
-    _print_conflicts(merged.conflicts)
+    console.print(
+        f"{found.pack} {found.before}, you changed {len(found.yours)} places", markup=False
+    )
+    print_changes(found.yours)
+    console.print(f"an update to {found.after} changes {len(found.changes)}", markup=False)
+    print_changes(found.changes)
+    print_conflicts(found.conflicts)
 
 
 @packs.command()
@@ -212,6 +255,7 @@ def diff(name: str | None, document: Path, folder: Path | None, as_json: bool) -
 @from_option
 @click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
 @drop_option
+@tenant_options("document", "folder", "drop_comments")
 @json_option
 def update(
     name: str | None,
@@ -219,35 +263,33 @@ def update(
     folder: Path | None,
     dry_run: bool,
     drop_comments: bool,
+    tenant: Tenant | None,
     as_json: bool,
 ) -> None:
-    """Bring a pack in a document to the version at hand, and keep the site's changes.
+    """Bring a pack to the version at hand, and keep the site's changes.
 
-    Where both changed the same place, the site's value stays, and the exit code is 1.
+    For a tenant that is the version of the service. Where both changed the same place, the site's
+    value stays, and the exit code is 1.
     """
-    pack = _pack(name, folder)
-    with _refused():
-        opened = _Document.read(document)
-        merged = updated(opened.record.definitions_of(pack.name), pack, opened.plain)
-        before = opened.record.version_of(pack.name)
-        opened.record.put(pack)
-        if not dry_run:
-            opened.write(merged.document, drop_comments)
-    if as_json:
-        print_json(
-            {
-                "pack": pack.name,
-                "from": before,
-                "to": pack.version,
-                "changes": _changes(merged.changes),
-                "conflicts": _conflicts(merged.conflicts),
-            }
-        )
+    if tenant is not None:
+        found = _Step.of(tenant.step(only_name(name), "update", dry_run=dry_run))
     else:
-        console.print(f"{pack.name} {before} to {pack.version}", markup=False)
-        _print_changes(merged.changes)
-        _print_conflicts(merged.conflicts)
-    sys.exit(1 if merged.conflicts else 0)
+        pack = _pack(name, folder)
+        with _refused():
+            opened = Document.read(document)
+            merged = updated(opened.definitions_of(pack), pack, opened.plain)
+            before = opened.version_of(pack)
+            opened.record.put(pack)
+            if not dry_run:
+                opened.write(merged.document, drop_comments)
+        found = _Step(pack.name, before, pack.version, (), merged.changes, merged.conflicts)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        console.print(f"{found.pack} {found.before} to {found.after}", markup=False)
+        print_changes(found.changes)
+        print_conflicts(found.conflicts)
+    sys.exit(1 if found.conflicts else 0)
 
 
 @packs.command()
@@ -256,27 +298,74 @@ def update(
 @from_option
 @click.option("--yes", is_flag=True, help="Remove objects that you changed without asking.")
 @drop_option
+@tenant_options("document", "folder", "drop_comments")
 def remove(
-    name: str | None, document: Path, folder: Path | None, yes: bool, drop_comments: bool
+    name: str | None,
+    document: Path,
+    folder: Path | None,
+    yes: bool,
+    drop_comments: bool,
+    tenant: Tenant | None,
 ) -> None:
-    """Remove a pack from a document; the actions of its slots stay."""
-    pack = _pack(name, folder)
-    with _refused():
-        opened = _Document.read(document)
-        old = opened.record.definitions_of(pack.name)
-        yours = differences(as_added(old), own(old, pack, opened.plain))
-        after = removed(pack, old, opened.plain)
-        slots = tuple(f"actions.{slot}." for slot in pack.slots)
-        yours = [each for each in yours if not each.place.startswith(slots)]
-        if yours and not yes:
-            console.print("you changed:")
-            _print_changes(yours)
-            if not sys.stdin.isatty() or not click.confirm("Remove them?", err=True):
-                raise PackError("nothing is removed; --yes removes what you changed too")
-        del opened.record.packs[pack.name]
-        opened.write(after, drop_comments)
-    for each in differences(opened.plain, after):
+    """Remove a pack; the actions of its slots stay."""
+    if tenant is not None:
+        shown = tenant.step(only_name(name), "remove", dry_run=True)
+        with _refused():
+            _ask(shown.yours, yes=yes)
+        changes = tenant.step(shown.pack, "remove", revision=shown.revision).changes
+    else:
+        pack = _pack(name, folder)
+        with _refused():
+            opened = Document.read(document)
+            old = opened.definitions_of(pack)
+            after = removed(pack, old, opened.plain)
+            _ask(changed_by_site(pack, old, opened.plain), yes=yes)
+            opened.record.packs.pop(pack.name, None)
+            opened.write(after, drop_comments)
+        changes = tuple(differences(opened.plain, after))
+    for each in changes:
         console.print(f"- {each.place}", markup=False)
+
+
+def _ask(yours: Sequence[Change], *, yes: bool) -> None:
+    """Ask whether to remove what the site changed.
+
+    Raises:
+        PackError: it is to stay.
+    """
+    if not yours or yes:
+        return
+    console.print("you changed:")
+    print_changes(yours)
+    if not sys.stdin.isatty() or not click.confirm("Remove them?", err=True):
+        raise PackError("nothing is removed; --yes removes what you changed too")
+
+
+@attrs.frozen
+class _Step:
+    """An update of a document or a tenant."""
+
+    pack: str
+    before: str | None
+    after: str | None
+    yours: tuple[Change, ...]
+    changes: tuple[Change, ...]
+    conflicts: tuple[Conflict, ...]
+
+    @classmethod
+    def of(cls, taken: Taken) -> _Step:
+        return cls(
+            taken.pack, taken.before, taken.after, taken.yours, taken.changes, taken.conflicts
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "pack": self.pack,
+            "from": self.before,
+            "to": self.after,
+            "changes": changes_of(self.changes),
+            "conflicts": conflicts_of(self.conflicts),
+        }
 
 
 def _pack(name: str | None, folder: Path | None) -> Pack:
@@ -302,122 +391,3 @@ def _refused() -> Iterator[None]:
     except PackError as error:
         errors.print(f"error: {error}", style="red", markup=False)
         sys.exit(1)
-
-
-@attrs.define
-class _Document:
-    """A document on its way to another version of itself.
-
-    Attributes:
-        path: its file.
-        text: its text.
-        plain: the text as plain data.
-        record: the packs that it has.
-    """
-
-    path: Path
-    text: str
-    plain: dict[str, Any]
-    record: Record
-
-    @classmethod
-    def read(cls, path: Path, *, may_be_new: bool = False) -> _Document:
-        """A valid document, with its packs."""
-        try:
-            with path.open("rb") as file:
-                text = file.read(MAX_BYTES + 1).decode()
-        except FileNotFoundError:
-            if not may_be_new:
-                raise click.UsageError(f"there is no file `{path}`") from None
-            text = _NEW
-        except OSError as error:
-            raise click.UsageError(f"`{path}` cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise click.UsageError(f"`{path}` isn't UTF-8") from None
-        plain = _checked(path, text)
-        return cls(path, text, plain, Record.of(path))
-
-    def write(self, after: dict[str, Any], drop_comments: bool) -> None:
-        """Replace the document and the record of its packs, if the document is valid."""
-        if after == self.plain:
-            text = self.text
-        else:
-            text = edit(self.text, after, drop_comments=drop_comments)
-        _checked(self.path, text)
-        _replace(self.path, text.encode())
-        if self.record.packs:
-            _replace(self.record.path, self.record.text())
-        else:
-            self.record.path.unlink(missing_ok=True)
-
-
-def _checked(path: Path, text: str) -> dict[str, Any]:
-    """The plain data of a document that is valid."""
-    try:
-        parsed = parse_document(text)
-        parsed.read()
-    except DefinitionsError as error:
-        raise refused_document(str(path), error) from None
-    plain: dict[str, Any] = to_python(parsed.root)
-    return plain
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that it is either as before or whole."""
-    target = path.resolve()
-    try:
-        with NamedTemporaryFile(dir=target.parent, prefix=".", delete=False) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            if target.exists():
-                shutil.copymode(target, file.name)
-            else:
-                Path(file.name).chmod(0o644)
-            Path(file.name).replace(target)
-        except OSError:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from None
-
-
-def _print_changes(changes: Iterable[Change]) -> None:
-    for each in changes:
-        text = f"  {each.place}: {_shown(each.before)} -> {_shown(each.after)}"
-        console.print(text, markup=False)
-
-
-def _print_conflicts(conflicts: Iterable[Conflict]) -> None:
-    for each in conflicts:
-        text = (
-            f"conflict: {each.place}: yours stays: {_shown(each.site)}; pack: {_shown(each.pack)}"
-        )
-        console.print(text, style="yellow", markup=False)
-
-
-def _shown(value: object) -> str:
-    if value is ABSENT:
-        return "absent"
-    text = orjson.dumps(value).decode()
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-
-
-def _changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
-    return [
-        {"place": each.place, "before": _plain(each.before), "after": _plain(each.after)}
-        for each in changes
-    ]
-
-
-def _conflicts(conflicts: Iterable[Conflict]) -> list[dict[str, Any]]:
-    return [
-        {"place": each.place, "site": _plain(each.site), "pack": _plain(each.pack)}
-        for each in conflicts
-    ]
-
-
-def _plain(value: Any) -> Any:
-    """A value for JSON; null if it is absent."""
-    return None if value is ABSENT else value

@@ -52,14 +52,26 @@ class Remote:
     settings: RemoteSettings
 
     def call(
-        self, method: str, path: str, body: bytes | None = None, media: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        media: str = "application/json",
+        revision: int | None = None,
     ) -> Any:
         """The JSON response to one call.
+
+        Args:
+            method: the HTTP method.
+            path: below the prefix of the interface.
+            body: the content to send.
+            media: its media type.
+            revision: the revision that the object must have.
 
         Raises:
             RemoteError: there is none, or it is an error.
         """
-        return self._answer(method, path, body, media)[0]
+        return self._answer(method, path, body, media, revision)[0]
 
     def pages(self, path: str, most: int | None = None) -> list[Any]:
         """Every item of a list, read page by page.
@@ -79,12 +91,16 @@ class Remote:
                 return found
             path = following
 
-    def _answer(self, method: str, path: str, body: bytes | None, media: str) -> tuple[Any, Any]:
+    def _answer(
+        self, method: str, path: str, body: bytes | None, media: str, revision: int | None = None
+    ) -> tuple[Any, Any]:
         """A response, and the path of the next page if there is one."""
         url = f"{self.settings.url.rstrip('/')}/api/v1/{path}"
         if urlsplit(url).scheme not in ("http", "https"):
             raise RemoteError(f"`{self.settings.url}` is no address of a service")
         headers = {"authorization": f"Bearer {self.settings.token}", "content-type": media}
+        if revision is not None:
+            headers["if-match"] = f'"{revision}"'
         request = Request(url, body, headers, method=method)  # noqa: S310 - the scheme is checked
         try:
             with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_SECONDS) as answer:

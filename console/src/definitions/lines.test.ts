@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { headersOf, linesOf } from "./headers";
+import { linesOf, namedOf } from "./lines";
 
 test("headers survive the way through lines", () => {
   const headers = { "retry-after": "60", "x-link": "https://shop.example/a" };
-  expect(headersOf(linesOf(headers))).toEqual(headers);
+  expect(namedOf(linesOf(headers))).toEqual(headers);
 });
 
 test("a line that is not finished is no header", () => {
-  expect(headersOf("retry-after\n: 60\n\n")).toEqual({});
+  expect(namedOf("retry-after\n: 60\n\n")).toEqual({});
 });
