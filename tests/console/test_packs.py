@@ -26,9 +26,7 @@ def readable(page: Page) -> None:
 def versions(service: Service) -> dict[str, str]:
     """The packs that the tenant has."""
     found = service.control("GET", f"/tenants/{service.tenant_id}/packs").json()
-    return {
-        each["name"]: each["installed_version"] for each in found if each["installed_version"]
-    }
+    return {each["name"]: each["installed_version"] for each in found if each["installed_version"]}
 
 
 def test_a_pack_is_tried_added_and_removed(owner: Watched, service: Service) -> None:
@@ -44,7 +42,8 @@ def test_a_pack_is_tried_added_and_removed(owner: Watched, service: Service) -> 
     slots = page.get_by_role("region", name="Slots")
     slots.get_by_role("textbox", name="product_page").click()
     page.keyboard.press("Control+A")
-    page.keyboard.type('request.method == "GET"')
+    page.keyboard.type('request.method == "GET" ')
+    expect(page.get_by_role("listbox")).to_have_count(0)
     page.get_by_role("button", name="Preview", exact=True).click()
     preview = page.get_by_role("region", name="Preview", exact=True)
     expect(preview.get_by_text("policies.scraping-pages")).to_be_visible()
@@ -73,7 +72,7 @@ def test_labels_are_written_in_the_form(owner: Watched, service: Service) -> Non
     """One label a line; a line that isn't finished is no label."""
     page = owner.page
     page.goto(f"{HOME}/mitigations/new")
-    page.get_by_label("Name").fill("Labelled")
+    page.get_by_label("Name", exact=True).fill("Labelled")
     page.get_by_label("Labels").fill("team: accounts\nticket: SEC-1: urgent\nunfinished")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("heading", name="Labelled")).to_be_visible()

@@ -5313,7 +5313,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "item_id": "019a4300-0000-7000-8000-000000000043",
+           *       "item_id": "019a4300-0000-7000-8000-000000000041",
            *       "lookup_entity_id": "019a4300-0000-7000-8000-000000000012",
            *       "active_mitigation": null
            *     }
@@ -5502,14 +5502,14 @@ export interface operations {
            * @example [
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-000000000044",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000045",
+           *         "item_id": "019a4300-0000-7000-8000-000000000042",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000043",
            *         "active_mitigation": null
            *       },
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-000000000046",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000047",
+           *         "item_id": "019a4300-0000-7000-8000-000000000044",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000045",
            *         "active_mitigation": null
            *       }
            *     ]
@@ -6941,7 +6941,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "definition_revision": 15,
+           *         "definition_revision": 17,
            *         "name": "Example Shop",
            *         "settings": {
            *           "challenge_wait_seconds": 0,
@@ -7247,7 +7247,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "definition_revision": 15,
+           *       "definition_revision": 17,
            *       "name": "Example Shop",
            *       "settings": {
            *         "challenge_wait_seconds": 0,
@@ -7531,7 +7531,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "definition_revision": 15,
+           *       "definition_revision": 17,
            *       "name": "Example Shop",
            *       "settings": {
            *         "challenge_wait_seconds": 0,
@@ -7715,7 +7715,7 @@ export interface operations {
            *         "pending": true,
            *         "role": "Analyst",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "user_id": "019a4300-0000-7000-8000-00000000002b",
+           *         "user_id": "019a4300-0000-7000-8000-000000000028",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -7869,7 +7869,7 @@ export interface operations {
            *       "pending": true,
            *       "role": "Analyst",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "user_id": "019a4300-0000-7000-8000-00000000002b",
+           *       "user_id": "019a4300-0000-7000-8000-000000000028",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -9151,6 +9151,7 @@ export interface operations {
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\"",
            *         "fail_mode": null,
+           *         "labels": {},
            *         "name": "Login attempt",
            *         "slug": "login_attempt",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -9164,6 +9165,7 @@ export interface operations {
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
            *         "fail_mode": null,
+           *         "labels": {},
            *         "name": "Failed login",
            *         "slug": "failed_login",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -9311,6 +9313,7 @@ export interface operations {
            *       "enabled": true,
            *       "expression": "request.path == \"/account/new\"",
            *       "fail_mode": null,
+           *       "labels": {},
            *       "name": "Sign-up",
            *       "slug": "sign_up",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -9744,6 +9747,7 @@ export interface operations {
            *       "enabled": true,
            *       "expression": "request.path == \"/account/new\"",
            *       "fail_mode": null,
+           *       "labels": {},
            *       "name": "Sign-up",
            *       "slug": "sign_up",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -10029,6 +10033,7 @@ export interface operations {
            *       "enabled": true,
            *       "expression": "request.path == \"/account/new\"",
            *       "fail_mode": null,
+           *       "labels": {},
            *       "name": "Sign-up",
            *       "slug": "sign_up",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -10622,6 +10627,7 @@ export interface operations {
            *         "key_fields": [
            *           "derived.client_network"
            *         ],
+           *         "labels": {},
            *         "match_expression": null,
            *         "name": "Address",
            *         "on_missing_key": "skip",
@@ -10635,10 +10641,11 @@ export interface operations {
            *       {
            *         "description": "One client program, whatever address it uses.",
            *         "enabled": true,
-           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
+           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
            *         "key_fields": [
            *           "fields[\"ja4\"]"
            *         ],
+           *         "labels": {},
            *         "match_expression": null,
            *         "name": "Fingerprint",
            *         "on_missing_key": "skip",
@@ -10795,6 +10802,7 @@ export interface operations {
            *         "fields[\"country\"]",
            *         "request.user_agent"
            *       ],
+           *       "labels": {},
            *       "match_expression": null,
            *       "name": "Program",
            *       "on_missing_key": "skip",
@@ -11233,6 +11241,7 @@ export interface operations {
            *         "fields[\"country\"]",
            *         "request.user_agent"
            *       ],
+           *       "labels": {},
            *       "match_expression": null,
            *       "name": "Program",
            *       "on_missing_key": "skip",
@@ -11523,6 +11532,7 @@ export interface operations {
            *         "fields[\"country\"]",
            *         "request.user_agent"
            *       ],
+           *       "labels": {},
            *       "match_expression": null,
            *       "name": "Program",
            *       "on_missing_key": "skip",
@@ -12123,6 +12133,7 @@ export interface operations {
            *         "challenge": null,
            *         "description": "",
            *         "enabled": true,
+           *         "labels": {},
            *         "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
            *         "mode": "Block",
            *         "name": "Refuse",
@@ -12142,6 +12153,7 @@ export interface operations {
            *         "challenge": null,
            *         "description": "",
            *         "enabled": true,
+           *         "labels": {},
            *         "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
            *         "mode": "Block",
            *         "name": "Refuse once",
@@ -12298,6 +12310,7 @@ export interface operations {
            *       "challenge": null,
            *       "description": "",
            *       "enabled": true,
+           *       "labels": {},
            *       "mitigation_id": "019a4300-0000-7000-8000-000000000009",
            *       "mode": "Block",
            *       "name": "Slow down",
@@ -12737,6 +12750,7 @@ export interface operations {
            *       "challenge": null,
            *       "description": "",
            *       "enabled": true,
+           *       "labels": {},
            *       "mitigation_id": "019a4300-0000-7000-8000-000000000009",
            *       "mode": "Block",
            *       "name": "Slow down",
@@ -13028,6 +13042,7 @@ export interface operations {
            *       "challenge": null,
            *       "description": "Of the sign-up page.",
            *       "enabled": true,
+           *       "labels": {},
            *       "mitigation_id": "019a4300-0000-7000-8000-000000000009",
            *       "mode": "Block",
            *       "name": "Slow down",
@@ -13618,11 +13633,12 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "policy_id": "019a4300-0000-7000-8000-000000000023",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000024",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "name": "Known crawlers pass",
            *         "slug": "known-crawlers-pass",
            *         "description": "An allow-list is a Monitor clause that ends the walk.",
+           *         "labels": {},
            *         "enabled": true,
            *         "status": "active",
            *         "priority": 20,
@@ -13657,6 +13673,7 @@ export interface operations {
            *         "name": "Scanners",
            *         "slug": "scanners",
            *         "description": "",
+           *         "labels": {},
            *         "enabled": true,
            *         "status": "active",
            *         "priority": 30,
@@ -13847,6 +13864,7 @@ export interface operations {
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
            *       "description": "",
+           *       "labels": {},
            *       "enabled": true,
            *       "status": "active",
            *       "priority": 100,
@@ -14028,6 +14046,7 @@ export interface operations {
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
            *       "description": "",
+           *       "labels": {},
            *       "enabled": true,
            *       "status": "active",
            *       "priority": 100,
@@ -14332,6 +14351,7 @@ export interface operations {
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
            *       "description": "Of the sign-up page.",
+           *       "labels": {},
            *       "enabled": true,
            *       "status": "active",
            *       "priority": 100,
@@ -14527,6 +14547,7 @@ export interface operations {
            *           "name": "Sign-ups",
            *           "slug": "sign-ups",
            *           "description": "Of the sign-up page.",
+           *           "labels": {},
            *           "enabled": true,
            *           "status": "active",
            *           "priority": 100,
@@ -14564,6 +14585,7 @@ export interface operations {
            *           "name": "Sign-ups",
            *           "slug": "sign-ups",
            *           "description": "",
+           *           "labels": {},
            *           "enabled": true,
            *           "status": "active",
            *           "priority": 100,
@@ -14729,6 +14751,7 @@ export interface operations {
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
            *       "description": "",
+           *       "labels": {},
            *       "enabled": true,
            *       "status": "active",
            *       "priority": 100,
@@ -14917,7 +14940,8 @@ export interface operations {
            *         "description": "",
            *         "entry_count": 2,
            *         "kind": "ip",
-           *         "list_id": "019a4300-0000-7000-8000-000000000029",
+           *         "labels": {},
+           *         "list_id": "019a4300-0000-7000-8000-000000000026",
            *         "name": "Crawler networks",
            *         "slug": "crawler-networks",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -14929,7 +14953,8 @@ export interface operations {
            *         "description": "",
            *         "entry_count": 5,
            *         "kind": "string",
-           *         "list_id": "019a4300-0000-7000-8000-00000000002a",
+           *         "labels": {},
+           *         "list_id": "019a4300-0000-7000-8000-000000000027",
            *         "name": "Countries served",
            *         "slug": "countries-served",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -15081,6 +15106,7 @@ export interface operations {
            *       "description": "",
            *       "entry_count": 1,
            *       "kind": "ip",
+           *       "labels": {},
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
@@ -15245,6 +15271,7 @@ export interface operations {
            *       "description": "",
            *       "entry_count": 1,
            *       "kind": "ip",
+           *       "labels": {},
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
@@ -15532,6 +15559,7 @@ export interface operations {
            *       "description": "Of the sign-up page.",
            *       "entry_count": 1,
            *       "kind": "ip",
+           *       "labels": {},
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
@@ -15713,6 +15741,7 @@ export interface operations {
            *       "description": "Of the sign-up page.",
            *       "entry_count": 2,
            *       "kind": "ip",
+           *       "labels": {},
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
@@ -16527,7 +16556,7 @@ export interface operations {
            *       },
            *       {
            *         "name": "Known crawlers pass",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000023",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000024",
            *         "priority": 20,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
@@ -16711,7 +16740,7 @@ export interface operations {
            *       },
            *       "lists": [
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-000000000029",
+           *           "list_id": "019a4300-0000-7000-8000-000000000026",
            *           "name": "Crawler networks",
            *           "slug": "crawler-networks",
            *           "kind": "ip",
@@ -16721,7 +16750,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-00000000002a",
+           *           "list_id": "019a4300-0000-7000-8000-000000000027",
            *           "name": "Countries served",
            *           "slug": "countries-served",
            *           "kind": "string",
@@ -16760,7 +16789,7 @@ export interface operations {
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000030",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002d",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -16779,13 +16808,13 @@ export interface operations {
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000031",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002e",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000032",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002f",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -16809,7 +16838,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
            *           "name": "Fingerprint",
            *           "slug": "fingerprint",
            *           "description": "One client program, whatever address it uses.",
@@ -16819,7 +16848,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000030",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -16866,7 +16895,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000034",
+           *           "mitigation_id": "019a4300-0000-7000-8000-000000000031",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -16886,7 +16915,7 @@ export interface operations {
            *       ],
            *       "policies": [
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000023",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000024",
            *           "name": "Known crawlers pass",
            *           "slug": "known-crawlers-pass",
            *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -16933,7 +16962,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002b",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 40,
@@ -16967,7 +16996,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000032",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -16990,7 +17019,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000033",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -17168,7 +17197,7 @@ export interface operations {
          *       },
          *       "lists": [
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-000000000029",
+         *           "list_id": "019a4300-0000-7000-8000-000000000026",
          *           "name": "Crawler networks",
          *           "slug": "crawler-networks",
          *           "kind": "ip",
@@ -17178,7 +17207,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-00000000002a",
+         *           "list_id": "019a4300-0000-7000-8000-000000000027",
          *           "name": "Countries served",
          *           "slug": "countries-served",
          *           "kind": "string",
@@ -17217,7 +17246,7 @@ export interface operations {
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000030",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002d",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -17236,13 +17265,13 @@ export interface operations {
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000031",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002e",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000032",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002f",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -17266,7 +17295,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
          *           "name": "Fingerprint",
          *           "slug": "fingerprint",
          *           "description": "One client program, whatever address it uses.",
@@ -17276,7 +17305,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000030",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -17323,7 +17352,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-000000000034",
+         *           "mitigation_id": "019a4300-0000-7000-8000-000000000031",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -17343,7 +17372,7 @@ export interface operations {
          *       ],
          *       "policies": [
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000023",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000024",
          *           "name": "Known crawlers pass",
          *           "slug": "known-crawlers-pass",
          *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -17390,7 +17419,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000025",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002b",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 40,
@@ -17424,7 +17453,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000032",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -17447,7 +17476,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000033",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -17508,12 +17537,52 @@ export interface operations {
            *       "status": "/api/v1/tenants/019a4300-0000-7000-8000-000000000001/status",
            *       "warnings": [
            *         {
+           *           "code": "never-used",
+           *           "column": 718,
+           *           "detail": "nothing refers to the list `offices`",
+           *           "hint": "remove it, or use it in a policy",
+           *           "line": 1,
+           *           "pointer": "/lists/2"
+           *         },
+           *         {
+           *           "code": "never-used",
+           *           "column": 909,
+           *           "detail": "nothing refers to the action `login_attempt`",
+           *           "hint": "remove it, or use it in a policy",
+           *           "line": 1,
+           *           "pointer": "/actions/0"
+           *         },
+           *         {
            *           "code": "needless-pattern",
            *           "column": 2054,
            *           "detail": "the pattern only tests for the text `../../`",
            *           "hint": "use `contains` with a list",
            *           "line": 1,
            *           "pointer": "/actions/4/expression"
+           *         },
+           *         {
+           *           "code": "challenge-without-return",
+           *           "column": 5097,
+           *           "detail": "visitors who pass the challenge of `prove-you-are-human` are sent back only where the call names a `return_url`: behind a proxy they are not, and are challenged again",
+           *           "hint": "name the origin of the site in the setting `return_url_origins`, or give the mitigation a `default_return_url_template`",
+           *           "line": 1,
+           *           "pointer": "/policies/2/clauses"
+           *         },
+           *         {
+           *           "code": "challenge-without-return",
+           *           "column": 5691,
+           *           "detail": "visitors who pass the challenge of `prove-you-are-human` are sent back only where the call names a `return_url`: behind a proxy they are not, and are challenged again",
+           *           "hint": "name the origin of the site in the setting `return_url_origins`, or give the mitigation a `default_return_url_template`",
+           *           "line": 1,
+           *           "pointer": "/policies/3/clauses"
+           *         },
+           *         {
+           *           "code": "challenge-without-return",
+           *           "column": 6048,
+           *           "detail": "visitors who pass the challenge of `prove-you-are-human` are sent back only where the call names a `return_url`: behind a proxy they are not, and are challenged again",
+           *           "hint": "name the origin of the site in the setting `return_url_origins`, or give the mitigation a `default_return_url_template`",
+           *           "line": 1,
+           *           "pointer": "/policies/4/clauses"
            *         }
            *       ]
            *     }
@@ -17671,44 +17740,30 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "id": "019a4300-0000-7000-8000-00000000000e",
-           *         "kind": "action",
-           *         "name": "Injection attempt",
+           *         "id": "019a4300-0000-7000-8000-000000000008",
+           *         "kind": "list",
+           *         "name": "Offices",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "warnings": [
            *           {
-           *             "code": "needless-pattern",
-           *             "column": 15,
-           *             "detail": "the pattern only tests for the text `../../`",
-           *             "hint": "use `contains` with a list",
-           *             "line": 2,
-           *             "pointer": "/expression"
+           *             "code": "never-used",
+           *             "detail": "nothing refers to the list `offices`",
+           *             "hint": "remove it, or use it in a policy",
+           *             "pointer": ""
            *           }
            *         ]
            *       },
            *       {
-           *         "id": "019a4300-0000-7000-8000-000000000025",
-           *         "kind": "policy",
-           *         "name": "Credential stuffing",
+           *         "id": "019a4300-0000-7000-8000-000000000016",
+           *         "kind": "action",
+           *         "name": "Login attempt",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "warnings": [
            *           {
-           *             "code": "challenge-not-reachable",
-           *             "detail": "visitors cannot be sent to the address of the service: `localhost` is reached from this machine or network alone",
-           *             "hint": "set `server.public_url` to the https address that visitors' browsers reach",
+           *             "code": "never-used",
+           *             "detail": "nothing refers to the action `login_attempt`",
+           *             "hint": "remove it, or use it in a policy",
            *             "pointer": ""
-           *           },
-           *           {
-           *             "code": "challenge-without-return",
-           *             "detail": "visitors who pass the challenge of `prove-you-are-human` are sent back only where the call names a `return_url`: behind a proxy they are not, and are challenged again",
-           *             "hint": "name the origin of the site in the setting `return_url_origins`, or give the mitigation a `default_return_url_template`",
-           *             "pointer": "/clauses"
-           *           },
-           *           {
-           *             "code": "challenge-cannot-be-answered",
-           *             "detail": "of 59 recent requests that the policy would challenge, 59 are of callers that cannot answer: other methods than GET, such as `POST /account/login` (decision 019a4300-0000-7000-8000-000000000026), `POST /account/login` (decision 019a4300-0000-7000-8000-000000000027), `POST /account/login` (decision 019a4300-0000-7000-8000-000000000028)",
-           *             "hint": "leave them out with the policy's expression, or use Monitor until it is known who they are",
-           *             "pointer": "/clauses"
            *           }
            *         ]
            *       }
@@ -17828,6 +17883,85 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
+          /**
+           * @example [
+           *       {
+           *         "catches": [
+           *           "health checks, certificate validation (ACME), feeds, signed webhooks and CORS preflights, which pass",
+           *           "requests without a user agent, and requests for an address instead of a host name, which are noted"
+           *         ],
+           *         "hurts": [
+           *           "nobody directly, but it opens a door. Requests that match a slot skip all later policies, so never serve anything else below these paths, and keep the slots narrow."
+           *         ],
+           *         "installed_version": null,
+           *         "measured": "Decided over the shared traffic set, in which no webhook or preflight occurs.",
+           *         "misses": [
+           *           "health checks and feeds under other paths; set the slots",
+           *           "anything about intent; a note isn't a reason to refuse somebody"
+           *         ],
+           *         "name": "baseline",
+           *         "needs": [
+           *           "nothing beyond method, path and headers"
+           *         ],
+           *         "policies": [
+           *           "baseline-pass",
+           *           "baseline-notes"
+           *         ],
+           *         "slots": [
+           *           {
+           *             "expression": null,
+           *             "guess": "request.method in [\"GET\", \"HEAD\"] && request.query_params.size() == 0 && request.path in [\"/healthz\", \"/livez\", \"/readyz\", \"/health\", \"/up\"]",
+           *             "meaning": "A request of a load balancer or a monitor that asks whether the site is up.",
+           *             "slug": "health_check"
+           *           },
+           *           {
+           *             "expression": null,
+           *             "guess": "request.method in [\"GET\", \"HEAD\"] && request.query_params.size() == 0 && request.path.endsWithAny([\"/feed\", \"/feed/\", \"/rss\", \"/rss.xml\", \"/atom.xml\", \"/feed.xml\"])",
+           *             "meaning": "A request for a feed, by feed readers that can't solve challenges.",
+           *             "slug": "feed"
+           *           },
+           *           {
+           *             "expression": null,
+           *             "guess": "request.method == \"POST\" && request.path.startsWith(\"/webhooks/\") && (request.headers[\"stripe-signature\"] != \"\" || request.headers[\"x-hub-signature-256\"] != \"\" || request.headers[\"webhook-signature\"] != \"\")",
+           *             "meaning": "A signed call of a provider, such as of payments or of a code host.",
+           *             "slug": "webhook"
+           *           }
+           *         ],
+           *         "summary": "Lets machines that mean well pass before other policies see them, and notes odd clients.",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "update_available": false,
+           *         "version": "1.0.0"
+           *       },
+           *       {
+           *         "catches": [
+           *           "crawlers that collect texts for training; they are refused",
+           *           "crawlers of AI search engines, and fetches that a person's question caused; they are noted"
+           *         ],
+           *         "hurts": [
+           *           "your visibility in AI search engines, if you enable the mitigation for search",
+           *           "people who ask an assistant about your page, if you enable the mitigation for user requests"
+           *         ],
+           *         "installed_version": null,
+           *         "measured": "Decided over the shared traffic set, in which agents name themselves truly.",
+           *         "misses": [
+           *           "crawlers that name themselves as a browser. A name is a courtesy, so this stops those who say who they are.",
+           *           "names that appeared after 2026-11-23; Google-Extended and Applebot-Extended, which are names for robots.txt and not user agents"
+           *         ],
+           *         "name": "ai-crawlers",
+           *         "needs": [
+           *           "the user agent"
+           *         ],
+           *         "policies": [
+           *           "ai-crawlers-agents"
+           *         ],
+           *         "slots": [],
+           *         "summary": "Recognises AI crawlers that name themselves, by purpose, each purpose switched on its own.",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "update_available": false,
+           *         "version": "1.0.0"
+           *       }
+           *     ]
+           */
           "application/json": components["schemas"]["Pack"][];
         };
       };
@@ -17943,6 +18077,45 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
+          /**
+           * @example {
+           *       "catches": [
+           *         "60 different product pages in five minutes by one program at one address",
+           *         "30 numbered pages in five minutes, as of a program that counts through your identifiers",
+           *         "ten pages in a minute by an agent that says it is a browser and lacks the headers of one"
+           *       ],
+           *       "hurts": [
+           *         "people with a fast connection and many tabs, and tools that read ahead; they get a challenge",
+           *         "search engines. Add the pack verified-bots, which lets them pass first."
+           *       ],
+           *       "installed_version": null,
+           *       "measured": "Decided over the shared traffic set, with the pages of one site of documentation.",
+           *       "misses": [
+           *         "scrapers that stay below the rates, or change their address with each page",
+           *         "whether a client fetches images and styles; the language has no way to ask for the absence of events yet"
+           *       ],
+           *       "name": "scraping",
+           *       "needs": [
+           *         "the slot product_page",
+           *         "better with fields.ja4 and with headers, which an access log doesn't have"
+           *       ],
+           *       "policies": [
+           *         "scraping-pages"
+           *       ],
+           *       "slots": [
+           *         {
+           *           "expression": null,
+           *           "guess": "request.method == \"GET\" && request.path.matches(\"^/([a-z]{2}/)?(products?|items?|p|dp|listings?|catalog|shop|articles?)/.\")",
+           *           "meaning": "A page worth copying, such as a product, a listing or an article.",
+           *           "slug": "product_page"
+           *         }
+           *       ],
+           *       "summary": "Challenges programs that read many pages in a short time.",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "update_available": false,
+           *       "version": "1.0.0"
+           *     }
+           */
           "application/json": components["schemas"]["Pack"];
         };
       };
@@ -18055,6 +18228,13 @@ export interface operations {
     };
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "slots": {
+         *         "product_page": "request.path.startsWith(\"/products/\")"
+         *       }
+         *     }
+         */
         "application/json": components["schemas"]["PackAddition"];
       };
     };
@@ -18069,6 +18249,152 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
+          /**
+           * @example {
+           *       "active": true,
+           *       "changes": [
+           *         {
+           *           "after": {
+           *             "name": "Product page",
+           *             "slug": "product_page",
+           *             "description": "A page worth copying, such as a product, a listing or an article.",
+           *             "expression": "request.path.startsWith(\"/products/\")"
+           *           },
+           *           "before": null,
+           *           "place": "actions.product_page"
+           *         },
+           *         {
+           *           "after": {
+           *             "name": "Scraping numbered page",
+           *             "slug": "scraping_numbered_page",
+           *             "description": "A page with a number for a name.",
+           *             "labels": {
+           *               "pack": "scraping",
+           *               "pack_version": "1.0.0"
+           *             },
+           *             "expression": "request.method == \"GET\" && request.path.matches(\"/[0-9]{2,18}/?$\")"
+           *           },
+           *           "before": null,
+           *           "place": "actions.scraping_numbered_page"
+           *         },
+           *         {
+           *           "after": {
+           *             "name": "Scraping disguise",
+           *             "slug": "scraping_disguise",
+           *             "description": "A page requested by an agent that names itself as Chrome and lacks its headers.",
+           *             "labels": {
+           *               "pack": "scraping",
+           *               "pack_version": "1.0.0"
+           *             },
+           *             "expression": "request.method == \"GET\" && request.user_agent.contains(\" Chrome/\") && request.headers[\"accept\"] != \"\" && request.headers[\"accept-language\"] == \"\" && !(derived.path_extension in [\"css\", \"js\", \"png\", \"jpg\", \"jpeg\", \"svg\", \"gif\", \"webp\", \"ico\", \"woff2\", \"json\", \"map\"])"
+           *           },
+           *           "before": null,
+           *           "place": "actions.scraping_disguise"
+           *         },
+           *         {
+           *           "after": {
+           *             "name": "Scraping program",
+           *             "slug": "scraping-program",
+           *             "description": "One program at one address; without a fingerprint, by its user agent.",
+           *             "labels": {
+           *               "pack": "scraping",
+           *               "pack_version": "1.0.0"
+           *             },
+           *             "key_fields": [
+           *               "derived.client_network",
+           *               "fields[\"ja4\"]",
+           *               "request.user_agent"
+           *             ],
+           *             "on_missing_key": "blank"
+           *           },
+           *           "before": null,
+           *           "place": "entities.scraping-program"
+           *         },
+           *         {
+           *           "after": {
+           *             "name": "Scraping challenge",
+           *             "slug": "scraping-challenge",
+           *             "labels": {
+           *               "pack": "scraping",
+           *               "pack_version": "1.0.0"
+           *             },
+           *             "mode": "Challenge",
+           *             "ttl_seconds": 900,
+           *             "enabled": false
+           *           },
+           *           "before": null,
+           *           "place": "mitigations.scraping-challenge"
+           *         },
+           *         {
+           *           "after": {
+           *             "name": "Scraping pages",
+           *             "slug": "scraping-pages",
+           *             "labels": {
+           *               "pack": "scraping",
+           *               "pack_version": "1.0.0"
+           *             },
+           *             "priority": 70,
+           *             "clauses": [
+           *               {
+           *                 "name": "many pages",
+           *                 "actions": [
+           *                   "product_page"
+           *                 ],
+           *                 "entity": "scraping-program",
+           *                 "mitigation": "scraping-challenge",
+           *                 "window": {
+           *                   "duration_seconds": 300,
+           *                   "threshold": 60,
+           *                   "measure": "distinct",
+           *                   "field": "request.path"
+           *                 }
+           *               },
+           *               {
+           *                 "name": "counting through numbers",
+           *                 "actions": [
+           *                   "scraping_numbered_page"
+           *                 ],
+           *                 "entity": "scraping-program",
+           *                 "mitigation": "scraping-challenge",
+           *                 "window": {
+           *                   "duration_seconds": 300,
+           *                   "threshold": 30,
+           *                   "measure": "distinct",
+           *                   "field": "request.path"
+           *                 }
+           *               },
+           *               {
+           *                 "name": "missing browser headers",
+           *                 "actions": [
+           *                   "scraping_disguise"
+           *                 ],
+           *                 "entity": "scraping-program",
+           *                 "mitigation": "scraping-challenge",
+           *                 "window": {
+           *                   "duration_seconds": 60,
+           *                   "threshold": 10,
+           *                   "measure": "distinct",
+           *                   "field": "request.path"
+           *                 }
+           *               }
+           *             ]
+           *           },
+           *           "before": null,
+           *           "place": "policies.scraping-pages"
+           *         }
+           *       ],
+           *       "conflicts": [],
+           *       "dry_run": false,
+           *       "from_version": null,
+           *       "pack": "scraping",
+           *       "revision": 16,
+           *       "status": "/api/v1/tenants/019a4300-0000-7000-8000-000000000001/status",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "to_version": "1.0.0",
+           *       "warnings": [],
+           *       "yours": []
+           *     }
+           */
           "application/json": components["schemas"]["PackChanges"];
         };
       };
@@ -18227,6 +18553,22 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
+          /**
+           * @example {
+           *       "active": false,
+           *       "changes": [],
+           *       "conflicts": [],
+           *       "dry_run": true,
+           *       "from_version": "1.0.0",
+           *       "pack": "scraping",
+           *       "revision": 16,
+           *       "status": "/api/v1/tenants/019a4300-0000-7000-8000-000000000001/status",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "to_version": "1.0.0",
+           *       "warnings": [],
+           *       "yours": []
+           *     }
+           */
           "application/json": components["schemas"]["PackChanges"];
         };
       };
@@ -18367,6 +18709,142 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
+          /**
+           * @example {
+           *       "active": true,
+           *       "changes": [
+           *         {
+           *           "after": null,
+           *           "before": {
+           *             "name": "Scraping numbered page",
+           *             "slug": "scraping_numbered_page",
+           *             "description": "A page with a number for a name.",
+           *             "labels": {
+           *               "pack": "scraping",
+           *               "pack_version": "1.0.0"
+           *             },
+           *             "expression": "request.method == \"GET\" && request.path.matches(\"/[0-9]{2,18}/?$\")"
+           *           },
+           *           "place": "actions.scraping_numbered_page"
+           *         },
+           *         {
+           *           "after": null,
+           *           "before": {
+           *             "name": "Scraping disguise",
+           *             "slug": "scraping_disguise",
+           *             "description": "A page requested by an agent that names itself as Chrome and lacks its headers.",
+           *             "labels": {
+           *               "pack": "scraping",
+           *               "pack_version": "1.0.0"
+           *             },
+           *             "expression": "request.method == \"GET\" && request.user_agent.contains(\" Chrome/\") && request.headers[\"accept\"] != \"\" && request.headers[\"accept-language\"] == \"\" && !(derived.path_extension in [\"css\", \"js\", \"png\", \"jpg\", \"jpeg\", \"svg\", \"gif\", \"webp\", \"ico\", \"woff2\", \"json\", \"map\"])"
+           *           },
+           *           "place": "actions.scraping_disguise"
+           *         },
+           *         {
+           *           "after": null,
+           *           "before": {
+           *             "name": "Scraping program",
+           *             "slug": "scraping-program",
+           *             "description": "One program at one address; without a fingerprint, by its user agent.",
+           *             "labels": {
+           *               "pack": "scraping",
+           *               "pack_version": "1.0.0"
+           *             },
+           *             "key_fields": [
+           *               "derived.client_network",
+           *               "fields[\"ja4\"]",
+           *               "request.user_agent"
+           *             ],
+           *             "on_missing_key": "blank"
+           *           },
+           *           "place": "entities.scraping-program"
+           *         },
+           *         {
+           *           "after": null,
+           *           "before": {
+           *             "name": "Scraping challenge",
+           *             "slug": "scraping-challenge",
+           *             "labels": {
+           *               "pack": "scraping",
+           *               "pack_version": "1.0.0"
+           *             },
+           *             "enabled": false,
+           *             "mode": "Challenge",
+           *             "ttl_seconds": 900
+           *           },
+           *           "place": "mitigations.scraping-challenge"
+           *         },
+           *         {
+           *           "after": null,
+           *           "before": {
+           *             "name": "Scraping pages",
+           *             "slug": "scraping-pages",
+           *             "labels": {
+           *               "pack": "scraping",
+           *               "pack_version": "1.0.0"
+           *             },
+           *             "priority": 70,
+           *             "clauses": [
+           *               {
+           *                 "name": "many pages",
+           *                 "actions": [
+           *                   "product_page"
+           *                 ],
+           *                 "entity": "scraping-program",
+           *                 "mitigation": "scraping-challenge",
+           *                 "window": {
+           *                   "duration_seconds": 300,
+           *                   "threshold": 60,
+           *                   "measure": "distinct",
+           *                   "field": "request.path"
+           *                 }
+           *               },
+           *               {
+           *                 "name": "counting through numbers",
+           *                 "actions": [
+           *                   "scraping_numbered_page"
+           *                 ],
+           *                 "entity": "scraping-program",
+           *                 "mitigation": "scraping-challenge",
+           *                 "window": {
+           *                   "duration_seconds": 300,
+           *                   "threshold": 30,
+           *                   "measure": "distinct",
+           *                   "field": "request.path"
+           *                 }
+           *               },
+           *               {
+           *                 "name": "missing browser headers",
+           *                 "actions": [
+           *                   "scraping_disguise"
+           *                 ],
+           *                 "entity": "scraping-program",
+           *                 "mitigation": "scraping-challenge",
+           *                 "window": {
+           *                   "duration_seconds": 60,
+           *                   "threshold": 10,
+           *                   "measure": "distinct",
+           *                   "field": "request.path"
+           *                 }
+           *               }
+           *             ]
+           *           },
+           *           "place": "policies.scraping-pages"
+           *         }
+           *       ],
+           *       "conflicts": [],
+           *       "dry_run": false,
+           *       "from_version": "1.0.0",
+           *       "pack": "scraping",
+           *       "revision": 17,
+           *       "status": "/api/v1/tenants/019a4300-0000-7000-8000-000000000001/status",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "to_version": null,
+           *       "warnings": [],
+           *       "yours": []
+           *     }
+           */
           "application/json": components["schemas"]["PackChanges"];
         };
       };
@@ -18523,21 +19001,21 @@ export interface operations {
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
            *         "damaged": false,
-           *         "decision_id": "019a4300-0000-7000-8000-000000000021",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000022",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-000000000022"
+           *           "019a4300-0000-7000-8000-000000000023"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-000000000023"
+           *             "policy_id": "019a4300-0000-7000-8000-000000000024"
            *           }
            *         ],
            *         "method": "GET",
            *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:55.000Z",
            *         "path": "/products/5",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000023",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000024",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -18549,21 +19027,21 @@ export interface operations {
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
            *         "damaged": false,
-           *         "decision_id": "019a4300-0000-7000-8000-000000000024",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000025",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-000000000022"
+           *           "019a4300-0000-7000-8000-000000000023"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-000000000023"
+           *             "policy_id": "019a4300-0000-7000-8000-000000000024"
            *           }
            *         ],
            *         "method": "GET",
            *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:48.000Z",
            *         "path": "/products/4",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000023",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000024",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -20257,19 +20735,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Risky checkout",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000002e",
-           *         "slug": "risky-checkout",
+           *         "name": "Credential stuffing",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000002b",
+           *         "slug": "credential-stuffing",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "allow": 0,
            *         "block": 0,
-           *         "by_others": 2,
-           *         "challenge": 1,
+           *         "by_others": 0,
+           *         "challenge": 21,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:37.000Z",
+           *         "last_match_at": "2026-11-02T09:03:56.000Z",
            *         "monitor": 0,
-           *         "total": 3
+           *         "total": 21
            *       }
            *     ]
            */
@@ -20401,9 +20879,9 @@ export interface operations {
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000036",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000034",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000037"
+           *             "019a4300-0000-7000-8000-000000000035"
            *           ],
            *           "fired": [
            *             {
@@ -20427,9 +20905,9 @@ export interface operations {
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000038",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000036",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000039"
+           *             "019a4300-0000-7000-8000-000000000037"
            *           ],
            *           "fired": [
            *             {
@@ -20453,7 +20931,7 @@ export interface operations {
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000038",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000013"
            *           ],
@@ -20479,9 +20957,9 @@ export interface operations {
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000039",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000037"
+           *             "019a4300-0000-7000-8000-000000000035"
            *           ],
            *           "fired": [
            *             {
@@ -20505,9 +20983,9 @@ export interface operations {
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000039"
+           *             "019a4300-0000-7000-8000-000000000037"
            *           ],
            *           "fired": [
            *             {
@@ -20531,7 +21009,7 @@ export interface operations {
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003d",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000013"
            *           ],
@@ -20557,9 +21035,9 @@ export interface operations {
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003e",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000037"
+           *             "019a4300-0000-7000-8000-000000000035"
            *           ],
            *           "fired": [
            *             {
@@ -20583,9 +21061,9 @@ export interface operations {
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003f",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003d",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000039"
+           *             "019a4300-0000-7000-8000-000000000037"
            *           ],
            *           "fired": [
            *             {
@@ -20609,7 +21087,7 @@ export interface operations {
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000040",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003e",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000013"
            *           ],
@@ -20635,9 +21113,9 @@ export interface operations {
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000041",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003f",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000037"
+           *             "019a4300-0000-7000-8000-000000000035"
            *           ],
            *           "fired": [
            *             {
@@ -21809,7 +22287,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "active_revision": 15,
+           *       "active_revision": 17,
            *       "because": null,
            *       "daemons": 0,
            *       "decisions_a_second": 0,
@@ -21818,7 +22296,7 @@ export interface operations {
            *       "last_snapshot_at": null,
            *       "max_keys": 1000000,
            *       "ready": true,
-           *       "revision": 15,
+           *       "revision": 17,
            *       "waiting": 0
            *     }
            */
@@ -23429,11 +23907,11 @@ export interface operations {
            *             {
            *               "applied": 66,
            *               "entity": "account",
-           *               "looked_at": 102,
+           *               "looked_at": 101,
            *               "not_applied": 234,
            *               "why": [
            *                 {
-           *                   "events": 102,
+           *                   "events": 101,
            *                   "reason": "the match expression is false"
            *                 }
            *               ]
@@ -23859,11 +24337,11 @@ export interface operations {
            *           {
            *             "applied": 66,
            *             "entity": "account",
-           *             "looked_at": 102,
+           *             "looked_at": 101,
            *             "not_applied": 234,
            *             "why": [
            *               {
-           *                 "events": 102,
+           *                 "events": 101,
            *                 "reason": "the match expression is false"
            *               }
            *             ]
@@ -24077,11 +24555,11 @@ export interface operations {
            *           {
            *             "applied": 66,
            *             "entity": "account",
-           *             "looked_at": 102,
+           *             "looked_at": 101,
            *             "not_applied": 234,
            *             "why": [
            *               {
-           *                 "events": 102,
+           *                 "events": 101,
            *                 "reason": "the match expression is false"
            *               }
            *             ]
@@ -24300,7 +24778,7 @@ export interface operations {
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-00000000002f",
+           *         "decision_id": "019a4300-0000-7000-8000-00000000002c",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -24517,7 +24995,7 @@ export interface operations {
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "reproduced": true,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210/32\" (1 events before) 019a4300-0000-7000-8000-000000000013\n      derived.client_network = \"198.51.100.210/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\n  product_page: no match\n      request.path.startsWith(\"/products/\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210/32\" (1 events before) 019a4300-0000-7000-8000-000000000013\n      derived.client_network = \"198.51.100.210/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -25217,6 +25695,52 @@ export interface operations {
            *             },
            *             "matched": false,
            *             "slug": "sign_up"
+           *           },
+           *           {
+           *             "expression": {
+           *               "cost": 3,
+           *               "error": null,
+           *               "excerpt": "request.path.startsWith(\"/products/\")\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+           *               "message": null,
+           *               "place": "actions.product_page.expression",
+           *               "steps": [
+           *                 {
+           *                   "depth": 0,
+           *                   "end": 37,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.path.startsWith(\"/products/\")",
+           *                   "type": "bool",
+           *                   "value": "false"
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 12,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 0,
+           *                   "text": "request.path",
+           *                   "type": "string",
+           *                   "value": "\"/.env\""
+           *                 },
+           *                 {
+           *                   "depth": 1,
+           *                   "end": 36,
+           *                   "error": null,
+           *                   "reached": true,
+           *                   "start": 24,
+           *                   "text": "\"/products/\"",
+           *                   "type": "string",
+           *                   "value": "\"/products/\""
+           *                 }
+           *               ],
+           *               "steps_left_out": 0,
+           *               "text": "request.path.startsWith(\"/products/\")",
+           *               "value": "false"
+           *             },
+           *             "matched": false,
+           *             "slug": "product_page"
            *           }
            *         ],
            *         "entities": [
@@ -25930,32 +26454,24 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "action": "update",
+           *         "action": "delete",
            *         "actor": "019a4300-0000-7000-8000-000000000002",
            *         "actor_name": "Demo Owner",
-           *         "after": {
-           *           "action_id": "019a4300-0000-7000-8000-000000000005",
-           *           "description": "Of the sign-up page.",
-           *           "enabled": true,
-           *           "expression": "request.path == \"/account/new\"",
-           *           "fail_mode": null,
-           *           "name": "Sign-up",
-           *           "slug": "sign_up",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *           "created_at": "2026-11-02T09:15:00.000Z",
-           *           "revision": 2,
-           *           "updated_at": "2026-11-02T09:15:00.000Z"
-           *         },
+           *         "after": null,
            *         "at": "2026-11-02T09:15:00.000Z",
            *         "audit_id": "019a4300-0000-7000-8000-00000000001a",
            *         "before": {
-           *           "action_id": "019a4300-0000-7000-8000-000000000005",
-           *           "description": "",
+           *           "action_id": "019a4300-0000-7000-8000-00000000001b",
+           *           "description": "A page requested by an agent that names itself as Chrome and lacks its headers.",
            *           "enabled": true,
-           *           "expression": "request.path == \"/account/new\"",
+           *           "expression": "request.method == \"GET\" && request.user_agent.contains(\" Chrome/\") && request.headers[\"accept\"] != \"\" && request.headers[\"accept-language\"] == \"\" && !(derived.path_extension in [\"css\", \"js\", \"png\", \"jpg\", \"jpeg\", \"svg\", \"gif\", \"webp\", \"ico\", \"woff2\", \"json\", \"map\"])",
            *           "fail_mode": null,
-           *           "name": "Sign-up",
-           *           "slug": "sign_up",
+           *           "labels": {
+           *             "pack": "scraping",
+           *             "pack_version": "1.0.0"
+           *           },
+           *           "name": "Scraping disguise",
+           *           "slug": "scraping_disguise",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *           "created_at": "2026-11-02T09:15:00.000Z",
            *           "revision": 1,
@@ -25963,34 +26479,38 @@ export interface operations {
            *         },
            *         "kind": "action",
            *         "missing_references": [],
-           *         "object_id": "019a4300-0000-7000-8000-000000000005",
-           *         "request_id": "019a4300-0000-7000-8000-00000000001b",
+           *         "object_id": "019a4300-0000-7000-8000-00000000001b",
+           *         "request_id": "019a4300-0000-7000-8000-00000000001c",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "action": "create",
+           *         "action": "delete",
            *         "actor": "019a4300-0000-7000-8000-000000000002",
            *         "actor_name": "Demo Owner",
-           *         "after": {
-           *           "action_id": "019a4300-0000-7000-8000-000000000005",
-           *           "description": "",
+           *         "after": null,
+           *         "at": "2026-11-02T09:15:00.000Z",
+           *         "audit_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "before": {
+           *           "action_id": "019a4300-0000-7000-8000-00000000001e",
+           *           "description": "A page with a number for a name.",
            *           "enabled": true,
-           *           "expression": "request.path == \"/account/new\"",
+           *           "expression": "request.method == \"GET\" && request.path.matches(\"/[0-9]{2,18}/?$\")",
            *           "fail_mode": null,
-           *           "name": "Sign-up",
-           *           "slug": "sign_up",
+           *           "labels": {
+           *             "pack": "scraping",
+           *             "pack_version": "1.0.0"
+           *           },
+           *           "name": "Scraping numbered page",
+           *           "slug": "scraping_numbered_page",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *           "created_at": "2026-11-02T09:15:00.000Z",
            *           "revision": 1,
            *           "updated_at": "2026-11-02T09:15:00.000Z"
            *         },
-           *         "at": "2026-11-02T09:15:00.000Z",
-           *         "audit_id": "019a4300-0000-7000-8000-00000000001c",
-           *         "before": null,
            *         "kind": "action",
            *         "missing_references": [],
-           *         "object_id": "019a4300-0000-7000-8000-000000000005",
-           *         "request_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "object_id": "019a4300-0000-7000-8000-00000000001e",
+           *         "request_id": "019a4300-0000-7000-8000-00000000001c",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
            *     ]
@@ -26642,7 +27162,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "jTbaTJmbprbu62SFyMovxlsiMDFhMjIwOTMtMDVhOC03N2RjLWJiMWUtMDdjZGU1NDMxMDBlIl0",
+           *       "cursor": "OQj_th_Rr8KcTVwVLy1rvVsiMDFhMjIxZTQtMDcxMC03MGRhLThiYzEtZjkzM2ExNDA1YmExIl0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -26676,7 +27196,7 @@ export interface operations {
            *           "clause": null,
            *           "client_ip": "203.0.113.9",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000042",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000040",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000012"
            *           ],
@@ -26840,8 +27360,8 @@ export interface operations {
            *           "block": 0,
            *           "challenge": 21,
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
-           *           "entity_id": "019a4300-0000-7000-8000-00000000001f",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000020",
            *           "events": 59,
            *           "key": [
            *             "t13d0101h1_stuffer"
@@ -26852,8 +27372,8 @@ export interface operations {
            *           "block": 0,
            *           "challenge": 0,
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
-           *           "entity_id": "019a4300-0000-7000-8000-000000000020",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000021",
            *           "events": 36,
            *           "key": [
            *             "t13d0003h2_shopper"
@@ -27325,7 +27845,7 @@ export interface operations {
            *       "beside": [
            *         {
            *           "definition": "account",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000033",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000030",
            *           "median": 1,
            *           "p99": 1,
            *           "reverse_median": 1,
@@ -27333,7 +27853,7 @@ export interface operations {
            *         },
            *         {
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
            *           "median": 1,
            *           "p99": 1,
            *           "reverse_median": 2,
@@ -27409,7 +27929,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.0032245988406666365,
+           *       "newcomers_an_hour": 0.003193015279079545,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -27554,7 +28074,7 @@ export interface operations {
            *       "groups": [
            *         {
            *           "count": 2,
-           *           "example": "019a4300-0000-7000-8000-000000000048",
+           *           "example": "019a4300-0000-7000-8000-000000000046",
            *           "label": "/old/site.bak",
            *           "milder": 0,
            *           "stricter": 2,
@@ -27694,7 +28214,7 @@ export interface operations {
            * @example {
            *       "version": 1,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "sequence": 322,
+           *       "sequence": 324,
            *       "hash": "0123456789abcdef",
            *       "created_at": 1762075000000000000,
            *       "public_key": "0123456789abcdef",
@@ -27704,7 +28224,7 @@ export interface operations {
            *         "proofs": "0123456789abcdef",
            *         "sealing": "0123456789abcdef"
            *       },
-           *       "revision": 18,
+           *       "revision": 20,
            *       "document": {
            *         "apiVersion": "tidegate/v1"
            *       },
@@ -27804,10 +28324,10 @@ export interface operations {
            * @example {
            *       "version": 1,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "after": 322,
+           *       "after": 324,
            *       "previous_hash": "0123456789abcdef",
            *       "items": [],
-           *       "sequence": 322,
+           *       "sequence": 324,
            *       "hash": "0123456789abcdef",
            *       "created_at": 1762075000000000000,
            *       "end": true
@@ -27914,9 +28434,9 @@ export interface operations {
          *       "name": "shop-1",
          *       "version": "0.1.0",
          *       "mode": "online",
-         *       "sequence": 322,
+         *       "sequence": 324,
          *       "hash": "0123456789abcdef",
-         *       "revision": 18
+         *       "revision": 20
          *     }
          */
         "application/json": components["schemas"]["SyncAck"];
@@ -27934,7 +28454,7 @@ export interface operations {
           /**
            * @example {
            *       "is_equal": true,
-           *       "sequence": 322
+           *       "sequence": 324
            *     }
            */
           "application/json": components["schemas"]["SyncAcknowledged"];
@@ -28206,8 +28726,8 @@ export interface operations {
            *         "last_seen_at": "2026-11-02T09:15:00.000Z",
            *         "mode": "online",
            *         "name": "shop-1",
-           *         "revision": 18,
-           *         "sequence": 322,
+           *         "revision": 20,
+           *         "sequence": 324,
            *         "spooled": 0,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "version": "0.1.0"
@@ -29280,10 +29800,10 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "challenge_id": "019a4300-0000-7000-8000-00000000002c",
+           *         "challenge_id": "019a4300-0000-7000-8000-000000000029",
            *         "expires_at": "2026-11-02T09:15:00.000Z",
            *         "issued_at": "2026-11-02T09:15:00.000Z",
-           *         "pass_id": "019a4300-0000-7000-8000-00000000002d",
+           *         "pass_id": "019a4300-0000-7000-8000-00000000002a",
            *         "provider": "wait",
            *         "status": "alive",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
@@ -29675,7 +30195,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.13397389,
+           *           "seconds_to_solve": 1.075531765,
            *           "solved": 1
            *         }
            *       ],

@@ -112,9 +112,7 @@ def test_what_a_tenant_changed_is_removed_only_with_yes(
         (("remove",), "name a pack"),
     ],
 )
-def test_flags_of_documents_are_refused(
-    run: Run, arguments: tuple[str, ...], message: str
-) -> None:
+def test_flags_of_documents_are_refused(run: Run, arguments: tuple[str, ...], message: str) -> None:
     """A flag that would have no effect is a wrong call."""
     assert message in run(*arguments, code=2).output
 
