@@ -10,6 +10,8 @@ from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.packs import BUNDLED, bundled_pack
 from tidegate.packs.objects import by_slug
+from tidegate.policy.document import compile_definitions
+from tidegate.policy.explain.coverage import Coverage
 from tidegate.testing.policies import PolicyTest, policy_tests
 from tidegate.testing.policies.running import events_of
 
@@ -40,3 +42,18 @@ def test_every_clause_fires_in_one_test_and_is_quiet_in_another(name: str) -> No
     assert fired.keys() == clauses
     for found in fired.values():
         assert 0 < len(found) < len(TESTS[name])
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_tests_of_a_pack_cover_it(name: str) -> None:
+    """Every clause is covered, and every part of its expressions is true once and false once."""
+    definitions = load_definitions(bundled_pack(name).folder / "definitions.yaml")
+    coverage = Coverage(compile_definitions(definitions))
+    for test in TESTS[name]:
+        coverage.begin()
+        for sent in events_of(test.case):
+            coverage.decide(sent.event, sent.at)
+    assert [each.clause for each in coverage.clauses.values() if not each.is_covered] == []
+    assert coverage.percent == 100
+    atoms = [atom for each in coverage.expressions.values() for atom in each.atoms]
+    assert [each for each in atoms if not each.true or not each.false] == []

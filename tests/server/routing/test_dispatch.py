@@ -32,7 +32,7 @@ def test_every_route_says_who_may_call_it(route: Route) -> None:
     if "tenant_id" in route.parameters and route.credential is Credential.OPERATOR:
         assert route.permission is not None
     if route.credential is not Credential.NONE:
-        assert all(name.endswith("_id") for name in route.parameters)
+        assert all(name.endswith("_id") or name == "pack" for name in route.parameters)
 
 
 @pytest.mark.parametrize("noun", ["actions", "entity-definitions", "mitigations"])
