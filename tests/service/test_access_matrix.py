@@ -77,7 +77,9 @@ def targets(route: Route, made: World) -> Iterator[Target]:
         yield Target("missing tenant", {**own.ids, "tenant_id": MISSING}, None)
     for name in route.parameters:
         if name in NAMES:
-            yield Target(f"missing {name}", {**own.ids, name: "nobody"}, None)
+            # Of the same length, since a refusal repeats the path.
+            missing = "x" * len(NAMES[name])
+            yield Target(f"missing {name}", {**own.ids, name: missing}, None)
         elif name != "tenant_id":
             if route.credential is not Credential.NONE:
                 yield Target(f"other {name}", {**own.ids, name: other.ids[name]}, None)
