@@ -67,6 +67,13 @@ def _shown(shape: shapes.Shape) -> dict[str, Any]:
     match shape:
         case shapes.Part(type=model):
             return _object(model)
+        case shapes.Labels(maximum=maximum):
+            return {
+                "type": "object",
+                "propertyNames": {"pattern": f"^{LABEL_NAME}$"},
+                "additionalProperties": _shown(LABEL),
+                "maxProperties": maximum,
+            }
         case shapes.Many(item=item, minimum=minimum, maximum=maximum, unique=is_unique):
             return {
                 "type": "array",
@@ -83,13 +90,6 @@ def _shown(shape: shapes.Shape) -> dict[str, Any]:
             return {"type": "object", "additionalProperties": free, "maxProperties": maximum}
         case shapes.Anything():
             return {}
-        case shapes.Labels(maximum=maximum):
-            return {
-                "type": "object",
-                "propertyNames": {"pattern": f"^{LABEL_NAME}$"},
-                "additionalProperties": _shown(LABEL),
-                "maxProperties": maximum,
-            }
         case shapes.Boolean():
             return {"type": "boolean"}
         case shapes.Integer(minimum=least, maximum=most):
