@@ -85,7 +85,7 @@ function One({ pack }: { pack: Pack }) {
           }}
         />
       )}
-      <div class="row save">
+      <p class="row">
         {steps.map((step) => (
           <RoleButton
             key={step}
@@ -104,7 +104,7 @@ function One({ pack }: { pack: Pack }) {
         {make.data && make.variables.step !== "remove" && (
           <a href={`/console/${slug}/policies`}>{words.results}</a>
         )}
-      </div>
+      </p>
       {shown !== null && preview.error && <ProblemPanel error={preview.error} />}
       {make.error && <ProblemPanel error={make.error} />}
       {shown !== null && preview.data && (
