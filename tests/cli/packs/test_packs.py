@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from importlib.metadata import EntryPoints
 from pathlib import Path
 
 import pytest
 from tests.cli.test_commands import Run, run
 
+from tidegate.cli.packs import tenant
 from tidegate.definitions import load_definitions
 from tidegate.packs import BUNDLED, bundled_pack
 
@@ -186,3 +188,33 @@ def test_a_record_that_cannot_be_read_is_refused(run: Run, site: Path, text: str
     done = run("packs", "add", "scraping", "--to", str(site))
     assert (done.returncode, b"shop.packs.json" in done.stderr) == (1, True)
     assert site.read_text() == SITE
+
+
+def test_labels_are_enough_for_a_document_without_a_record(
+    run: Run, site: Path, newer: Path
+) -> None:
+    """A document that was exported from a service has its packs, and they can be updated."""
+    assert run("packs", "add", "scraping", "--to", str(site)).returncode == 0
+    site.with_name("shop.packs.json").unlink()
+    listed = json.loads(run("packs", "list", "--to", str(site), "--json").stdout)
+    assert {each["name"] for each in listed if each["added"]} == {"scraping"}
+    again = run("packs", "add", "scraping", "--to", str(site))
+    assert (again.returncode, b"already" in again.stderr) == (1, True)
+    unknown = run("packs", "diff", "--from", str(newer), "--to", str(site))
+    assert (unknown.returncode, b"isn't known here" in unknown.stderr) == (1, True)
+    (newer / "earlier").mkdir()
+    earlier = bundled_pack("scraping").folder / "definitions.yaml"
+    shutil.copy(earlier, newer / "earlier" / "1.0.0.yaml")
+    updated = run("packs", "update", "--from", str(newer), "--to", str(site), "--json")
+    assert updated.returncode == 0, updated.stderr
+    assert len(json.loads(updated.stdout)["changes"]) > 0
+    assert "pack_version: 1.1.0" in site.read_text().replace('"', "")
+
+
+def test_without_the_service_a_tenant_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says how to install it."""
+    monkeypatch.setattr(tenant, "entry_points", lambda **_: EntryPoints())
+    done = run("packs", "list", "--tenant", "shop")
+    assert done.returncode == 2
+    assert b"pip install 'tidegate[server]'" in done.stderr
+    assert b"needs `--server`" in run("packs", "list", "--token", "x").stderr
