@@ -4,12 +4,17 @@ import type { Schemas } from "../api/client";
 import { text } from "../text/en";
 import { marked } from "./foreign";
 
-export function Warnings({ of }: { of: readonly Schemas["DefinitionWarning"][] }) {
+export function Warnings(props: {
+  of: readonly Schemas["DefinitionWarning"][];
+  /** Said above them, if nothing is saved. */
+  title?: string;
+}) {
+  const { of, title = text.editing.warnings } = props;
   if (of.length === 0) return null;
   return (
-    <section class="problem warning" aria-label={text.editing.warnings}>
+    <section class="problem warning" aria-label={title}>
       <p>
-        <strong>{text.editing.warnings}</strong>
+        <strong>{title}</strong>
       </p>
       <ul>
         {of.map((each) => (

@@ -26,6 +26,7 @@ export const packs = {
   changes: (count: number) => (count === 1 ? "1 change" : `${count} changes`),
   yours: "Your changes to the pack",
   conflicts: "Conflicts: your values are kept",
+  warnings: "Warnings",
   place: "Place",
   change: "Change",
   yourValue: "Yours",

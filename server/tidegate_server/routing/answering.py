@@ -59,12 +59,18 @@ def saved_only(sent: Sent, tenant_id: UUID) -> Sent:
     if sent.status >= HTTPStatus.BAD_REQUEST:
         return sent
     headers = {**sent.headers, **activity(tenant_id, False)}
-    body = sent.body
-    for changes in (wire_documents.DocumentChanges, wire_documents.PackChanges):
+    body = _saved_only(sent.body)
+    return attrs.evolve(sent, headers={**headers, "content-length": str(len(body))}, body=body)
+
+
+def _saved_only(body: bytes) -> bytes:
+    """Return the body with the changes of definitions marked as not active yet."""
+    # An answer about a pack first: it has all members of an answer about a document.
+    for changes in (wire_documents.PackChanges, wire_documents.DocumentChanges):
         with suppress(msgspec.DecodeError):
             made: Any = msgspec.json.decode(body, type=changes)
-            body = msgspec.json.encode(attrs.evolve(made, active=False))
-    return attrs.evolve(sent, headers={**headers, "content-length": str(len(body))}, body=body)
+            return msgspec.json.encode(attrs.evolve(made, active=False))
+    return body
 
 
 def _answered(route: Route, call: Call) -> Any:

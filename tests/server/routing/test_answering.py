@@ -14,13 +14,18 @@ PATH = f"/api/v1/tenants/{TENANT}/status"
 
 
 def test_a_change_that_does_not_decide_yet_says_so_and_where_to_look() -> None:
-    """The answer of a whole document has it in its body, every answer in its headers."""
+    """The answer of a document or a pack has it in its body, every answer in its headers."""
     changes = {
         "revision": 2, "dry_run": False, "changes": [], "warnings": [], "active": True,
         "status": PATH,
     }  # fmt: skip
-    sent = saved_only(Sent(200, {}, orjson.dumps(changes)), TENANT)
-    assert orjson.loads(sent.body) == {**changes, "active": False}
+    pack = {
+        **changes, "tenant_id": str(TENANT), "pack": "scraping", "from_version": None,
+        "to_version": "1.0.0", "yours": [], "conflicts": [],
+    }  # fmt: skip
+    for body in (pack, changes):
+        sent = saved_only(Sent(200, {}, orjson.dumps(body)), TENANT)
+        assert orjson.loads(sent.body) == {**body, "active": False}
     assert sent.headers["definitions-active"] == "false"
     assert sent.headers["link"] == f'<{PATH}>; rel="status"'
     assert sent.headers["content-length"] == str(len(sent.body))

@@ -32,7 +32,7 @@ export function Preview({ of, matched }: { of: Changes; matched: readonly Matche
           />
         </>
       )}
-      <Warnings of={of.warnings} />
+      <Warnings of={of.warnings} title={words.warnings} />
     </>
   );
 }
