@@ -128,7 +128,7 @@ class NamedList:
     name: str = attrs.field(metadata=_NAME)
     slug: str = attrs.field(metadata=member(Slug("list")))
     description: str = attrs.field(default="", metadata=_DESCRIPTION)
-    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS)
+    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS, hash=False)
     kind: ListKind = attrs.field(metadata=member(Choice(("ip", "string"))))
     entries: tuple[str, ...] = attrs.field(
         default=(),
@@ -144,7 +144,7 @@ class Action:
     name: str = attrs.field(metadata=_NAME)
     slug: str = attrs.field(metadata=member(Slug("action")))
     description: str = attrs.field(default="", metadata=_DESCRIPTION)
-    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS)
+    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS, hash=False)
     enabled: bool = attrs.field(default=True, metadata=_ENABLED)
     expression: str = attrs.field(metadata=member(Expression("action")))
     fail_mode: FailMode | None = attrs.field(
@@ -161,7 +161,7 @@ class EntityDefinition:
     name: str = attrs.field(metadata=_NAME)
     slug: str = attrs.field(metadata=member(Slug("entity")))
     description: str = attrs.field(default="", metadata=_DESCRIPTION)
-    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS)
+    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS, hash=False)
     enabled: bool = attrs.field(default=True, metadata=_ENABLED)
     priority: int = attrs.field(default=100, metadata=_PRIORITY)
     key_fields: tuple[str, ...] = attrs.field(
@@ -206,7 +206,7 @@ class Mitigation:
     name: str = attrs.field(metadata=_NAME)
     slug: str = attrs.field(metadata=member(Slug("mitigation")))
     description: str = attrs.field(default="", metadata=_DESCRIPTION)
-    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS)
+    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS, hash=False)
     enabled: bool = attrs.field(default=True, metadata=_ENABLED)
     mode: Mode = attrs.field(metadata=member(Choice(("Monitor", "Challenge", "Block"))))
     ttl_seconds: int = attrs.field(default=600, metadata=member(Integer(0, 30 * DAY_SECONDS)))
@@ -248,7 +248,7 @@ class Policy:
     name: str = attrs.field(metadata=_NAME)
     slug: str = attrs.field(metadata=member(Slug("policy")))
     description: str = attrs.field(default="", metadata=_DESCRIPTION)
-    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS)
+    labels: Mapping[str, str] = attrs.field(factory=dict, metadata=_LABELS, hash=False)
     enabled: bool = attrs.field(default=True, metadata=_ENABLED)
     status: Status = attrs.field(
         default="active", metadata=member(Choice(("draft", "active", "retired")))
