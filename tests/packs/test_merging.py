@@ -34,13 +34,13 @@ def lost(before: Any, after: Any, merged: Any, place: str = "") -> Iterator[str]
     """The places that one side changed and that aren't so in the merged document."""
     if before == after:
         return
-    one, other, whole = parts(before), parts(after), parts(merged)
+    one, other, whole = {} if before is ABSENT else parts(before), parts(after), parts(merged)
     if one is not None and other is not None and whole is not None:
         for name in {*one, *other}:
             yield from lost(
                 *(each.get(name, ABSENT) for each in (one, other, whole)), f"{place}.{name}"
             )
-    elif place.endswith(".entries") and before is not ABSENT:
+    elif place.endswith(".entries") and ABSENT not in (before, after):
         if not set(after) - set(before) <= set(merged) or set(before) - set(after) & set(merged):
             yield place
     elif merged != after:
