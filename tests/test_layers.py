@@ -141,7 +141,7 @@ def test_the_edge_stands_on_the_client_and_the_shape_of_a_decision() -> None:
 
 
 def test_one_module_for_each_purpose_imports_the_http_library() -> None:
-    """Another HTTP library would be a change to three files: client, login and webhook."""
+    """Another HTTP library would be a change to client, fetching, login and webhook alone."""
     users = {
         relative(path)
         for path in ALL
@@ -149,6 +149,8 @@ def test_one_module_for_each_purpose_imports_the_http_library() -> None:
     }
     assert users == {
         "client/transport.py",
+        "fetching/exchange.py",
+        "fetching/fetcher.py",
         "tidegate_server/login/outbound.py",
         "tidegate_server/publishing/webhook.py",
     }

@@ -11,6 +11,7 @@ PLACES = {
     "try": "tidegate.cli.packs.try_:try_",
     "demo": "tidegate.cli.demo:demo",
     "packs": "tidegate.cli.packs.packs:packs",
+    "lists": "tidegate.cli.lists:lists",
     "check": "tidegate.cli.check:check",
     "lint": "tidegate.cli.lint:lint",
     "fmt": "tidegate.cli.format:format_",
@@ -34,6 +35,7 @@ _LIBRARY: Mapping[str, Mapping[str, str]] = {
     },
     "Write policies": {
         "packs": "Add ready policies to a definitions document, and keep them up to date.",
+        "lists": "Refresh the lists of a definitions document from their published sources.",
         "check": "Check definitions documents or expressions; findings have their place.",
         "lint": "Find what definitions documents say but can't do, and what traffic shows.",
         "fmt": "Format the expressions of definitions documents, or single expressions.",

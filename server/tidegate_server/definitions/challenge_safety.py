@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidegate_server.stores.decision_log.lines import LoggedDecision, LogLine
     from tidegate_server.wire.kinds import DefinitionKind
 
-CANNOT_ANSWER = "challenge-cannot-be-answered"
+CANNOT_ANSWER = "challenge-not-answerable"
 NO_PUBLIC_URL = "challenge-not-reachable"
 """Codes of the warnings."""
 RECENT = 300

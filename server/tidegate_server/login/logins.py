@@ -50,9 +50,9 @@ class Logins:
         if not self.providers:
             return
         # Their libraries take half a second to import, which a service without providers saves.
+        from tidegate.fetching import trusted
         from tidegate_server.login.github import GitHub
         from tidegate_server.login.openid import OpenId
-        from tidegate_server.login.outbound import trusted
 
         trusted()
         kinds = {"openid": OpenId, "github": GitHub}

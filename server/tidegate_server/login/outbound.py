@@ -7,9 +7,7 @@ it is refused.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Collection, Mapping
-from functools import cache
 from typing import Any
 
 import httpx2
@@ -19,13 +17,13 @@ from authlib.integrations.httpx_client import AsyncOAuth2Client
 
 from tidegate.errors import EventError
 from tidegate.evaluation.json_text import read_json
+from tidegate.fetching import FetchError, exchange, trusted
 from tidegate_server.login.profile import LoginRefusedError
 from tidegate_server.operators.providers import Provider, origin_of
 
 SECONDS = 5.0
 """Time for one call, from the connection to the last byte."""
 MAX_BYTES = 1024 * 1024
-_AGENT = "tidegate"
 
 
 class Outbound:
@@ -113,20 +111,13 @@ class _Guarded(httpx2.AsyncBaseTransport):
             LoginRefusedError: it isn't an answer that a login can rely on.
         """
         need_allowed(str(request.url), self._origins)
-        # Uncompressed content can't expand.
-        request.headers["accept-encoding"] = "identity"
-        request.headers["user-agent"] = _AGENT
         try:
-            async with asyncio.timeout(SECONDS):
-                answer = await self._inner.handle_async_request(request)
-                try:
-                    content = await _bounded(answer)
-                finally:
-                    await answer.aclose()
-        except TimeoutError:
-            raise LoginRefusedError(f"no answer in {SECONDS:.0f} s", "unavailable") from None
-        if answer.is_redirect or "content-encoding" in answer.headers:
-            raise LoginRefusedError("the provider answered with a redirect or packed")
+            answer = await exchange(self._inner, request, SECONDS, MAX_BYTES)
+        except FetchError as error:
+            raise _refused(error) from None
+        if answer.is_redirect:
+            raise LoginRefusedError("the provider answered with a redirect")
+        content = answer.content
         await asyncio.to_thread(_need_strict, content)
         return httpx2.Response(answer.status_code, content=content, request=request)
 
@@ -149,16 +140,6 @@ def need_allowed(url: str, origins: Collection[str]) -> None:
         raise LoginRefusedError("the provider names a host that its `hosts` do not have")
 
 
-async def _bounded(answer: httpx2.Response) -> bytes:
-    parts, size = [], 0
-    async for part in answer.aiter_raw():
-        parts.append(part)
-        size += len(part)
-        if size > MAX_BYTES:
-            raise LoginRefusedError(f"the provider answered with more than {MAX_BYTES} bytes")
-    return b"".join(parts)
-
-
 def _need_strict(content: bytes) -> None:
     try:
         read_json(content)
@@ -170,7 +151,10 @@ def _unreachable(error: Exception) -> LoginRefusedError:
     return LoginRefusedError(f"the provider is not reached: {type(error).__name__}", "unavailable")
 
 
-@cache
-def trusted() -> ssl.SSLContext:
-    """Return the system's certificates; reading them takes a while, once."""
-    return ssl.create_default_context()
+def _refused(error: FetchError) -> LoginRefusedError:
+    """The refusal without the text of the failure, which may have data of the provider."""
+    is_away = error.code in ("source-timed-out", "source-unreachable", "source-damaged")
+    return LoginRefusedError(
+        f"the provider gave no answer to rely on: {error.code}",
+        "unavailable" if is_away else "refused",
+    )

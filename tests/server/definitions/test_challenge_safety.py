@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.server.deciding import Deciding, Service, deciding, made
 
-CANNOT, NOWHERE = "challenge-cannot-be-answered", "challenge-not-reachable"
+CANNOT, NOWHERE = "challenge-not-answerable", "challenge-not-reachable"
 TRAFFIC: list[tuple[str, dict[str, Any]]] = [
     ("/", {}),
     ("/login", {"method": "POST"}),

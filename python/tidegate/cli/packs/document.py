@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
-from tidegate.cli.findings.report import refused_document
-from tidegate.errors import DefinitionsError
+from tidegate.cli.rewriting import checked, read_text, replace
 from tidegate.packs.editing import edit
 from tidegate.packs.labels import definitions_in, version_in
 from tidegate.packs.record import Record
 from tidegate.policy.definitions.model import API_VERSION
-from tidegate.policy.document import parse_document
-from tidegate.policy.document.plain_data import to_python
-from tidegate.policy.document.tree import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,18 +41,12 @@ class Document:
     @classmethod
     def read(cls, path: Path, *, may_be_new: bool = False) -> Document:
         """A valid document, with its packs."""
-        try:
-            with path.open("rb") as file:
-                text = file.read(MAX_BYTES + 1).decode()
-        except FileNotFoundError:
+        text = read_text(path)
+        if text is None:
             if not may_be_new:
-                raise click.UsageError(f"there is no file `{path}`") from None
+                raise click.UsageError(f"there is no file `{path}`")
             text = _NEW
-        except OSError as error:
-            raise click.UsageError(f"`{path}` cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise click.UsageError(f"`{path}` isn't UTF-8") from None
-        plain = _checked(path, text)
+        plain = checked(path, text)
         return cls(path, text, plain, Record.of(path))
 
     def version_of(self, pack: Pack) -> str | None:
@@ -85,41 +72,9 @@ class Document:
             text = self.text
         else:
             text = edit(self.text, after, drop_comments=drop_comments)
-        _checked(self.path, text)
-        _replace(self.path, text.encode())
+        checked(self.path, text)
+        replace(self.path, text.encode())
         if self.record.packs:
-            _replace(self.record.path, self.record.text())
+            replace(self.record.path, self.record.text())
         else:
             self.record.path.unlink(missing_ok=True)
-
-
-def _checked(path: Path, text: str) -> dict[str, Any]:
-    """The plain data of a document that is valid."""
-    try:
-        parsed = parse_document(text)
-        parsed.read()
-    except DefinitionsError as error:
-        raise refused_document(str(path), error) from None
-    plain: dict[str, Any] = to_python(parsed.root)
-    return plain
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that it is either as before or whole."""
-    target = path.resolve()
-    try:
-        with NamedTemporaryFile(dir=target.parent, prefix=".", delete=False) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            if target.exists():
-                shutil.copymode(target, file.name)
-            else:
-                Path(file.name).chmod(0o644)
-            Path(file.name).replace(target)
-        except OSError:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from None

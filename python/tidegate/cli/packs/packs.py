@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import attrs
 import click
 from rich.table import Table
 
-from tidegate.cli.output import console, errors, json_option, print_json
+from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.packs.document import Document
 from tidegate.cli.packs.shown import (
     changes_of,
@@ -21,6 +20,7 @@ from tidegate.cli.packs.shown import (
     print_notes,
 )
 from tidegate.cli.packs.tenant import Tenant, only_name, tenant_options
+from tidegate.cli.rewriting import refused
 from tidegate.packs import Pack, PackError, bundled_pack, bundled_packs, load_pack
 from tidegate.packs.adding import added, as_added, own, removed, updated
 from tidegate.packs.merging import differences
@@ -28,7 +28,7 @@ from tidegate.packs.objects import by_slug
 from tidegate.packs.planning import changed_by_site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from tidegate.cli.packs.tenant import Taken
     from tidegate.packs.merging import Change, Conflict
@@ -73,7 +73,7 @@ def list_(document: Path, tenant: Tenant | None, as_json: bool) -> None:
     if tenant is not None:
         found = [{**each, "added": each["installed_version"]} for each in tenant.packs()]
     else:
-        with _refused():
+        with refused():
             opened = Document.read(document, may_be_new=True)
             found = [
                 {**each.to_dict(), "added": opened.version_of(each)} for each in bundled_packs()
@@ -105,7 +105,7 @@ def show(name: str | None, folder: Path | None, tenant: Tenant | None, as_json: 
     if as_json:
         print_json(pack.to_dict())
         return
-    with _refused():
+    with refused():
         console.print(_readme(pack), markup=False)
     actions = by_slug(pack.definitions, "actions")
     for slot in pack.slots:
@@ -168,7 +168,7 @@ def add(
         _add_to_tenant(tenant, only_name(name), slots, as_json=as_json)
         return
     pack = _pack(name, folder)
-    with _refused():
+    with refused():
         opened = Document.read(document, may_be_new=True)
         if opened.version_of(pack):
             raise PackError(f"`{document}` has the pack `{pack.name}` already; update it")
@@ -225,7 +225,7 @@ def diff(
         found = _Step.of(tenant.step(only_name(name), "update", dry_run=True))
     else:
         pack = _pack(name, folder)
-        with _refused():
+        with refused():
             opened = Document.read(document)
             old = opened.definitions_of(pack)
             merged = updated(old, pack, opened.plain)
@@ -275,7 +275,7 @@ def update(
         found = _Step.of(tenant.step(only_name(name), "update", dry_run=dry_run))
     else:
         pack = _pack(name, folder)
-        with _refused():
+        with refused():
             opened = Document.read(document)
             merged = updated(opened.definitions_of(pack), pack, opened.plain)
             before = opened.version_of(pack)
@@ -310,12 +310,12 @@ def remove(
     """Remove a pack; the actions of its slots stay."""
     if tenant is not None:
         shown = tenant.step(only_name(name), "remove", dry_run=True)
-        with _refused():
+        with refused():
             _ask(shown.yours, yes=yes)
         changes = tenant.step(shown.pack, "remove", revision=shown.revision).changes
     else:
         pack = _pack(name, folder)
-        with _refused():
+        with refused():
             opened = Document.read(document)
             old = opened.definitions_of(pack)
             after = removed(pack, old, opened.plain)
@@ -381,13 +381,3 @@ def _pack(name: str | None, folder: Path | None) -> Pack:
     if name not in (None, pack.name):
         raise click.UsageError(f"the pack in `{folder}` is `{pack.name}`")
     return pack
-
-
-@contextmanager
-def _refused() -> Iterator[None]:
-    """Report a pack that can't be used, and exit with 1."""
-    try:
-        yield
-    except PackError as error:
-        errors.print(f"error: {error}", style="red", markup=False)
-        sys.exit(1)

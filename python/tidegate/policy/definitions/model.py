@@ -26,6 +26,7 @@ from tidegate.policy.definitions.shapes import (
     Origin,
     Part,
     Reference,
+    SecureUrl,
     Slug,
     Text,
     UrlTemplate,
@@ -39,6 +40,7 @@ API_VERSION = "tidegate/v1"
 DAY_SECONDS = 86_400
 MAX_BODY_CHARACTERS = 64 * 1024
 MAX_LIST_ENTRIES = 1_000_000
+MAX_ENTRY_CHARACTERS = 16_384
 MAX_OBJECTS = 100_000
 """Most objects of one kind; far above any tenant's, and low enough for loading to finish."""
 
@@ -58,6 +60,7 @@ MissingKey: TypeAlias = Literal["skip", "blank"]
 FailMode: TypeAlias = Literal["last-known", "open", "closed"]
 OnBudgetExceeded: TypeAlias = Literal["allow", "challenge", "block"]
 ListKind: TypeAlias = Literal["ip", "string"]
+ListFormat: TypeAlias = Literal["prefixes", "lines", "json-pointer"]
 
 _ID = member(Identifier())
 _NAME = member(Text(minimum=1))
@@ -121,6 +124,22 @@ class Settings:
 
 
 @attrs.frozen(kw_only=True)
+class ListSource:
+    """The address at which the entries of a list are published."""
+
+    url: str = attrs.field(metadata=member(SecureUrl()))
+    format: ListFormat = attrs.field(metadata=member(Choice(("prefixes", "lines", "json-pointer"))))
+    pointer: str | None = attrs.field(default=None, metadata=member(Text(maximum=500)))
+    """The JSON Pointer to an array of texts, for the format ``json-pointer``."""
+    refresh_seconds: int = attrs.field(
+        default=DAY_SECONDS, metadata=member(Integer(300, 30 * DAY_SECONDS))
+    )
+    """How often a service fetches the list."""
+    max_change_percent: int = attrs.field(default=50, metadata=member(Integer(1, 1_000)))
+    """By how much the number of entries may shrink or grow in one refresh."""
+
+
+@attrs.frozen(kw_only=True)
 class NamedList:
     """Addresses and networks, or strings, kept outside the rules that use them."""
 
@@ -132,8 +151,12 @@ class NamedList:
     kind: ListKind = attrs.field(metadata=member(Choice(("ip", "string"))))
     entries: tuple[str, ...] = attrs.field(
         default=(),
-        metadata=member(Many(Text(maximum=16_384, printable=False), maximum=MAX_LIST_ENTRIES)),
+        metadata=member(
+            Many(Text(maximum=MAX_ENTRY_CHARACTERS, printable=False), maximum=MAX_LIST_ENTRIES)
+        ),
     )
+    source: ListSource | None = attrs.field(default=None, metadata=member(Part(ListSource)))
+    """Where the entries come from; what decides are the entries alone."""
 
 
 @attrs.frozen(kw_only=True)

@@ -91,6 +91,11 @@ class UrlTemplate:
 
 
 @attrs.frozen
+class SecureUrl:
+    """An absolute https URL."""
+
+
+@attrs.frozen
 class Headers:
     """Response headers: token names, visible ASCII values, no hop-by-hop header."""
 
@@ -147,6 +152,7 @@ Shape: TypeAlias = (
     | Network
     | Origin
     | UrlTemplate
+    | SecureUrl
     | Headers
     | Labels
     | Anything

@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Any
 from tidegate.functions.addresses import is_range
 from tidegate.language.tree.diagnostics import nearest, quote
 from tidegate.policy.definitions.findings import Finding, SecondPlace, pointer_to
+from tidegate.policy.document.forms import is_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-    from tidegate.policy.definitions.model import Clause, Definitions, Mitigation, NamedList, Window
+    from tidegate.policy.definitions.model import (
+        Clause,
+        Definitions,
+        ListSource,
+        Mitigation,
+        NamedList,
+        Window,
+    )
 
 SECTIONS = ("lists", "actions", "entities", "mitigations", "policies")
 MAX_SUGGESTED = 1_000
@@ -35,6 +43,8 @@ def check_objects(definitions: Definitions) -> Iterator[Finding]:
         yield from _unique(section, getattr(definitions, section))
     for at, each in enumerate(definitions.lists):
         yield from _entries(each, f"/lists/{at}/entries")
+        if each.source is not None:
+            yield from _source(each, each.source, f"/lists/{at}/source")
     for at, mitigation in enumerate(definitions.mitigations):
         yield from _mode(mitigation, f"/mitigations/{at}")
 
@@ -102,6 +112,26 @@ def _entries(named: NamedList, pointer: str) -> Iterator[Finding]:
     if repeated:
         message = f"{len(repeated)} entries are repeated, the first is {quote(repeated[0])}"
         yield Finding("duplicate-entries", message, pointer, severity="warning")
+
+
+def _source(named: NamedList, source: ListSource, pointer: str) -> Iterator[Finding]:
+    if source.format == "prefixes" and named.kind != "ip":
+        message = f"the format `prefixes` has no meaning for a list of kind `{named.kind}`"
+        hint = "set `kind: ip`, or use the format `lines` or `json-pointer`"
+        yield Finding("misplaced-member", message, f"{pointer}/format", hint=hint)
+    if source.format != "json-pointer":
+        if source.pointer is not None:
+            message = f"`pointer` has no meaning for the format `{source.format}`"
+            hint = "set `format: json-pointer` or leave `pointer` out"
+            yield Finding("misplaced-member", message, f"{pointer}/pointer", hint=hint)
+    elif source.pointer is None:
+        message = "`pointer` is missing for the format `json-pointer`"
+        hint = "`pointer` leads to the array in the published JSON, such as `/addresses`"
+        yield Finding("missing-member", message, pointer, hint=hint)
+    elif not is_pointer(source.pointer):
+        message = f"{quote(source.pointer)} isn't a JSON Pointer (RFC 6901)"
+        hint = "begin it with `/`, and write `~` as `~0` and `/` as `~1` within a name"
+        yield Finding("invalid-pointer", message, f"{pointer}/pointer", hint=hint)
 
 
 def _mode(mitigation: Mitigation, pointer: str) -> Iterator[Finding]:

@@ -21,6 +21,8 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _VISIBLE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _HOST = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])")
 
+_POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
+
 HOP_BY_HOP = frozenset(
     {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"}
     | {"te", "trailer", "trailers", "transfer-encoding", "upgrade"}
@@ -80,12 +82,24 @@ def url_problem(text: str) -> str | None:
     return None if _HOST.fullmatch(host) else "not an absolute http or https URL"
 
 
+def secure_url_problem(text: str) -> str | None:
+    """Why a text isn't an absolute https URL."""
+    if url_problem(text) is not None or urlsplit(text).scheme != "https" or "#" in text:
+        return "not an absolute https URL"
+    return None
+
+
 def origin_problem(text: str) -> str | None:
     """Why a text isn't an origin."""
     problem = url_problem(text)
     if problem is not None or text.count("/") != 2 or "?" in text or "#" in text:
         return "not an origin such as `https://shop.example`"
     return None
+
+
+def is_pointer(text: str) -> bool:
+    """Whether a text is a JSON Pointer (RFC 6901)."""
+    return _POINTER.fullmatch(text) is not None
 
 
 def identifier_problem(text: str) -> str | None:

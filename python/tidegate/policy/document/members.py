@@ -10,7 +10,12 @@ from tidegate.functions.addresses import parse_range
 from tidegate.language.tree.diagnostics import nearest, quote
 from tidegate.policy.definitions import shapes
 from tidegate.policy.definitions.slugs import form_of_slug, is_slug
-from tidegate.policy.document.forms import identifier_problem, origin_problem, url_problem
+from tidegate.policy.document.forms import (
+    identifier_problem,
+    origin_problem,
+    secure_url_problem,
+    url_problem,
+)
 from tidegate.policy.document.tree import Mapping, Node, Scalar, Sequence
 
 STAND_IN_ID = "00000000-0000-0000-0000-000000000000"
@@ -36,6 +41,8 @@ def text_problem(shape: shapes.Shape, text: str) -> tuple[str, str] | None:
             message = origin_problem(text)
         case shapes.UrlTemplate():
             message = url_problem(text)
+        case shapes.SecureUrl():
+            message = secure_url_problem(text)
     if message is None:
         return None
     code = "invalid-identifier" if isinstance(shape, shapes.Identifier) else "invalid-url"
@@ -79,6 +86,7 @@ WANTED: dict[type, str] = {
     shapes.Network: "an address or network as text",
     shapes.Origin: "an origin as text",
     shapes.UrlTemplate: "a URL as text",
+    shapes.SecureUrl: "a URL as text",
 }
 
 
