@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -66,14 +66,6 @@ class Publisher:
     def tls(self) -> ssl.SSLContext:
         """Trusts this publisher alone."""
         return ssl.create_default_context(cafile=str(self.authority))
-
-    def resolver(self, *addresses: str) -> Callable[[str, int], object]:
-        """A resolver that knows every name by these addresses, or by the publisher's."""
-
-        async def resolve(host: str, port: int) -> list[str]:  # noqa: ARG001
-            return list(addresses or ("127.0.0.1",))
-
-        return resolve
 
 
 @contextmanager

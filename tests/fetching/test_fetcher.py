@@ -11,7 +11,7 @@ import attrs
 import pytest
 from tests.publisher import HOST, Page, Publisher, publishing
 
-from tidegate.fetching import FetchError, Fetcher
+from tidegate.fetching import Fetcher, FetchError
 from tidegate.functions.addresses import parse_range
 from tidegate.values import Network
 
@@ -51,6 +51,10 @@ def _resolver(*addresses: str) -> Any:
     return resolve
 
 
+def _moved(location: str) -> Page:
+    return Page(status=302, headers={"location": location})
+
+
 def fetch(fetcher: Fetcher, url: str) -> bytes:
     return asyncio.run(fetcher.fetch(url, lambda each: each == "application/json"))
 
@@ -81,12 +85,12 @@ def test_redirects_are_followed_on_the_same_host(publisher: Publisher, fetcher: 
     [
         (Page(b"", status=500), "source-bad-status"),
         (Page(b"", status=204), "source-bad-status"),
-        (Page(status=302, headers={"location": "http://lists.test/"}), "source-not-https"),
-        (Page(status=302, headers={"location": "//evil.test/"}), "source-redirects-elsewhere"),
-        (Page(status=302, headers={"location": "https://lists.test/"}), "source-redirects-elsewhere"),
-        (Page(status=302, headers={"location": "https://127.0.0.1:1/"}), "source-redirects-elsewhere"),
-        (Page(status=302, headers={"location": "https://[::/"}), "source-damaged"),
-        (Page(status=302, headers={"location": "/bad"}), "source-redirects-too-often"),
+        (_moved("http://lists.test/"), "source-not-https"),
+        (_moved("//evil.test/"), "source-redirects-elsewhere"),
+        (_moved("https://lists.test/"), "source-redirects-elsewhere"),
+        (_moved("https://127.0.0.1:1/"), "source-redirects-elsewhere"),
+        (_moved("https://[::/"), "source-damaged"),
+        (_moved("/bad"), "source-redirects-too-often"),
         (Page(b"x" * (MAX_BYTES + 1)), "source-too-large"),
         (Page(b"x" * (MAX_BYTES + 1), {"content-length": None}), "source-too-large"),
         (Page(gzip.compress(BODY), {"content-encoding": "gzip"}), "source-packed"),

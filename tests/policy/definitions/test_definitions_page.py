@@ -16,7 +16,7 @@ from tidegate.policy.document import read_document
 
 PAGE = (Path(__file__).parents[3] / "docs" / "definitions.md").read_text()
 CLASSES = (
-    model.Definitions, model.Tenant, model.Settings, model.NamedList, model.Action,
+    model.Definitions, model.Tenant, model.Settings, model.NamedList, model.ListSource, model.Action,
     model.EntityDefinition, model.Mitigation, model.Challenge, model.Block, model.Policy,
     model.Clause, model.Window,
 )  # fmt: skip
@@ -54,7 +54,7 @@ def described(shape: shapes.Shape) -> str:
     plain = {
         shapes.Identifier: "UUID", shapes.Slug: "slug", shapes.Boolean: "bool",
         shapes.Expression: "expression", shapes.Network: "address or network",
-        shapes.Origin: "origin", shapes.UrlTemplate: "URL",
+        shapes.Origin: "origin", shapes.UrlTemplate: "URL", shapes.SecureUrl: "https URL",
     }  # fmt: skip
     return plain[type(shape)]
 
