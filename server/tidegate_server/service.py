@@ -14,12 +14,15 @@ from uuid import UUID
 
 import attrs
 
+from tidegate.functions.addresses import parse_range
+from tidegate.policy.published import MAX_BYTES
 from tidegate_server.challenge.parts import ChallengeParts
 from tidegate_server.challenge.turnstile import Turnstile
 from tidegate_server.challenges.reachability import warn_of_unreachable
 from tidegate_server.control.app import Application
 from tidegate_server.control.runtime import LiveRuntime
 from tidegate_server.definitions.changes import remove_pending
+from tidegate_server.definitions.refresher import Refresher
 from tidegate_server.directory.log_check import check_log, lost_in
 from tidegate_server.engines.compiling import compile_newest
 from tidegate_server.engines.engines import Runtimes
@@ -45,6 +48,7 @@ from tidegate_server.operators.providers import read_providers
 from tidegate_server.publishing.destinations import destination_of
 from tidegate_server.publishing.publisher import Publisher
 from tidegate_server.routing.routes import words_of_paths
+from tidegate_server.settings.bounds import split_list
 from tidegate_server.stores.base import DamagedLogError, NotFoundError, StoreUnavailableError
 from tidegate_server.stores.decision_log import decisions, replay_jobs, snapshots
 from tidegate_server.stores.decision_log import log as decision_log
@@ -135,6 +139,7 @@ class Service:
         self.runtimes.activated = self.feed.activated
         self.runtimes.dropped = self.feed.dropped
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
+        self._refresher = self._make_refresher()
         self._pools = pools
         self._replays = Replays(store, self._replay)
         self._admission = Admission(
@@ -147,6 +152,7 @@ class Service:
             keys=keys,
             runtime=self.live,
             replays=self._replays,
+            refresher=self._refresher,
             workers=self._pools.pool,
             passwords=self._pools.passwords,
             places=slots_of(
@@ -227,6 +233,8 @@ class Service:
             retention.run,
         ):
             self.watch(work())
+        if self._refresher is not None:
+            self.watch(self._refresher.run())
         self.live.publisher = self._begin_to_publish()
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
@@ -248,6 +256,20 @@ class Service:
             lanes=self.lanes,
             access=self.access,
             elsewhere=None if self.gateway is None else self.gateway.elsewhere,
+        )
+
+    def _make_refresher(self) -> Refresher | None:
+        """Return what refreshes published lists, if the settings say so."""
+        lists = self.settings.lists
+        if not lists.refresh:
+            return None
+        # The HTTP library takes a while to import, which a service without this saves.
+        from tidegate.fetching import Fetcher
+
+        allowed = [parse_range(each) for each in split_list(lists.allow_networks)]
+        fetcher = Fetcher(max_bytes=MAX_BYTES, allowed=[each for each in allowed if each])
+        return Refresher(
+            lambda: self.application, fetcher, self.store.partition, self.live.refreshes
         )
 
     def _begin_to_publish(self) -> Publisher | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
 from anyio import CapacityLimiter
@@ -65,6 +65,19 @@ as long.
 """
 
 
+class ListRefresher(Protocol):
+    """Fetches published lists."""
+
+    async def refresh(self, tenant_id: UUID, list_id: UUID, requested_by: str | None) -> None:
+        """Refresh a list from its source, or note why that is refused.
+
+        Args:
+            tenant_id: the tenant.
+            list_id: a list that has a source.
+            requested_by: the operator who asked for it; None if nobody did.
+        """
+
+
 def _nobody(_: UUID) -> None:
     """Ignore a change, as nobody waits for it."""
 
@@ -103,6 +116,7 @@ class Application:
         challenges: makes, checks and counts challenges.
         admit_key: counts a request against the limit of its key; returns the key.
         clock: nanoseconds since 1970.
+        refresher: fetches published lists; None where that is off.
     """
 
     store: Records
@@ -120,6 +134,7 @@ class Application:
     admit_key: Callable[[bytes], ApiKey] = _no_key
     challenges: ChallengeParts = attrs.field()
     clock: Callable[[], int] = time.time_ns
+    refresher: ListRefresher | None = None
     replays: ReplayJobs = attrs.field(factory=NoReplays)
     workers: Workers = attrs.field(factory=Inline)
     passwords: Workers = attrs.field(factory=Inline)

@@ -59,6 +59,8 @@ class Call:
     key_tenant_id: UUID | None = None
     """The tenant whose API key came with the request, if the route reads one."""
     caller: Caller | None = None
+    by: str = ""
+    """Who acts where nobody calls, as the audit names it."""
     role: Role | None = None
     query: Any = None
     body: Any = None
@@ -71,7 +73,8 @@ class Call:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle only the parts that a write needs, as the service writes for its workers."""
-        return _sent, (self.request_id, self.now, self.path, self.ids, self.caller, self.role)
+        parts = (self.request_id, self.now, self.path, self.ids, self.caller, self.by, self.role)
+        return _sent, parts
 
     @property
     def client(self) -> str:
@@ -151,7 +154,7 @@ class Call:
             audit_id=new_id(),
             tenant_id=tenant_id or self.ids.get("tenant_id"),
             at_ns=self.now,
-            actor=str(self.operator.operator_id),
+            actor=self.by or str(self.operator.operator_id),
             action=action,
             kind=kind,
             object_id=str(object_id),
@@ -182,9 +185,17 @@ def _sent(
     path: str,
     ids: Mapping[str, UUID],
     caller: Caller | None,
+    by: str,
     role: Role | None,
 ) -> Call:
     app: Any = None
     return Call(
-        app=app, request_id=request_id, now=now, path=path, ids=ids, caller=caller, role=role
+        app=app,
+        request_id=request_id,
+        now=now,
+        path=path,
+        ids=ids,
+        caller=caller,
+        by=by,
+        role=role,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from uuid import UUID
@@ -21,7 +22,7 @@ from tidegate_server.http.ids import new_id
 from tidegate_server.offload.inbox import Engines
 from tidegate_server.publishing.publisher import published
 from tidegate_server.stores.decision_log import lifts, lines, snapshots
-from tidegate_server.stores.objects import passes
+from tidegate_server.stores.objects import list_refreshes, passes
 from tidegate_server.turns.lanes import Lanes
 from tidegate_server.wire import audit as wire_audit
 from tidegate_server.wire import common as wire_common
@@ -155,6 +156,7 @@ class LiveRuntime:
         recorder: writes to the log, from the start on.
         publisher: exports decisions, from the start on, if configured.
         loop: the event loop that decides, from the start on.
+        refreshes: refreshes of published lists, by outcome.
     """
 
     _store: Store
@@ -166,6 +168,7 @@ class LiveRuntime:
     recorder: Recorder | None = None
     publisher: Publisher | None = None
     loop: asyncio.AbstractEventLoop | None = None
+    refreshes: Counter[str] = attrs.field(factory=Counter)
     _clock: Callable[[], int] = time.time_ns
     _engine_figures: EngineFigures = attrs.field(factory=EngineFigures)
     _gathered: Mapping[Shown, list[Metric]] = attrs.field(
@@ -330,6 +333,7 @@ class LiveRuntime:
             oldest = snapshots.oldest_newest_ns(connection)
             alive = passes.alive(connection, self._clock())
         tenants = list(self._runtimes.all())
+            refused = list_refreshes.refused(connection)
         age = GaugeMetricFamily(
             "tidegate_snapshot_age_seconds",
             "Age of the oldest of the tenants' newest snapshots; 0 without any.",
@@ -339,6 +343,9 @@ class LiveRuntime:
             Shown.HEALTH: [age, *store_figures(self._store.statistics())],
             Shown.ALL: [
                 GaugeMetricFamily("tidegate_passes_alive", "Passes that have not expired.", alive),
+                GaugeMetricFamily(
+                    "tidegate_lists_refused", "Lists whose last refresh was refused.", refused
+                ),
                 policy_names(tenants, self._metrics.policies),
                 *self._engine_figures.read(tenants, len(self._runtimes.refused)),
             ],
@@ -365,7 +372,18 @@ class LiveRuntime:
                 unrecorded,
             ),
             *published(self.publisher),
+            self._refreshed(),
         ]
+
+    def _refreshed(self) -> Metric:
+        found = CounterMetricFamily(
+            "tidegate_list_refreshes",
+            "Refreshes of lists from their sources; the outcome of a refused one is its code.",
+            labels=["outcome"],
+        )
+        for outcome, count in list(self.refreshes.items()):
+            found.add_metric([outcome], count)
+        return found
 
 
 def mitigation_answer(

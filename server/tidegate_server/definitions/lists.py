@@ -44,7 +44,27 @@ handlers = Handlers(LIST, show=_summary)
 
 def change_entries(call: Call) -> Answer:
     """Add and remove entries; the answer doesn't list them."""
-    body: wire_definitions.EntriesChange = call.body
+    try:
+        answer = put_entries(call, "change-entries", call.body)
+    except Problem as problem:
+        raise _about_added(problem) from None
+    return Answer(body=_without_entries(answer.body), revision=answer.revision)
+
+
+def put_entries(
+    call: Call,
+    action: str,
+    body: wire_definitions.EntriesChange,
+    noted: Mapping[str, Any] | None = None,
+) -> Answer:
+    """Write other entries of a list.
+
+    Args:
+        call: names the list.
+        action: the name in the audit trail.
+        body: the entries to add and to remove.
+        noted: more about the change, for the audit trail.
+    """
 
     def merged(before: Definition) -> list[str]:
         # A dict keeps the order of the present entries, and contains each once.
@@ -72,12 +92,9 @@ def change_entries(call: Call) -> Answer:
         "add_count": len(body.add),
         "remove": list(body.remove[:MAX_AUDITED_ENTRIES]),
         "remove_count": len(body.remove),
+        **(noted or {}),
     }
-    try:
-        answer = handlers.save(call, "change-entries", added, whole, audited)
-    except Problem as problem:
-        raise _about_added(problem) from None
-    return Answer(body=_without_entries(answer.body), revision=answer.revision)
+    return handlers.save(call, action, added, whole, audited)
 
 
 def _about_added(problem: Problem) -> Problem:

@@ -21,6 +21,7 @@ class Work(Enum):
 
     LOOP = "answered on the event loop at once: no thread, no store"
     LOGIN = "a password is looked at, or a provider asked: a coroutine, which waits on the loop"
+    FETCH = "a published list is fetched: a coroutine, which waits on the loop"
     LIGHT = "a few statements of the store, in a thread"
     VISIT = "the same for a visitor of a tenant's site, in a thread for visitors"
     CHECK = "an expression is parsed and checked"
@@ -46,6 +47,7 @@ _CROWDS = {
     Work.LOGIN: Crowd.LOGIN,
     Work.VISIT: Crowd.VISITORS,
     Work.TRAFFIC: Crowd.TRAFFIC,
+    Work.FETCH: Crowd.HEAVY,
 }
 SECONDS = {
     Work.CHECK: 10.0,

@@ -163,7 +163,7 @@ async def _serve(application: Application, route: Route, request: Request, given
     with application.places[route.crowd].take(_holders(application, route, given)):
         if route.work.is_heavy:
             return await _work(application, route, given)
-        if route.work is Work.LOGIN:
+        if route.work in (Work.LOGIN, Work.FETCH):
             return await answer_in_time(application, route, given)
         threads = application.threads(route.crowd)
         return await to_thread.run_sync(answer, application, route, given, limiter=threads)

@@ -17,6 +17,7 @@ from tidegate_server.definitions import (
     language,
     lists,
     policies,
+    refreshes,
 )
 from tidegate_server.definitions.objects import Handlers
 from tidegate_server.http.cursor import Paging
@@ -402,6 +403,32 @@ _DEFINITIONS: tuple[Route, ...] = (
         conditional=True,
         refusals=CONFLICTS,
         max_bytes=_LIST_BYTES,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/lists/{{list_id}}/refresh",
+        name="read-list-refresh",
+        summary="Read when a list was refreshed from its source, and why a refresh was refused",
+        tag="definitions",
+        permission=Permission.READ_DEFINITIONS,
+        handler=refreshes.read,
+        answer=wire_definitions.ListRefreshStatus,
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/lists/{{list_id}}/refresh",
+        name="refresh-list",
+        summary="Refresh a list from its source now",
+        description=(
+            "A refusal is part of a 200 answer, and leaves the list as it is. New entries are a new"
+            " revision of the definitions."
+        ),
+        tag="definitions",
+        permission=Permission.WRITE_DEFINITIONS,
+        handler=refreshes.refresh,
+        work=Work.FETCH,
+        answer=wire_definitions.ListRefreshStatus,
+        refusals=("refresh-off", "conflict", "work-ended"),
     ),
     Route(
         method="POST",

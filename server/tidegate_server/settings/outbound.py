@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typed_settings as ts
 
+from tidegate_server.settings.bounds import Networks
+
 
 @ts.settings
 class PublishSettings:
@@ -22,6 +24,22 @@ class PublishSettings:
     subject: str = ts.option(
         default="tidegate.decisions",
         help="Subject of NATS; the tenant's id is added to it.",
+    )
+
+
+@ts.settings
+class ListsSettings:
+    """Lists from published sources."""
+
+    refresh: bool = ts.option(
+        default=False,
+        help="Fetch lists that have a source from the internet, as often as each says.",
+    )
+    allow_networks: str = ts.option(
+        default="",
+        validator=Networks(),
+        help="Networks that lists are fetched from although they aren't public, such as that of a "
+        "mirror. Everybody who may write definitions can then have requests sent there.",
     )
 
 

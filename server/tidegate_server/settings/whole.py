@@ -9,7 +9,12 @@ import typed_settings as ts
 from tidegate_server.settings.environment import DEFAULT_DIRECTORY, home
 from tidegate_server.settings.hybrid import CaptureSettings, DaemonSettings
 from tidegate_server.settings.operators import LoginSettings, TokenSettings
-from tidegate_server.settings.outbound import ChallengeSettings, PublishSettings, RemoteSettings
+from tidegate_server.settings.outbound import (
+    ChallengeSettings,
+    ListsSettings,
+    PublishSettings,
+    RemoteSettings,
+)
 from tidegate_server.settings.service import (
     CatalogSettings,
     ConsoleSettings,
@@ -34,6 +39,7 @@ class Settings:
     login: LoginSettings = LoginSettings()
     metrics: MetricsSettings = MetricsSettings()
     publish: PublishSettings = PublishSettings()
+    lists: ListsSettings = ListsSettings()
     challenge: ChallengeSettings = ChallengeSettings()
     workers: WorkersSettings = WorkersSettings()
     console: ConsoleSettings = ConsoleSettings()

@@ -34,7 +34,9 @@ class AuditEntry:
     audit_id: UUID
     tenant_id: UUID
     at: Time
-    actor: Annotated[str, Meta(description="id of the operator, or `service`, or `command-line`")]
+    actor: Annotated[
+        str, Meta(description="id of the operator, or `system`, `service` or `command-line`")
+    ]
     actor_name: Annotated[
         str | None,
         Meta(description="of the operator now, also when no longer a member; null for machines"),

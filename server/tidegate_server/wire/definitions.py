@@ -272,6 +272,29 @@ Entries: TypeAlias = Annotated[tuple[Entry, ...], Meta(max_length=100_000)]
 
 
 @attrs.frozen(kw_only=True)
+class ListSource:
+    """The address at which the entries of a list are published."""
+
+    url: Annotated[str, Meta(max_length=2_048, description="an https address")]
+    format: Literal["prefixes", "lines", "json-pointer"]
+    pointer: (
+        Annotated[
+            str, Meta(max_length=500, description="for `json-pointer`: leads to an array of texts")
+        ]
+        | None
+    ) = None
+    refresh_seconds: Annotated[int, Meta(ge=300, le=2_592_000)] = 86_400
+    max_change_percent: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000,
+            description="a refresh that changes the number of entries by more is refused",
+        ),
+    ] = 50
+
+
+@attrs.frozen(kw_only=True)
 class ListCreate:
     name: Name
     slug: Slug | None = None
@@ -279,6 +302,7 @@ class ListCreate:
     labels: Labels = attrs.field(factory=dict)
     kind: Literal["ip", "string"]
     entries: Entries = ()
+    source: ListSource | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -288,6 +312,7 @@ class ListChange:
     labels: Labels | UnsetType = UNSET
     kind: Literal["ip", "string"] | UnsetType = UNSET
     entries: Entries | UnsetType = UNSET
+    source: ListSource | UnsetType | None = UNSET
 
 
 @attrs.frozen(kw_only=True)
@@ -301,6 +326,7 @@ class ListSummary(Versioned):
     description: str
     labels: dict[str, str]
     kind: Literal["ip", "string"]
+    source: ListSource | None
     entry_count: int
     warnings: Warnings = UNSET
 
@@ -319,3 +345,29 @@ class EntriesChange:
 
     add: Entries = ()
     remove: Entries = ()
+
+
+@attrs.frozen(kw_only=True)
+class RefusedRefresh:
+    """A refresh that left the list as it was."""
+
+    at: Time
+    code: str
+    detail: str
+
+
+@attrs.frozen(kw_only=True)
+class ListRefreshStatus:
+    """The refreshes of a list from its present source."""
+
+    tenant_id: UUID
+    list_id: UUID
+    enabled: Annotated[
+        bool, Meta(description="whether the service fetches lists: the setting `lists.refresh`")
+    ]
+    refreshed_at: Annotated[
+        Time | None, Meta(description="when its entries were last what is published")
+    ]
+    refused: Annotated[
+        RefusedRefresh | None, Meta(description="the last refused refresh, even before a good one")
+    ]

@@ -202,6 +202,20 @@ api_keys = Table(
     UniqueConstraint("tenant_id", "name"),
 )
 
+list_refreshes = Table(
+    "list_refreshes",
+    metadata,
+    _tenant(),
+    Column("list_id", Id, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("refreshed_at_ns", BigInteger, nullable=True),
+    Column("refused_at_ns", BigInteger, nullable=True),
+    Column("code", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    PrimaryKeyConstraint("tenant_id", "list_id"),
+    comment="when published lists were fetched; see list_refreshes.py",
+)
+
 daemons = Table(
     "daemons",
     metadata,
