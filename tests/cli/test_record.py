@@ -12,9 +12,9 @@ from tests.server.conftest import service, shop
 from tests.server.deciding import DEFINITIONS, Deciding, Service, made
 
 from tidegate.cli.main import tidegate
+from tidegate.cli.remote import RemoteError
 from tidegate.testing.policies import policy_tests
 from tidegate_server.cli.remote import record as command
-from tidegate_server.cli.remote.client import RemoteError
 
 __all__ = ["service", "shop"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import click
 
 from tidegate.cli.documents import facts_of, read_bytes
@@ -18,6 +19,7 @@ from tidegate.cli.findings.report import (
 from tidegate.cli.inputs.documents import STANDARD_INPUT, documents_argument
 from tidegate.cli.inputs.events import Source, events_option, strictness_option
 from tidegate.cli.output import errors, json_option
+from tidegate.cli.remote import Remote
 from tidegate.cli.run import max_refusals_option, see_all
 from tidegate.engine import Engine
 from tidegate.errors import DefinitionsError
@@ -32,6 +34,19 @@ from tidegate.policy.traffic.trial import Trial
 @click.command()
 @documents_argument
 @events_option
+@click.option("--server", metavar="URL", help="Lint a tenant's definitions by its records there.")
+@click.option(
+    "--tenant",
+    envvar="TIDEGATE_TENANT",
+    default="",
+    help="Slug or id of the tenant; not needed for the only one.",
+)
+@click.option(
+    "--token",
+    envvar="TIDEGATE_TOKEN",
+    default="",
+    help="An operator's token; better in the environment than on the command line.",
+)
 @warnings_as_errors_option
 @max_refusals_option
 @strictness_option
@@ -40,6 +55,9 @@ from tidegate.policy.traffic.trial import Trial
 def lint(
     files: tuple[str, ...],
     events: Source | None,
+    server: str | None,
+    tenant: str,
+    token: str,
     warnings_as_errors: bool,
     max_refusals: int,
     strictness: Strictness,
@@ -48,8 +66,19 @@ def lint(
 ) -> None:
     """Find what definitions documents say but can't do, and, with events, what traffic shows.
 
-    FILES are documents, folders with documents, and patterns; - is standard input.
+    FILES are documents, folders with documents, and patterns; - is standard input. With --server,
+    the definitions and the events are those of a tenant.
     """
+    form = "json" if as_json else report_form
+    if server is not None:
+        if files or events is not None:
+            raise click.UsageError("a tenant has its own definitions and events: give no files")
+        access = _Access(server, token, tenant)
+        found = examine(
+            (server,), lambda _: _of_tenant(access), warnings_as_errors=warnings_as_errors
+        )
+        report(form, found, is_one=True)
+        return
     if not files:
         raise click.UsageError("give definitions files, folders or patterns")
     if events is not None and events.is_standard_input and (len(files) > 1 or "-" in files):
@@ -60,7 +89,44 @@ def lint(
 
     examined = examine(files, read, warnings_as_errors=warnings_as_errors)
     is_one = len(files) == 1 and (files[0] == STANDARD_INPUT or len(examined) == 1)
-    report("json" if as_json else report_form, examined, is_one=is_one)
+    report(form, examined, is_one=is_one)
+
+
+@attrs.frozen
+class _Access:
+    """See :class:`tidegate.cli.remote.Access`."""
+
+    url: str
+    token: str = attrs.field(repr=False)
+    tenant: str
+
+
+def _of_tenant(access: _Access) -> tuple[dict[str, Any], list[Reported]]:
+    service = Remote(access)
+    found = service.call("GET", f"tenants/{service.tenant_id()}/lint")
+    reported = [
+        Reported(f"{each['kind']} {each['name']}", 0, 0, _warning(warning))
+        for each in found["definitions"]
+        for warning in each["warnings"]
+    ]
+    reported += [Reported(access.url, 0, 0, _warning(each)) for each in found["general"]]
+    if not found["complete"]:
+        errors.print(
+            f"warning: there are more events than the {found['looked_at']:,} that were looked at",
+            style="yellow",
+            markup=False,
+        )
+    return {"events": found["looked_at"]}, reported
+
+
+def _warning(found: dict[str, Any]) -> Finding:
+    return Finding(
+        found["code"],
+        found["detail"],
+        found["pointer"],
+        severity="warning",
+        hint=found.get("hint"),
+    )
 
 
 def _examined(

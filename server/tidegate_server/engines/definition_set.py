@@ -222,7 +222,19 @@ class DefinitionSet:
 
     def findings(self) -> Iterator[tuple[DefinitionKind, Definition, tuple[Finding, ...]]]:
         """Yield the objects that have warnings, with pointers into their wire form."""
-        found = read_document(self.to_read(entries=False), self.compilation, lint="").findings
+        return self.by_object(
+            read_document(self.to_read(entries=False), self.compilation, lint="").findings
+        )
+
+    def by_object(
+        self, found: Iterable[Finding]
+    ) -> Iterator[tuple[DefinitionKind, Definition, tuple[Finding, ...]]]:
+        """Yield the objects that findings about the document are about, as :meth:`findings`.
+
+        Args:
+            found: with pointers into the document; those about no object are left out.
+        """
+        found = tuple(found)
         shown = self.document(entries=False)
         for section, kind in _SECTIONS.items():
             of_kind = [each for each in found if each.pointer.startswith(f"/{section}/")]

@@ -7,7 +7,7 @@ from typing import Any
 from tidegate_server.offload.kinds import Work
 from tidegate_server.operators.permissions import Permission
 from tidegate_server.routing.route import Route
-from tidegate_server.traffic import differences, entities, handlers, key_health, search
+from tidegate_server.traffic import differences, entities, handlers, key_health, lint, search
 from tidegate_server.wire import entities as wire_entities
 from tidegate_server.wire import replay as wire_replay
 from tidegate_server.wire import traffic as wire_traffic
@@ -97,6 +97,36 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
         handler=key_health.read_health,
         query=wire_entities.KeyHealthQuery,
         answer=wire_entities.KeyHealth,
+        **_READ,
+    ),
+    Route(
+        path=f"{_TENANT}/entity-definitions/health",
+        name="try-key",
+        summary=(
+            "Check by recorded events how well the key of an entity definition that isn't saved"
+            " would identify actors"
+        ),
+        description=(
+            "With the slug of a saved definition, the windows that count by that one are looked at."
+            f"{_BOUNDS}"
+        ),
+        handler=key_health.try_key,
+        body=wire_entities.KeyHealthTrial,
+        answer=wire_entities.KeyHealth,
+        **_LOOK,
+    ),
+    Route(
+        path=f"{_TENANT}/lint",
+        name="lint-definitions",
+        summary="Find what definitions can't do, and what recorded events show about them",
+        description=(
+            "The findings of `tidegate lint --events`, over recorded events. Takes at most four"
+            " seconds; `complete` is false if there is more. An operator can run one query over"
+            " traffic at a time."
+        ),
+        handler=lint.lint,
+        query=wire_traffic.LintQuery,
+        answer=wire_traffic.LintFound,
         **_READ,
     ),
     Route(

@@ -1,4 +1,4 @@
-"""``entity-definitions/{id}/health``: whether a key distinguishes actors in recorded events."""
+"""``entity-definitions/.../health``: whether a key distinguishes actors in recorded events."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import attrs
 
 from tidegate.errors import EventError
 from tidegate.policy.definitions.expressions import Use
+from tidegate.policy.definitions.slugs import slug_from_name
 from tidegate.policy.traffic.doctor import KeyReader
 from tidegate.policy.traffic.figures import KeyFigures
 from tidegate.policy.traffic.findings import findings, is_forgeable, verdict
 from tidegate_server.control.call import Answer, Call
+from tidegate_server.engines.drafts import in_member
 from tidegate_server.records.decisions import passed_over
 from tidegate_server.records.kept import Kept
 from tidegate_server.stores.base import NotFoundError
@@ -25,26 +27,55 @@ from tidegate_server.wire.kinds import ENTITY, POLICY
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sqlalchemy import Connection
+
     from tidegate.language.check.checker import CheckedExpression
     from tidegate.policy.traffic.programs import Programs
     from tidegate_server.engines.definition_set import DefinitionSet
     from tidegate_server.traffic.preview import Seen
+    from tidegate_server.wire.traffic import TrafficRange
 
 _MATCH = "match"
 
 
 def read_health(call: Call) -> Answer:
-    """Return the figures of a definition's key in the newest events."""
-    kept = Kept.of(call)
-    tally = Tally()
+    """Return the figures of a saved definition's key in the newest events."""
     with call.app.store.read() as connection:
         known = TenantExpressions.of(call, connection)
         slug, body = _definition(known.known, str(call.ids["entity_definition_id"]))
-        deadline = Deadline.after(SECONDS)
-        key = _Key.of(slug, body, known)
-        look = Preview(connection, call.tenant_id, call.query, kept, deadline)
-        for row in look.rows():
-            key.add(row, tally)
+        return _health(call, connection, call.query, known, slug, body)
+
+
+def try_key(call: Call) -> Answer:
+    """Return the figures of an unsaved definition's key in the newest events."""
+    trial: wire_entities.KeyHealthTrial = call.body
+    given = trial.definition
+    slug = given.slug or slug_from_name(given.name, "entity")
+    body = {
+        "key_fields": given.key_fields,
+        "match_expression": given.match_expression,
+        "on_missing_key": given.on_missing_key,
+    }
+    with call.app.store.read() as connection, in_member("definition"):
+        known = TenantExpressions.of(call, connection)
+        return _health(call, connection, trial, known, slug, body)
+
+
+def _health(
+    call: Call,
+    connection: Connection,
+    selection: TrafficRange,
+    known: TenantExpressions,
+    slug: str,
+    body: Mapping[str, Any],
+) -> Answer:
+    kept = Kept.of(call)
+    tally = Tally()
+    deadline = Deadline.after(SECONDS)
+    key = _Key.of(slug, body, known)
+    look = Preview(connection, call.tenant_id, selection, kept, deadline)
+    for row in look.rows():
+        key.add(row, tally)
     forms = {} if kept.forms is None else kept.forms.by_slug
     figures = key.figures
     window = _widest_window(known.known, slug)

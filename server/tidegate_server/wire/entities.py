@@ -14,6 +14,7 @@ from tidegate_server.wire.decisions import (
     KeyPart,
     ModeName,
 )
+from tidegate_server.wire.definitions import EntityDefinitionCreate
 from tidegate_server.wire.traffic import Looked, TrafficRange
 
 
@@ -158,6 +159,13 @@ KeyFinding: TypeAlias = Literal[
 @attrs.frozen(kw_only=True)
 class KeyHealthQuery(TrafficRange):
     pass
+
+
+@attrs.frozen(kw_only=True)
+class KeyHealthTrial(TrafficRange):
+    """An entity definition that isn't saved, and the events to try it on."""
+
+    definition: EntityDefinitionCreate
 
 
 @attrs.frozen(kw_only=True)

@@ -11,6 +11,7 @@ from msgspec import Meta
 from tidegate_server.wire.common import Expression, Name, Time
 from tidegate_server.wire.decisions import ActionName, DecisionSummary, KeyPart, ModeName, Reason
 from tidegate_server.wire.definitions import PolicyCreate
+from tidegate_server.wire.documents import DefinitionFindings, DefinitionWarning
 from tidegate_server.wire.period import Clock, Span
 from tidegate_server.wire.replay import EntityUse, StoppedPolicy
 
@@ -24,6 +25,11 @@ class TrafficRange(Span):
     """The newest events, optionally within a period."""
 
     newest: Annotated[int, Meta(ge=1, le=MAX_NEWEST, description="events looked at")] = 10_000
+
+
+@attrs.frozen(kw_only=True)
+class LintQuery(TrafficRange):
+    pass
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -99,6 +105,20 @@ class Looked:
     since: Annotated[Time | None, Meta(description="when the first of these was observed")]
     until: Annotated[Time | None, Meta(description="when the last of these was observed")]
     matched: int
+
+
+@attrs.frozen(kw_only=True)
+class LintFound(Looked):
+    """What definitions say but can't do, and what events show about them."""
+
+    definitions: Annotated[
+        tuple[DefinitionFindings, ...],
+        Meta(description="the objects with findings, in document order"),
+    ]
+    general: Annotated[
+        tuple[DefinitionWarning, ...],
+        Meta(description="about no object alone, such as that there are too few events"),
+    ]
 
 
 @attrs.frozen(kw_only=True)

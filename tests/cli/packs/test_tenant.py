@@ -13,8 +13,8 @@ from tests.server.conftest import owned, owner, served, tenant
 from tests.server.serving import Caller, Served
 
 from tidegate.cli.main import tidegate
+from tidegate.cli.remote import RemoteError
 from tidegate.packs import BUNDLED, bundled_pack
-from tidegate_server.cli.remote.client import RemoteError
 from tidegate_server.definitions import packs as handlers
 
 __all__ = ["owned", "owner", "served", "tenant"]

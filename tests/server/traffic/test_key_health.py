@@ -82,3 +82,25 @@ def test_health_of_no_definition_is_not_found(shop: Deciding) -> None:
     """An id of none of the tenant's definitions is refused."""
     place = f"{shop.path}/entity-definitions/019a0000-0000-7000-8000-000000000000/health"
     assert shop.by("Analyst").get(place).status_code == 404
+
+
+def test_a_definition_is_judged_before_it_is_saved(shop: Deciding) -> None:
+    """The figures are those that it has once it is saved, and nothing is written."""
+    draft = {"name": "Draft", "key_fields": ['fields["account"]'], "on_missing_key": "blank"}
+    before = shop.get("entity-definitions")
+    path = f"{shop.path}/entity-definitions/health"
+    tried = made(shop.by("Analyst").post(path, {"definition": draft}))
+    assert shop.get("entity-definitions") == before
+    assert tried == health(shop, draft)
+    address = {"name": "Address", "key_fields": ["request.client_ip"]}
+    saved = shop.get(f"entity-definitions/{shop.ids('entity-definitions')['address']}/health")
+    assert made(shop.by("Analyst").post(path, {"definition": address})) == saved
+
+
+def test_the_place_of_a_mistake_in_an_unsaved_definition_is_said(shop: Deciding) -> None:
+    """A pointer leads into the body."""
+    path = f"{shop.path}/entity-definitions/health"
+    wrong = {"definition": {"name": "Draft", "key_fields": ["request.nothing"]}}
+    answer = shop.by("Analyst").post(path, wrong).json()
+    assert answer["code"] == "invalid-request"
+    assert answer["errors"][0]["pointer"] == "/definition/key_fields/0"

@@ -36,7 +36,7 @@ class Reported:
 
     Attributes:
         file: as given to the command.
-        line: one-based.
+        line: one-based; 0 for a finding about something that isn't a text.
         column: one-based, in code points.
         finding: the finding.
     """
@@ -48,7 +48,7 @@ class Reported:
     excerpt: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
 class FindingsError(TidegateError):
@@ -131,12 +131,8 @@ def json_of(reported: Reported) -> dict[str, Any]:
 def github_of(reported: Reported) -> str:
     """A finding as a GitHub workflow command that creates an annotation."""
     finding = reported.finding
-    members = {
-        "file": reported.file,
-        "line": reported.line,
-        "col": reported.column,
-        "title": finding.code,
-    }
+    place = {"line": reported.line, "col": reported.column} if reported.line else {}
+    members = {"file": reported.file, **place, "title": finding.code}
     shown = ",".join(f"{name}={_escaped(str(value), ',:')}" for name, value in members.items())
     hint = f"\nhint: {finding.hint}" if finding.hint else ""
     return f"::{finding.severity} {shown}::{_escaped(finding.message + hint, '')}"
@@ -191,5 +187,7 @@ def _result(reported: Reported) -> dict[str, Any]:
 
 
 def _location(file: str, line: int, column: int) -> dict[str, Any]:
-    region = {"startLine": line, "startColumn": column}
-    return {"physicalLocation": {"artifactLocation": {"uri": file}, "region": region}}
+    place: dict[str, Any] = {"artifactLocation": {"uri": file}}
+    if line:
+        place["region"] = {"startLine": line, "startColumn": column}
+    return {"physicalLocation": place}

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from tidegate.cli.output import console, errors, json_option, print_json
-from tidegate_server.cli.remote.client import Remote, RemoteError, remote_options
+from tidegate.cli.remote import Remote, RemoteError
+from tidegate_server.cli.remote.client import remote_options
 from tidegate_server.settings.outbound import RemoteSettings
 
 _PAGE = 500

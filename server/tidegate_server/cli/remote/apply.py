@@ -10,9 +10,10 @@ import click
 
 from tidegate.cli.findings.report import STANDARD_INPUT, FindingsError, of_document, print_text
 from tidegate.cli.output import console, errors, json_option, print_json
+from tidegate.cli.remote import Remote, RemoteError
 from tidegate.policy.definitions.findings import Finding
 from tidegate.policy.document.tree import MAX_BYTES
-from tidegate_server.cli.remote.client import Remote, RemoteError, remote_options
+from tidegate_server.cli.remote.client import remote_options
 from tidegate_server.cli.remote.document import AppliedDocument
 from tidegate_server.cli.remote.values import Values, shown
 from tidegate_server.settings.outbound import RemoteSettings

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from tidegate.cli.remote import Remote
 from tidegate.policy.document.yaml_text import write_yaml
-from tidegate_server.cli.remote.client import Remote, remote_options
+from tidegate_server.cli.remote.client import remote_options
 from tidegate_server.settings.outbound import RemoteSettings
 
 

@@ -9,8 +9,8 @@ import attrs
 import typed_settings as ts
 
 from tidegate.cli.packs.tenant import Taken
+from tidegate.cli.remote import Remote
 from tidegate.packs.merging import ABSENT, Change, Conflict
-from tidegate_server.cli.remote.client import Remote
 from tidegate_server.settings.outbound import RemoteSettings
 from tidegate_server.settings.sources import remote_loaders
 

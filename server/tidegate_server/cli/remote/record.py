@@ -11,6 +11,7 @@ import click
 
 from tidegate.cli.documents import read_definitions
 from tidegate.cli.output import errors, write_file
+from tidegate.cli.remote import Remote
 from tidegate.definitions import parse_definitions
 from tidegate.errors import TidegateError
 from tidegate.functions.time import parse_moment, timestamp_text
@@ -28,7 +29,7 @@ from tidegate.testing.policies.recording import (
 from tidegate.testing.policies.running import Runner
 from tidegate.testing.policies.text import failure_text
 from tidegate.values import NANOSECONDS, Timestamp
-from tidegate_server.cli.remote.client import Remote, remote_options
+from tidegate_server.cli.remote.client import remote_options
 from tidegate_server.settings.outbound import RemoteSettings
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ import json
 import click
 
 from tidegate.cli.output import console, json_option, print_json
-from tidegate_server.cli.remote.client import Remote, remote_options
+from tidegate.cli.remote import Remote
+from tidegate_server.cli.remote.client import remote_options
 from tidegate_server.settings.outbound import RemoteSettings
 
 

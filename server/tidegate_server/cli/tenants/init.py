@@ -15,8 +15,8 @@ import attrs
 import click
 
 from tidegate.cli.output import console, print_json
+from tidegate.cli.remote import Remote
 from tidegate.errors import TidegateError
-from tidegate_server.cli.remote.client import Remote
 from tidegate_server.cli.tenants.operator import (
     directory_option,
     load,
