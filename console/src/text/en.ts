@@ -418,6 +418,35 @@ export const text = {
     change: (added: number, removed: number) => `${added} to add, ${removed} to remove`,
     save: "Save entries",
   },
+  listSource: {
+    title: "Source",
+    url: "Published at",
+    format: "Format",
+    every: "Refreshed every",
+    seconds: (count: number) =>
+      count % 3_600 === 0 ? `${count / 3_600} h` : `${Math.round(count / 60)} min`,
+    most: "Largest change of a refresh",
+    refreshed: "Last refresh",
+    refused: "Last refused refresh",
+    never: "never",
+    now: "Refresh now",
+    off: "This service does not fetch lists. An operator of the service can turn on lists.refresh.",
+  },
+  lint: {
+    title: "Findings in traffic",
+    about: "Tests all definitions on recorded events: rules that never match, or match too much.",
+    start: "Check against recorded traffic",
+    of: (lookedAt: number, complete: boolean) =>
+      `${lookedAt} events${complete ? "" : "; the time range has more"}`,
+    none: "No findings.",
+    kinds: {
+      list: "List",
+      action: "Action",
+      entity: "Entity definition",
+      mitigation: "Mitigation",
+      policy: "Policy",
+    },
+  },
   entityDefinition: {
     create: "New entity definition",
     empty: "No entity definitions yet. An entity definition says how to tell visitors apart.",

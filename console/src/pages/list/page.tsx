@@ -8,6 +8,7 @@ import { AreaField, ChoiceField } from "../../parts/form";
 import { text } from "../../text/en";
 import { entriesOf } from "./entries";
 import { Entries } from "./entries-view";
+import { Refresh } from "./refresh";
 
 const words = text.list;
 type Named = Schemas["NamedList"];
@@ -55,7 +56,15 @@ const LIST: Resource<Named, Members> = {
 
 export default function ListPage() {
   return (
-    <Defined resource={LIST} below={(list) => <Entries list={list} />}>
+    <Defined
+      resource={LIST}
+      below={(list) => (
+        <>
+          {list.source && <Refresh list_id={list.list_id} source={list.source} />}
+          <Entries list={list} />
+        </>
+      )}
+    >
       {({ value, change }, _isReadOnly, list) => (
         <>
           <CommonFields value={value} change={change} />

@@ -15,6 +15,7 @@ import { ProblemPanel } from "../../parts/problem";
 import { Table, type Column } from "../../parts/table";
 import { text } from "../../text/en";
 import { Findings, useFindings } from "./findings";
+import { InTraffic } from "./in-traffic";
 import { Moves, useOrder } from "./order";
 
 const words = text.policies;
@@ -111,6 +112,7 @@ export default function PoliciesPage() {
           )
         }
       </Answered>
+      {inOrder.length > 0 && <InTraffic />}
     </>
   );
 }
