@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import attrs
 import pytest
 from sqlalchemy import Connection
@@ -26,13 +28,54 @@ from tidegate_server.stores.objects import (
     api_keys,
     audit,
     definitions,
+    list_refreshes,
     tenants,
     versions,
 )
 from tidegate_server.stores.objects.api_keys import ApiKey
 from tidegate_server.stores.objects.audit import AuditEntry
 from tidegate_server.stores.objects.definitions import Definition
+from tidegate_server.stores.objects.list_refreshes import ListRefresh
 from tidegate_server.stores.port import Store
+
+
+class ListRefreshContract(StorePlaces):
+    """The refreshes of a list are one row, for the source that it has."""
+
+    def test_refreshes_are_kept_by_list_and_source(self, shop: Store) -> None:
+        """A later refresh takes the place of the one before, and of that of another source."""
+        first = ListRefresh(
+            tenant_id=TENANT,
+            list_id=numbered(1),
+            source="a",
+            refused_at_ns=START_NS,
+            code="source-empty",
+            detail="no entries",
+        )
+        again = attrs.evolve(first, source="b", refreshed_at_ns=LATER_NS)
+        other = attrs.evolve(first, list_id=numbered(2))
+        for each in (first, again, other):
+            done(shop.write(partial(list_refreshes.put, refresh=each)))
+        with shop.read() as connection:
+            found = list_refreshes.of_tenant(connection, TENANT)
+            assert found == {numbered(1): again, numbered(2): other}
+            assert list_refreshes.find(connection, TENANT, numbered(1), "b") == again
+            assert list_refreshes.find(connection, TENANT, numbered(1), "a") is None
+            assert list_refreshes.refused(connection) == 1
+        assert (again.is_refused, other.is_refused) == (False, True)
+        assert (again.checked_at_ns, other.checked_at_ns) == (LATER_NS, START_NS)
+
+    def test_refreshes_go_with_their_list_and_tenant(self, shop: Store) -> None:
+        """Those of lists that are gone are forgotten, and a deleted tenant leaves none."""
+        for number in (1, 2):
+            made = ListRefresh(tenant_id=TENANT, list_id=numbered(number), source="a")
+            done(shop.write(partial(list_refreshes.put, refresh=made)))
+        done(shop.write(partial(list_refreshes.forget, tenant_id=TENANT, lists=[numbered(1)])))
+        with shop.read() as connection:
+            assert set(list_refreshes.of_tenant(connection, TENANT)) == {numbered(2)}
+        done(shop.write(lambda connection: tenants.delete(connection, TENANT)))
+        with shop.read() as connection:
+            assert not list_refreshes.of_tenant(connection, TENANT)
 
 
 class TenantContract(StorePlaces):
@@ -432,6 +475,11 @@ class RecordContract(StorePlaces):
 
 
 class ObjectContract(
-    TenantContract, DefinitionContract, ApiKeyContract, OperatorContract, RecordContract
+    TenantContract,
+    DefinitionContract,
+    ListRefreshContract,
+    ApiKeyContract,
+    OperatorContract,
+    RecordContract,
 ):
     """All the tests of objects."""

@@ -11,7 +11,7 @@ PLACES = {
     "try": "tidegate.cli.packs.try_:try_",
     "demo": "tidegate.cli.demo:demo",
     "packs": "tidegate.cli.packs.packs:packs",
-    "lists": "tidegate.cli.lists:lists",
+    "lists": "tidegate.cli.packs.lists:lists",
     "check": "tidegate.cli.check:check",
     "lint": "tidegate.cli.lint:lint",
     "fmt": "tidegate.cli.format:format_",

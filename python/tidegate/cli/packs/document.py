@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from tidegate.cli.rewriting import checked, read_text, replace
+from tidegate.cli.packs.rewriting import checked, read_text, replace
 from tidegate.packs.editing import edit
 from tidegate.packs.labels import definitions_in, version_in
 from tidegate.packs.record import Record

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.packs.document import Document
+from tidegate.cli.packs.rewriting import refused
 from tidegate.cli.packs.shown import (
     changes_of,
     conflicts_of,
@@ -20,7 +21,6 @@ from tidegate.cli.packs.shown import (
     print_notes,
 )
 from tidegate.cli.packs.tenant import Tenant, only_name, tenant_options
-from tidegate.cli.rewriting import refused
 from tidegate.packs import Pack, PackError, bundled_pack, bundled_packs, load_pack
 from tidegate.packs.adding import added, as_added, own, removed, updated
 from tidegate.packs.merging import differences

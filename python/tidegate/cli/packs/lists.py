@@ -12,7 +12,7 @@ import attrs
 import click
 
 from tidegate.cli.output import console, errors, json_option, print_json
-from tidegate.cli.rewriting import checked, read_text, refused, replace
+from tidegate.cli.packs.rewriting import checked, read_text, refused, replace
 from tidegate.functions.addresses import parse_range
 from tidegate.language.tree.diagnostics import nearest, quote
 from tidegate.packs.editing import edit
