@@ -31,6 +31,7 @@ EVENTS = 300
 LISTED = 2
 """Objects that the example of a list shows."""
 PROBE = {"request": {"method": "GET", "path": "/.env", "client_ip": "203.0.113.9"}}
+SOURCE = {"url": "https://www.example.com/offices.txt", "format": "lines"}
 PROBE_MATCH = 'request.path.startsWith("/.env")'
 LOGIN = {
     "body": {"email": "owner@example.test", "password": "a password of many letters"},
@@ -98,7 +99,8 @@ def definitions(demo: Demo) -> None:
         "entity-definition": demo.call("create-entity-definition", entity),
         "mitigation": demo.call("create-mitigation", mitigation),
         "list": demo.call(
-            "create-list", {"name": "Offices", "kind": "ip", "entries": ["192.0.2.0/28"]}
+            "create-list",
+            {"name": "Offices", "kind": "ip", "entries": ["192.0.2.0/28"], "source": SOURCE},
         ),
     }
     clause = {
@@ -115,7 +117,12 @@ def definitions(demo: Demo) -> None:
         demo.call(f"list-{kind.removesuffix('y')}{'ies' if kind[-1] == 'y' else 's'}")
         demo.call(f"read-{kind}", **ids)
         demo.call(f"change-{kind}", {"description": "Of the sign-up page."}, **ids)
-    demo.call("change-list-entries", {"add": ["198.51.100.0/28"]}, list_id=made["list"]["list_id"])
+    offices = {"list_id": made["list"]["list_id"]}
+    demo.call("change-list-entries", {"add": ["198.51.100.0/28"]}, **offices)
+    # The demonstration fetches nothing.
+    status = demo.call("read-list-refresh", **offices)
+    refreshed = {**status, "enabled": True, "refreshed_at": made["list"]["created_at"]}
+    demo.examples["refresh-list"] = {"answer": refreshed}
     policy = {"policy_id": made["policy"]["policy_id"]}
     demo.call("list-policy-versions", **policy)
     demo.call("restore-policy", {"version": 1}, **policy)
@@ -169,6 +176,10 @@ def records(demo: Demo) -> None:
     demo.call("list-busiest-entities", query=few)
     demo.call("list-entities-together", query=few, entity_id=entity["entity_id"])
     demo.call("read-key-health", query={"newest": 300}, entity_definition_id=address)
+    trial = {"name": "Program", "key_fields": ["request.user_agent"]}
+    demo.call("try-key", {"definition": trial, "newest": 300})
+    found = demo.call("lint-definitions", query={"newest": 300})
+    found["definitions"] = found["definitions"][:LISTED]
 
 
 def accounts(demo: Demo) -> None:

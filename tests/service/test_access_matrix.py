@@ -143,10 +143,12 @@ def outcome(route: Route, answer: Reply) -> Reply:
     """The answer; for a batch, the answer to its one event.
 
     A wrong solution reached the challenge, and nobody is asked for a credential there. A step of a
-    pack that cannot be taken twice reached the definitions.
+    pack that cannot be taken twice reached the definitions, and a refresh that the settings turn
+    off reached the list.
     """
-    if route.name.endswith("-pack") and answer.status == 409:
-        assert answer.json()["code"] == "conflict"
+    codes = {"refresh-list": "refresh-off"}
+    if answer.status == 409 and (route.name in codes or route.name.endswith("-pack")):
+        assert answer.json()["code"] == codes.get(route.name, "conflict")
         return attrs.evolve(answer, status=route.status)
     if route.name == "solve-challenge" and answer.status != 404:
         assert answer.json()["code"] in ("challenge-failed", "rate-limited")

@@ -36,6 +36,7 @@ def read(call: Call) -> Answer:
 
 async def refresh(call: Call) -> Answer:
     """Refresh a list now; a refusal is part of the answer."""
+    await asyncio.to_thread(read, call)  # refuses a list that isn't the tenant's
     if call.app.refresher is None:
         raise Problem("refresh-off", "the setting `lists.refresh` is off")
     list_id = call.ids[LIST.id_member]

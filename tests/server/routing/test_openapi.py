@@ -111,6 +111,8 @@ NO_OBJECTS = {
     "replace-definitions": "the differences of two documents",
     "read-timeline": "the numbers of a step of time",
     "simulate-policy": "a decision that is not kept",
+    "lint-definitions": "counts of a look, with objects that name their tenant",
+    "try-key": "figures of a definition that is not kept",
     "match-traffic": "counts of a look, with rows that name their tenant",
     "count-traffic-values": "counts of a look",
     "search-decisions": "a page of rows that name their tenant",

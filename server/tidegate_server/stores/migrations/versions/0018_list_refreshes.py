@@ -7,6 +7,7 @@ from alembic import op
 
 revision = "0018"
 down_revision = "0017"
+runs_from = "0017"
 
 
 def upgrade() -> None:
