@@ -20,6 +20,7 @@ from tidegate_server.http.problems import Problem
 from tidegate_server.logging import log
 from tidegate_server.offload.inbox import Inbox
 from tidegate_server.offload.kinds import SECONDS, Work
+from tidegate_server.stores.base import NotFoundError
 from tidegate_server.stores.objects import definitions, list_refreshes, tenants
 from tidegate_server.wire.kinds import LIST
 
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 5.0
 """How often it looks for lists that are due."""
 AT_ONCE = 8
-"""The most tenants whose lists are fetched at the same time; each waits for one list at a time."""
+"""The most lists that are fetched at the same time because they are due."""
 RETRY_SECONDS = 3_600
 """The longest wait after a refusal."""
+FAILED_SECONDS = 60
+"""The wait after the service itself failed, so that no source is asked again and again."""
 SECOND_NS = 1_000_000_000
 _PAGE = 500
 
@@ -60,6 +63,8 @@ class Refresher:
         self._partition = partition
         self._counts = counts
         self._known: dict[UUID, _Sources] = {}
+        self._busy: set[UUID] = set()
+        self._failed: dict[UUID, int] = {}
         self._places = asyncio.Semaphore(AT_ONCE)
 
     @property
@@ -68,25 +73,36 @@ class Refresher:
 
     async def run(self) -> None:
         """Refresh lists for as long as the service runs."""
-        while True:
-            try:
-                await self.refresh_due()
-            except Exception:
-                log.exception("lists could not be refreshed; it is tried again")
-            await asyncio.sleep(LOOK_SECONDS)
-
-    async def refresh_due(self) -> None:
-        """Refresh each list that is due now."""
-        due = await asyncio.to_thread(self._due)
-        await asyncio.gather(*(self._refresh_all(tenant, lists) for tenant, lists in due.items()))
+        async with asyncio.TaskGroup() as group:
+            while True:
+                try:
+                    due = await asyncio.to_thread(self._due)
+                except Exception:
+                    log.exception("lists could not be looked for; it is tried again")
+                    due = {}
+                for tenant_id in due.keys() - self._busy:
+                    # No tenant waits for the slow sources of another.
+                    self._busy.add(tenant_id)
+                    group.create_task(self._refresh_all(tenant_id, due[tenant_id]))
+                await asyncio.sleep(LOOK_SECONDS)
 
     async def _refresh_all(self, tenant_id: UUID, lists: list[UUID]) -> None:
-        async with self._places:
+        try:
             for list_id in lists:
-                try:
-                    await self.refresh(tenant_id, list_id, None)
-                except Exception:
-                    log.exception("a list could not be refreshed", list_id=str(list_id))
+                # One place for each list: tenants with many lists take turns with the others.
+                async with self._places:
+                    await self._refresh_quietly(tenant_id, list_id)
+        finally:
+            self._busy.remove(tenant_id)
+
+    async def _refresh_quietly(self, tenant_id: UUID, list_id: UUID) -> None:
+        try:
+            await self.refresh(tenant_id, list_id, None)
+        except NotFoundError:
+            pass  # it was deleted since
+        except Exception:
+            log.exception("a list could not be refreshed", list_id=str(list_id))
+            self._failed[list_id] = self._app.clock()
 
     async def refresh(self, tenant_id: UUID, list_id: UUID, requested_by: str | None) -> None:
         """See :class:`~tidegate_server.control.app.ListRefresher`.
@@ -149,6 +165,8 @@ class Refresher:
             forget = partial(list_refreshes.forget, tenant_id=tenant_id, lists=gone)
             self._app.store.write(forget, quietly=True).result()
         for list_id, source in sources.by_list.items():
+            if now < self._failed.get(list_id, 0) + FAILED_SECONDS * SECOND_NS:
+                continue
             last = refreshes.get(list_id)
             if last is None or last.source != key_of(source):
                 yield list_id
