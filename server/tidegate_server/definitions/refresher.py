@@ -164,11 +164,12 @@ class Refresher:
         if gone:
             forget = partial(list_refreshes.forget, tenant_id=tenant_id, lists=gone)
             self._app.store.write(forget, quietly=True).result()
-        for list_id, source in sources.by_list.items():
+        for list_id, (source, changed_at) in sources.by_list.items():
             if now < self._failed.get(list_id, 0) + FAILED_SECONDS * SECOND_NS:
                 continue
             last = refreshes.get(list_id)
-            if last is None or last.source != key_of(source):
+            # A document that was applied may have brought older entries back.
+            if last is None or last.source != key_of(source) or changed_at > last.checked_at_ns:
                 yield list_id
                 continue
             seconds = source.refresh_seconds
@@ -191,7 +192,7 @@ class Refresher:
                         before = _Sources(
                             each.definition_revision,
                             {
-                                of.object_id: source
+                                of.object_id: (source, of.updated_at_ns)
                                 for of in found
                                 if (source := source_of(of.body)) is not None
                             },
@@ -202,7 +203,12 @@ class Refresher:
 
 @attrs.frozen
 class _Sources:
-    """A tenant's lists that have sources, at one revision of its definitions."""
+    """A tenant's lists that have sources, at one revision of its definitions.
+
+    Attributes:
+        revision: of the definitions.
+        by_list: the source of each list, and when the list was changed.
+    """
 
     revision: int
-    by_list: Mapping[UUID, ListSource]
+    by_list: Mapping[UUID, tuple[ListSource, int]]

@@ -94,6 +94,17 @@ def test_a_list_with_a_source_is_refreshed_by_itself(place: Place, shop: Decidin
     assert 'tidegate_list_refreshes_total{outcome="changed"}' in text
 
 
+def test_older_entries_do_not_stay(place: Place, shop: Deciding) -> None:
+    """A list that was changed since its refresh is refreshed again."""
+    place.publisher.pages["/old.json"] = GOOD
+    list_id = made_list(shop, place.source("/old.json"), "1.1.1.1", "8.8.8.0/24")
+    refreshed(shop, list_id)
+    published = shop.get(f"lists/{list_id}")["entries"]
+    older = {"entries": ["1.1.1.1", "2.2.2.2"]}
+    made(shop.by("Owner").request("PATCH", f"{shop.path}/lists/{list_id}", json=older))
+    wait_until(lambda: set(shop.get(f"lists/{list_id}")["entries"]) == set(published), 60)
+
+
 def test_an_operator_refreshes_a_list_now(place: Place, shop: Deciding) -> None:
     """The audit says who asked; the same entries again change no revision."""
     place.publisher.pages["/now.json"] = GOOD
