@@ -20,6 +20,7 @@ from tidegate_server.http.problems import Problem
 from tidegate_server.logging import log
 from tidegate_server.offload.inbox import Inbox
 from tidegate_server.offload.kinds import SECONDS, Work
+from tidegate_server.offload.slots import Party
 from tidegate_server.stores.base import NotFoundError
 from tidegate_server.stores.objects import definitions, list_refreshes, tenants
 from tidegate_server.wire.kinds import LIST
@@ -123,7 +124,8 @@ class Refresher:
         inbox = Inbox(self._app)
         try:
             job = partial(take, fetched)
-            outcome = await self._app.workers.run(job, inbox, tenant_id, SECONDS[Work.COMPILE])
+            owner = (Party.TENANT, tenant_id)
+            outcome = await self._app.workers.run(job, inbox, owner, SECONDS[Work.COMPILE])
         finally:
             for changed in inbox.changed:
                 await asyncio.to_thread(self._app.definitions_changed, changed)

@@ -31,8 +31,9 @@ def run(*arguments: str) -> Result:
 def documented() -> set[str]:
     """The codes in the first columns of the tables of codes, and in headings."""
     refusals = (DOCS / "definitions.md").read_text().partition("## Refusals")[2]
+    refreshes = (DOCS / "lists.md").read_text().partition("## Refusals")[2]
     page = (DOCS / "findings.md").read_text()
-    rows = (page + refusals).splitlines()
+    rows = (page + refusals + refreshes).splitlines()
     cells = [row.split("|")[1] for row in rows if row.startswith("| `")]
     cells += re.findall(r"^(?:### )?(`[a-z-]+`)(?: says.*)?$", page, re.MULTILINE)
     return {code for cell in cells for code in re.findall(r"`([a-z-]+)`", cell)}
