@@ -256,6 +256,7 @@ class Service:
             lanes=self.lanes,
             access=self.access,
             elsewhere=None if self.gateway is None else self.gateway.elsewhere,
+            look_up=self._recorded_answers,
         )
 
     def _make_refresher(self) -> Refresher | None:
@@ -567,6 +568,15 @@ class Service:
                 log.warning("the decision of an idempotency key is lost", seq=found.seq)
                 return None
         return Recorded(found.fingerprint, bytes(decision.answer))
+
+    def _recorded_answers(self, tenant_id: UUID, ids: Sequence[bytes]) -> dict[bytes, bytes]:
+        found = {}
+        with self.store.read() as connection:
+            for each in ids:
+                with suppress(NotFoundError):
+                    seq = decisions.find(connection, tenant_id, UUID(bytes=each)).seq
+                    found[each] = bytes(decision_log.read(connection, seq).decision().answer)
+        return found
 
 
 def _turnstile(settings: Settings) -> Turnstile:

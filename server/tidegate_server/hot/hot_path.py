@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
-from uuid import UUID
 
 import attrs
 from uuid_utils import uuid7
@@ -28,13 +26,12 @@ from tidegate_server.http.headers import (
 )
 from tidegate_server.http.problems import CONTENT_TYPE, Problem, problem_document, problem_of
 from tidegate_server.logging import log
-from tidegate_server.stores.base import NotFoundError
-from tidegate_server.stores.decision_log import decisions
-from tidegate_server.stores.decision_log import log as log_rows
 from tidegate_server.turns.call import CallBack, Endpoint
 from tidegate_server.turns.lanes import Lanes
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from tidegate.evaluation.native import Block
     from tidegate_server.engines.engines import Runtimes
     from tidegate_server.hot.admission import Admission
@@ -50,6 +47,11 @@ if TYPE_CHECKING:
 BEACON = Endpoint("beacon", "/api/v1/beacon/event", needs_content=False)
 RUNTIME = Endpoint("runtime", "/api/v1/runtime/mitigation", needs_content=True)
 ENDPOINTS = {endpoint.path: endpoint for endpoint in (BEACON, RUNTIME)}
+
+
+def _nothing(_tenant_id: UUID, _ids: Sequence[bytes]) -> Mapping[bytes, bytes]:
+    """Find no decision, as in a process that no gateway forwards calls to."""
+    return {}
 
 
 class HotPaths(Protocol):
@@ -96,6 +98,8 @@ class HotPath:
     elsewhere: Elsewhere | None = None
     """Forwards calls to other processes that decide for other tenants; None if there are no others.
     """
+    look_up: Callable[[UUID, Sequence[bytes]], Mapping[bytes, bytes]] = _nothing
+    """Returns the answers of a tenant's decisions in the log, by id; called on a worker thread."""
     queue: CallQueue = attrs.field(init=False, repr=False)
 
     @queue.default
@@ -150,16 +154,8 @@ class HotPath:
         Raises:
             StoreUnavailableError: the log cannot be read.
         """
-        return await asyncio.to_thread(self._find, key.tenant_id, ids)
-
-    def _find(self, tenant_id: UUID, ids: Sequence[bytes]) -> dict[bytes, Answer]:
-        found = {}
-        with self.recorder.store.read() as connection:
-            for each in ids:
-                with suppress(NotFoundError):
-                    seq = decisions.find(connection, tenant_id, UUID(bytes=each)).seq
-                    found[each] = Answer(bytes(log_rows.read(connection, seq).decision().answer))
-        return found
+        found = await asyncio.to_thread(self.look_up, key.tenant_id, ids)
+        return {each: Answer(answer) for each, answer in found.items()}
 
     async def decide(
         self, endpoint: Endpoint, key: ApiKey, body: bytes, decision_id: bytes | None = None

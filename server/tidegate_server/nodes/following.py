@@ -10,33 +10,25 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
 from tidegate_server.cluster.follower import Follower
 from tidegate_server.engines.following import Level, States, UnfollowableError
 from tidegate_server.logging import log
-from tidegate_server.process import application_of, behind, settle_interpreter
-from tidegate_server.service import Service
-from tidegate_server.stores.base import DamagedLogError, StoreError, StoreUnavailableError
-from tidegate_server.stores.databases import open_unclaimed
-from tidegate_server.stores.index.catalog import Bounds
+from tidegate_server.stores.base import DamagedLogError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from tidegate_server.cluster.messages import Entry, ReadRequest
     from tidegate_server.hot.hot_path import HotPath
-    from tidegate_server.http.application import Handler, HttpApplication
-    from tidegate_server.operators.keys import Keys
-    from tidegate_server.partitions.peers import Peers
-    from tidegate_server.settings.whole import Settings
+    from tidegate_server.http.application import HttpApplication
+    from tidegate_server.nodes.preparing import Ended, Prepare, Prepared
+    from tidegate_server.service import Service
     from tidegate_server.stores.directory.members import SharedClaim
-    from tidegate_server.stores.postgresql import PostgresqlStore
-    from tidegate_server.workers.pools import Shared
 
-MEBIBYTE = 2**20
 RETRY_SECONDS = 1.0
 
 
@@ -59,39 +51,25 @@ class Following:
     """A service that is ready except for the claim.
 
     Args:
-        settings: of the process.
-        keys: the key material that all nodes share.
-        base_url: the address that callers reach the service by.
-        crew: the worker processes of the node, for the partition.
+        prepare: opens the log, and prepares its service.
         partition: the partition of the followed log.
-        others: the other partitions; None if there are none.
         level: called on the event loop when the states have caught up with the log.
     """
 
     def __init__(
         self,
-        settings: Settings,
-        keys: Keys,
-        base_url: str,
-        pools: Shared,
+        prepare: Prepare,
         partition: int,
-        others: Peers | None,
         level: Callable[[], None] = lambda: None,
     ) -> None:
         self.partition = partition
-        self._others = others
-        self._settings = settings
-        self._keys = keys
-        self._base_url = base_url
-        self._pools = pools
+        self._prepare = prepare
         self._tell_level = level
-        self._store: PostgresqlStore | None = None
-        self._service: Service | None = None
-        self._handlers: Mapping[str, Handler] = {}
+        self._prepared: Prepared | None = None
         self._follower: Follower[States, _InLog] | None = None
         self._running: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
-        self._ended: Callable[[StoreUnavailableError], None] = lambda _: None
+        self._ended: Ended = lambda _: None
         self.has_been_level = False
         """Whether the states ever caught up: then a claim only has to read the end of the log."""
 
@@ -105,7 +83,7 @@ class Following:
         """Follow until :meth:`take` or :meth:`close`."""
         self._running = asyncio.create_task(self._run())
 
-    async def take(self, claim: SharedClaim, ended: Callable[[Any], None]) -> Opened:
+    async def take(self, claim: SharedClaim, ended: Ended) -> Opened:
         """Claim the log, read its end and start the service; possible once, and ends the following.
 
         Args:
@@ -120,15 +98,13 @@ class Following:
         if self._follower is None:
             await self._drop()
             await self._open()
-        service, store = self._service, self._store
-        assert service is not None
-        assert store is not None
+        prepared = self._prepared
+        assert prepared is not None
         self._ended = ended
-        end = await asyncio.to_thread(store.claim, claim, claim.term)
+        end = await asyncio.to_thread(prepared.claim, claim)
         level = await self._read_to(end)
-        hot = await service.start(level)
-        application = application_of(hot, service, self._handlers)
-        return Opened(hot, application, service)
+        hot = await prepared.service.start(level)
+        return Opened(hot, prepared.application(hot), prepared.service)
 
     async def close(self) -> None:
         """Stop following, and close the store."""
@@ -161,27 +137,11 @@ class Following:
 
     async def _open(self) -> Follower[States, _InLog]:
         """Open the store and read all states."""
-        settings = self._settings
-        catalog = settings.catalog
-        self._store = store = await asyncio.to_thread(
-            open_unclaimed,
-            settings.store.url,
-            node=settings.node.name,
-            catalog=Bounds(names=catalog.names, bytes=catalog.memory_mib * MEBIBYTE),
-            standby=settings.store.standby,
-            ended=lambda error: self._ended(error),
-            partition=self.partition,
-        )
-        self._service = service = Service(
-            settings, store, self._keys, self._base_url, self._pools, self._others
-        )
-        await asyncio.to_thread(service.prepare)
-        self._handlers = await asyncio.to_thread(behind, settings, service)
-        states = States(service.runtimes, store)
-        position = await asyncio.to_thread(states.begin)
-        await states.restore()
-        settle_interpreter()
-        self._follower = follower = Follower(self.partition, states, _InLog(), position)
+        # The store may end the ownership of whoever has claimed it by then.
+        prepared = await self._prepare(self.partition, lambda error: self._ended(error))
+        self._prepared = prepared
+        position = await prepared.read_states()
+        self._follower = follower = Follower(self.partition, prepared.states, _InLog(), position)
         return follower
 
     async def _step(self, follower: Follower[States, _InLog]) -> float:
@@ -212,13 +172,9 @@ class Following:
 
     async def _drop(self) -> None:
         self._follower = None
-        service, self._service = self._service, None
-        store, self._store = self._store, None
-        if service is not None:
-            with suppress(StoreUnavailableError):
-                await service.stop()
-        elif store is not None:
-            await asyncio.to_thread(store.close)
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None:
+            await prepared.close()
 
 
 def _applied(follower: Follower[States, _InLog], request: ReadRequest) -> ReadRequest | None:

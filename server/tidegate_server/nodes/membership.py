@@ -7,17 +7,18 @@ replaced, without the locks that it held.
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tidegate_server.cluster.ownership import BEAT_SECONDS, Ownership
 from tidegate_server.logging import log
 from tidegate_server.stores.base import HeldError, StoreUnavailableError, UnsafeDatabaseError
-from tidegate_server.stores.directory.members import ClusterReader, MemberSession, SharedClaim
+
+if TYPE_CHECKING:
+    from tidegate_server.stores.directory.members import Members, MemberSession, SharedClaim
 
 T = TypeVar("T")
 
@@ -33,7 +34,7 @@ class Membership:
     """This process as a member; call its methods only on the event loop's thread.
 
     Args:
-        url: of the database.
+        members: of the cluster.
         name: of the node.
         address: the address that peers reach it by.
         changed: called after each view, and when the session ended.
@@ -42,14 +43,14 @@ class Membership:
 
     def __init__(
         self,
-        url: str,
+        members: Members,
         name: str,
         address: str,
         changed: Callable[[], None],
         level: Callable[[], Collection[int]] = tuple,
     ) -> None:
         self.ownership = Ownership(name)
-        self._url = url
+        self._members = members
         self._address = address
         self._changed = changed
         self._level = level
@@ -57,7 +58,6 @@ class Membership:
         self._session: MemberSession | None = None
         self._thread = ThreadPoolExecutor(1, "tidegate-member")
         self._wake = asyncio.Event()
-        self._is_stopped = threading.Event()
         self._asked: asyncio.Future[bool] | None = None
         """The result for those who asked since the last confirmation began."""
         self._confirming: asyncio.Task[None] | None = None
@@ -73,8 +73,7 @@ class Membership:
             HeldError: a process of that name is running.
         """
         loop = asyncio.get_running_loop()
-        listener = threading.Thread(target=self._listen, args=(loop,), daemon=True)
-        listener.start()
+        listen_no_longer = self._members.listen(lambda: loop.call_soon_threadsafe(self._wake.set))
         waits_since, is_waiting = time.monotonic(), False
         try:
             while True:
@@ -98,7 +97,7 @@ class Membership:
                     async with asyncio.timeout(BEAT_SECONDS):
                         await self._wake.wait()
         finally:
-            self._is_stopped.set()
+            listen_no_longer()
             await self._disconnect()
             self._thread.shutdown(wait=False)
 
@@ -149,7 +148,7 @@ class Membership:
                 self._asked = None
                 session, is_alive = self._session, False
                 with suppress(StoreUnavailableError):
-                    await self._call(MemberSession.confirm)
+                    await self._call(lambda each: each.confirm())
                     is_alive = session is self._session
                 asked.set_result(is_alive)
         finally:
@@ -171,8 +170,8 @@ class Membership:
 
     async def _join(self) -> None:
         def joined() -> MemberSession:
-            return MemberSession(
-                self._url, self.ownership.name, self._address, is_draining=self._is_draining
+            return self._members.join(
+                self.ownership.name, self._address, is_draining=self._is_draining
             )
 
         self._session = await asyncio.get_running_loop().run_in_executor(self._thread, joined)
@@ -199,18 +198,3 @@ class Membership:
         self._changed()
         if session is not None:
             await asyncio.get_running_loop().run_in_executor(self._thread, session.close)
-
-    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Listen for changes on a separate thread; missed ones are found by the next beat."""
-        while not self._is_stopped.is_set():
-            try:
-                reader = ClusterReader(self._url)
-            except StoreUnavailableError:
-                self._is_stopped.wait(_RETRY_SECONDS)
-                continue
-            with suppress(StoreUnavailableError, RuntimeError):
-                reader.listen()
-                while not self._is_stopped.is_set():
-                    if reader.wait(1.0):
-                        loop.call_soon_threadsafe(self._wake.set)
-            reader.close()

@@ -27,11 +27,8 @@ if TYPE_CHECKING:
     from tidegate_server.hot.hot_path import HotPath
     from tidegate_server.nodes.following import Opened
     from tidegate_server.nodes.membership import Membership
-    from tidegate_server.operators.keys import Keys
-    from tidegate_server.partitions.peers import Peers
-    from tidegate_server.settings.whole import Settings
+    from tidegate_server.nodes.preparing import Prepare
     from tidegate_server.stores.directory.members import SharedClaim
-    from tidegate_server.workers.pools import Shared
 
 _RETRY_SECONDS = 0.5
 
@@ -41,26 +38,20 @@ class Parts:
     """State that the partitions of a node share, or need from it.
 
     Attributes:
-        settings: of the process.
-        keys: the key material that all nodes share.
-        base_url: the address that callers reach the service by.
+        name: of the node.
         calling: the TLS context for links to other nodes.
         membership: the node's membership.
-        crew: returns the worker processes for a partition.
-        others: returns the peers of a partition; None while it is the only one.
+        prepare: opens the log of a partition, and prepares its service.
         changed: called when this node starts or stops answering for a partition.
         finish_local: waits for calls of this node's callers that a hot path is deciding.
         is_stopping: tells whether this node no longer follows anything.
         spawn: runs something in the background.
     """
 
-    settings: Settings
-    keys: Keys
-    base_url: str
+    name: str
     calling: ssl.SSLContext
     membership: Membership
-    pools: Callable[[int], Shared]
-    others: Callable[[int], Peers | None]
+    prepare: Prepare
     changed: Callable[[], None]
     finish_local: Callable[[HotPath], Awaitable[None]]
     is_stopping: Callable[[], bool]
@@ -78,9 +69,8 @@ class NodePartition:
     def __init__(self, number: int, parts: Parts) -> None:
         self.number = number
         self._parts = parts
-        self._name = parts.settings.node.name
         self.inbox = Inbox()
-        self.forwarding = Forwarding(self._name, number, self.inbox, parts.calling)
+        self.forwarding = Forwarding(parts.name, number, self.inbox, parts.calling)
         self.opened: Opened | None = None
         """Answers here while this node is the owner."""
         self._following: Following | None = None
@@ -146,15 +136,7 @@ class NodePartition:
 
     def _new_following(self) -> Following:
         parts = self._parts
-        return Following(
-            parts.settings,
-            parts.keys,
-            parts.base_url,
-            parts.pools(self.number),
-            self.number,
-            parts.others(self.number),
-            parts.membership.wake,
-        )
+        return Following(parts.prepare, self.number, parts.membership.wake)
 
     # Owning
 

@@ -27,23 +27,75 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound="str | UUID")
 
 
+class RouteTable:
+    """The partitions of tenants in a database; call it on worker threads.
+
+    Args:
+        url: of the database.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._engine = reading_engine(url)
+
+    def close(self) -> None:
+        """End the connections."""
+        self._engine.dispose()
+
+    def of_tenants(self, names: Sequence[UUID]) -> Mapping[UUID, int]:
+        """Return the partitions of tenants, without those that don't exist.
+
+        Raises:
+            StoreUnavailableError: the database can't be read.
+        """
+        query = select(tenants.c.tenant_id, tenants.c.partition_id).where(
+            tenants.c.tenant_id.in_(names)
+        )
+        with translated(), self._engine.connect() as connection:
+            return {name: number for name, number in connection.execute(query)}  # noqa: C416 - rows
+
+    def of_prefixes(self, names: Sequence[str]) -> Mapping[str, int]:
+        """Return the partitions of API keys by their prefixes, without those that don't exist.
+
+        Raises:
+            StoreUnavailableError: the database can't be read.
+        """
+        query = (
+            select(api_keys.c.prefix, tenants.c.partition_id)
+            .join(tenants, tenants.c.tenant_id == api_keys.c.tenant_id)
+            .where(api_keys.c.prefix.in_(names))
+        )
+        with translated(), self._engine.connect() as connection:
+            return {name: number for name, number in connection.execute(query)}  # noqa: C416 - rows
+
+    def tenant_of(self, challenge_id: UUID, query: bytes) -> UUID | None:
+        """Return the tenant of a challenge; None if the database doesn't know it.
+
+        Raises:
+            StoreUnavailableError: the database can't be read.
+        """
+        with translated(), self._engine.connect() as connection:
+            return tenant_of_challenge(connection, challenge_id, query)
+
+
 class RouteLookup:
     """The partitions of tenants; use it only on the event loop's thread.
 
     Args:
-        url: of the database.
+        table: has the partitions of all tenants.
         has_decision: asks all owners for the partition whose log has a decision.
     """
 
-    def __init__(self, url: str, has_decision: Callable[[UUID], Awaitable[int | None]]) -> None:
-        self._engine = reading_engine(url)
+    def __init__(
+        self, table: RouteTable, has_decision: Callable[[UUID], Awaitable[int | None]]
+    ) -> None:
+        self._table = table
         self._has_decision = has_decision
-        self._tenants = _Places(self._find_tenants)
-        self._prefixes = _Places(self._find_prefixes)
+        self._tenants = _Places(table.of_tenants)
+        self._prefixes = _Places(table.of_prefixes)
 
     def close(self) -> None:
         """End the connections to the database."""
-        self._engine.dispose()
+        self._table.close()
 
     async def partition_of(self, asked: Asked) -> int | None:
         """Return the partition that a request is for; None if all answer it alike.
@@ -77,30 +129,10 @@ class RouteLookup:
         return await self._tenants.of(tenant_id) or 0
 
     async def _of_challenge(self, challenge_id: UUID, query: bytes) -> int | None:
-        def tenant_of() -> UUID | None:
-            with translated(), self._engine.connect() as connection:
-                return tenant_of_challenge(connection, challenge_id, query)
-
-        tenant_id = await asyncio.to_thread(tenant_of)
+        tenant_id = await asyncio.to_thread(self._table.tenant_of, challenge_id, query)
         if tenant_id is not None:
             return await self.partition_of_tenant(tenant_id)
         return await self._has_decision(challenge_id)
-
-    def _find_tenants(self, names: Sequence[UUID]) -> Mapping[UUID, int]:
-        query = select(tenants.c.tenant_id, tenants.c.partition_id).where(
-            tenants.c.tenant_id.in_(names)
-        )
-        with translated(), self._engine.connect() as connection:
-            return {name: number for name, number in connection.execute(query)}  # noqa: C416 - rows
-
-    def _find_prefixes(self, names: Sequence[str]) -> Mapping[str, int]:
-        query = (
-            select(api_keys.c.prefix, tenants.c.partition_id)
-            .join(tenants, tenants.c.tenant_id == api_keys.c.tenant_id)
-            .where(api_keys.c.prefix.in_(names))
-        )
-        with translated(), self._engine.connect() as connection:
-            return {name: number for name, number in connection.execute(query)}  # noqa: C416 - rows
 
 
 def _prefix(credential: bytes) -> str:

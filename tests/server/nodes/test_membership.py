@@ -6,12 +6,11 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable, Collection
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 
 from tidegate_server.cluster.ownership import Member, Partition, View
-from tidegate_server.nodes import membership
 from tidegate_server.nodes.membership import Membership
 from tidegate_server.stores.base import StoreUnavailableError
 
@@ -24,7 +23,7 @@ class Session:
     made: ClassVar[list[Session]] = []
     """All of a test, in order."""
 
-    def __init__(self, *_parts: object, **_more: object) -> None:
+    def __init__(self) -> None:
         self.made.append(self)
         self.number = len(self.made)
         self.beats = self.confirmed = 0
@@ -53,18 +52,22 @@ class Session:
             raise StoreUnavailableError("the session ended")
 
 
-class NoReader:
-    """A database that nobody listens to."""
+class Members:
+    """A cluster of one member, which nothing is told to."""
 
-    def __init__(self, _url: str) -> None:
-        raise StoreUnavailableError("nobody listens")
+    def join(self, _name: str, _address: str, *, is_draining: bool) -> Session:
+        """Begin a session that a test ends."""
+        assert not is_draining
+        return Session()
+
+    def listen(self, _changed: object) -> Callable[[], None]:
+        """Listen to nothing."""
+        return lambda: None
 
 
 @pytest.fixture(autouse=True)
 def sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make sessions that a test ends."""
-    monkeypatch.setattr(membership, "MemberSession", Session)
-    monkeypatch.setattr(membership, "ClusterReader", NoReader)
+    """Forget the sessions of other tests."""
     monkeypatch.setattr(Session, "made", [])
 
 
@@ -85,7 +88,7 @@ def running(check: Callable[[Membership], Awaitable[None]]) -> None:
     """Check a member that beats."""
 
     async def run() -> None:
-        made = Membership("", "a", "a:1", lambda: None)
+        made = Membership(cast("Any", Members()), "a", "a:1", lambda: None)
         task = asyncio.create_task(made.run())
         await until(lambda: is_alive(made))
         await check(made)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from types import SimpleNamespace
 from typing import Any, cast
 
 import attrs
@@ -31,13 +30,17 @@ class Membership:
 
 def partition_of(membership: Membership, begun: list[int]) -> NodePartition:
     """A partition at a node that has nothing else; what it begins is noted by its number."""
+
+    async def prepare(partition: int, _ended: object) -> None:
+        begun.append(partition)
+
     given: dict[str, Any] = {each.name: None for each in attrs.fields(Parts)}
     given |= {
-        "settings": SimpleNamespace(node=SimpleNamespace(name="a")),
+        "name": "a",
         "calling": ssl.create_default_context(),
         "membership": membership,
         "is_stopping": lambda: False,
-        "pools": begun.append,
+        "prepare": prepare,
     }
     return NodePartition(0, cast("Any", Parts)(**given))
 

@@ -8,8 +8,9 @@ Members are notified of changes.  Safety does not depend on any of this, but on 
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -33,6 +34,7 @@ from tidegate_server.stores.rows.postgresql import (
 
 _CHANNEL = "tidegate_cluster"
 _NOTIFY = f"NOTIFY {_CHANNEL}"
+_RETRY_SECONDS = 0.2
 _SESSION = {
     "tcp_user_timeout": "3000",
     # Nothing here has to outlive the database's memory, and no beat may wait for a standby.
@@ -193,6 +195,50 @@ class ClusterReader:
             yield
         except psycopg.Error as error:
             raise StoreUnavailableError(f"{shown(self._url)}: {reason(error)}") from error
+
+
+class Members:
+    """The members of a cluster over a database: a process joins them, and listens for changes.
+
+    Args:
+        url: the database's URL; the tables must have this version.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def join(self, name: str, address: str, *, is_draining: bool) -> MemberSession:
+        """Begin a session; parameters and errors are those of :class:`MemberSession`."""
+        return MemberSession(self._url, name, address, is_draining=is_draining)
+
+    def listen(self, changed: Callable[[], object]) -> Callable[[], None]:
+        """Listen for changes on a thread of its own; some may be missed.
+
+        Args:
+            changed: called on that thread after a change.
+
+        Returns:
+            A function that ends the listening.
+        """
+        is_stopped = threading.Event()
+        listening = threading.Thread(target=self._listen, args=(changed, is_stopped), daemon=True)
+        listening.start()
+        return is_stopped.set
+
+    def _listen(self, changed: Callable[[], object], is_stopped: threading.Event) -> None:
+        while not is_stopped.is_set():
+            try:
+                reader = ClusterReader(self._url)
+            except StoreUnavailableError:
+                is_stopped.wait(_RETRY_SECONDS)
+                continue
+            # The event loop of the listener may have ended.
+            with suppress(StoreUnavailableError, RuntimeError):
+                reader.listen()
+                while not is_stopped.is_set():
+                    if reader.wait(1.0):
+                        changed()
+            reader.close()
 
 
 @attrs.define(eq=False)
