@@ -6,24 +6,28 @@ Some of it is looked at as it happens; the rest after the schedule, over the log
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
+from functools import lru_cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from tests.simulation.deciding import EVENTS_A_MINUTE, SECOND, KeptLimits, compiled
-from tests.simulation.process import DATABASE, GATEWAY
+from tests.simulation.world.service import BASE_URL, EVENTS_A_MINUTE, compiled, decision_in
 
 from tidegate.policy.reference_engine import ReferenceEngine
-from tidegate_server.cluster.messages import Answer, Block, Entry, Refusal
 
 if TYPE_CHECKING:
-    from tests.simulation.callers import Attempt
-    from tests.simulation.database import Log
-    from tests.simulation.process import Process
-    from tests.simulation.world import World
+    from collections.abc import Sequence
 
-LATEST_TICK = GATEWAY.backoff + 0.01
-"""Seconds by which a refusal may be later than the bound it is for."""
+    from tests.simulation.callers import Attempt
+    from tests.simulation.world.partition_log import Table
+    from tests.simulation.world.process import Process
+    from tests.simulation.world.world import World
+
+    from tidegate_server.stores.decision_log.lines import LoggedDecision
+
+LATEST = 12.0
+"""Seconds after which a call has an outcome: a gateway's ten, and the end of a stalled commit."""
+STATUSES = frozenset({200, 400, 422, 429, 503})
 
 
 class ViolationError(Exception):
@@ -39,169 +43,177 @@ class Oracle:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.limits: list[KeptLimits] = []
-        self.answered: list[tuple[Attempt, Answer]] = []
+        self.answered: list[Attempt] = []
         self._numbers: dict[str, tuple[int, int]] = {}
         """Of each decision in the log its partition and number."""
+        self._read: Counter[int] = Counter()
+        """How many decisions of each log are in it."""
         self._ends: Counter[int] = Counter()
         """Of each partition the highest number that a caller has had an answer of."""
-        self._keys: dict[tuple[str, str], bytes] = {}
+        self._keys: dict[tuple[bytes, str], bytes] = {}
 
     # --- as it happens ------------------------------------------------------------------------
 
-    def appended(self, partition: int, block: Block) -> None:
-        """The log took a block."""
-        for number, entry in enumerate(block.entries, block.after + 1):
-            self._numbers[entry.decision_id] = (partition, number)
+    def appended(self, partition: int) -> None:
+        """The log took decisions."""
+        lines = self._world.database.tables[partition].lines
+        for number in range(self._read[partition], len(lines)):
+            name = str(decision_in(lines[number]).decision_id)
+            self._numbers[name] = (partition, number + 1)
+        self._read[partition] = len(lines)
 
-    def outcome(self, attempt: Attempt, outcome: Answer | Refusal) -> None:
+    def outcome(self, attempt: Attempt) -> None:
         """A caller got an outcome."""
-        now, process = self._world.now, attempt.process
+        world, process = self._world, attempt.process
         assert process is not None
+        now = world.now
         taken = now - attempt.made_at - process.stalled_between(attempt.made_at, now)
-        if taken > GATEWAY.time + LATEST_TICK:
-            raise ViolationError(f"{attempt.decision_id} took {taken:.3f} s")
-        if isinstance(outcome, Refusal):
+        if taken > LATEST:
+            world.violated(f"call {attempt.number} took {taken:.3f} s")
+        if attempt.status not in STATUSES:
+            world.violated(f"call {attempt.number} had {attempt.status} {attempt.code}")
+        if attempt.status != HTTPStatus.OK:
             return
-        self.answered.append((attempt, outcome))
+        self.answered.append(attempt)
         if attempt.key is not None:
-            first = self._keys.setdefault((attempt.tenant, attempt.key), outcome.body)
-            if first != outcome.body:
-                raise ViolationError(f"two answers for the key {attempt.key}")
-        known = self._numbers.get(attempt.decision_id)
-        if known is not None:
-            partition, number = known
-            self._ends[partition] = max(self._ends[partition], number)
-        self.read(self._world.database.tenants[attempt.tenant])
+            at = (attempt.account.credential, attempt.key)
+            if self._keys.setdefault(at, attempt.answer) != attempt.answer:
+                world.violated(f"two answers for the key {attempt.key}")
+        known = self._numbers.get(_id_in(attempt.answer))
+        if known is None:
+            world.violated(f"call {attempt.number} was answered and is not in the log")
+            return
+        partition, number = known
+        self._ends[partition] = max(self._ends[partition], number)
 
-    def read(self, partition: int) -> None:
-        """Read the state wherever it is answered: it has what callers were answered."""
-        for process in self._world.processes.values():
-            if not process.is_alive or process.stalled_until > self._world.now:
-                continue
-            owner = process.node.owners.get(partition)
-            if owner is None or owner.state is None or not owner.can_read(process.mono):
-                continue
-            position, end = owner.state.position, self._ends[partition]
-            if position >= end:
-                continue
-            text = f"{process.name} answers a read of partition {partition} at {position}, and "
-            text += f"{end} was answered"
-            if not owner.confirms:
-                raise ViolationError(text)
-            # The answer goes out once the database has said that the session is alive.
-            session = process.node.ownership.session
-            self._world.at(self._world.delay(), self._confirm, process, session, text)
+    def end_of(self, partition: int) -> int:
+        """The number that a read which begins now has to include."""
+        return self._ends[partition]
 
-    def _confirm(self, process: Process, session: int | None, text: str) -> None:
-        if session in self._world.database.sessions and not self._world.is_lost(
-            process.name, DATABASE
-        ):
-            raise ViolationError(text)
-
-    def read_all(self) -> None:
-        """As :meth:`read`, of every partition."""
-        for partition in self._world.database.logs:
-            self.read(partition)
+    def read(self, process: Process, partition: int, least: int, status: int, body: bytes) -> None:
+        """A read was answered: it has what callers had been answered before it began."""
+        if status == HTTPStatus.OK and int(body) < least:
+            self._world.violated(
+                f"{process.name} answers a read of partition {partition} at {int(body)}, and"
+                f" {least} was answered before"
+            )
 
     # --- afterwards ---------------------------------------------------------------------------
 
-    def check(self) -> None:
+    def check(self, attempts: Sequence[Attempt]) -> None:
         """Look at everything, after the schedule.
+
+        Args:
+            attempts: that callers made.
 
         Raises:
             ViolationError: something does not hold.
         """
-        for partition, log in self._world.database.logs.items():
-            _check_numbers(partition, log)
-        entries = [
-            entry
-            for log in self._world.database.logs.values()
-            for block in log.blocks
-            for entry in block.entries
+        decisions = []
+        for partition, table in self._world.database.tables.items():
+            _check_numbers(partition, table)
+            decisions += [decision_in(line) for line in table.lines]
+        self._check_answers(decisions)
+        _check_fold(decisions)
+        _check_limits(attempts)
+
+    def _check_answers(self, decisions: list[LoggedDecision]) -> None:
+        by_id: dict[str, LoggedDecision] = {}
+        by_call: dict[int, LoggedDecision] = {}
+        by_key: set[bytes] = set()
+        for each in decisions:
+            name = str(each.decision_id)
+            if name in by_id:
+                raise ViolationError(f"{name} is in the log twice")
+            by_id[name] = each
+            number = _event(each.event)["fields"]["call"]
+            if by_call.setdefault(number, each) is not each:
+                raise ViolationError(f"call {number} is in the log twice")
+            if each.idempotency is not None:
+                if each.idempotency[0] in by_key:
+                    raise ViolationError(f"the key of {name} is in the log twice")
+                by_key.add(each.idempotency[0])
+        for attempt in self.answered:
+            recorded = by_id[_id_in(attempt.answer)]
+            if recorded.event != attempt.body:
+                raise ViolationError(f"call {attempt.number} has the answer of another body")
+            if recorded.answer != attempt.answer:
+                raise ViolationError(f"call {attempt.number} had another answer than the log")
+
+
+def _check_limits(attempts: Sequence[Attempt]) -> None:
+    """A call is refused by the limit only where distinct calls can have filled it."""
+    step, burst = 60 / EVENTS_A_MINUTE, EVENTS_A_MINUTE // 10
+    for refused in attempts:
+        if refused.status != HTTPStatus.TOO_MANY_REQUESTS:
+            continue
+        others = [
+            each
+            for each in attempts
+            if each.account is refused.account
+            and each.made_at <= refused.ended_at
+            and each is not refused
         ]
-        self._check_answers(entries)
-        _check_fold(entries)
-        for limits in self.limits:
-            _check_limits(limits)
-
-    def _check_answers(self, entries: list[Entry]) -> None:
-        ids = Counter(entry.decision_id for entry in entries)
-        for decision_id, count in ids.items():
-            if count > 1:
-                raise ViolationError(f"{decision_id} is in the log {count} times")
-        by_id = {entry.decision_id: entry for entry in entries}
-        by_key: dict[tuple[str, str], Entry] = {}
-        for entry in entries:
-            if (
-                entry.key is not None
-                and by_key.setdefault((entry.tenant, entry.key), entry) != entry
-            ):
-                raise ViolationError(f"the key {entry.key} is in the log twice")
-        for attempt, answer in self.answered:
-            if attempt.key is None:
-                recorded = by_id.get(attempt.decision_id)
-            else:
-                recorded = by_key.get((attempt.tenant, attempt.key))
-            if recorded is None:
-                raise ViolationError(f"{attempt.decision_id} was answered and is not in the log")
-            if recorded.body != attempt.body:
-                raise ViolationError(f"{attempt.decision_id} has the answer of another body")
-            if recorded.answer != answer.body:
-                raise ViolationError(f"{attempt.decision_id} had another answer than the log")
+        if not any(
+            sum(each.ended_at >= begin for each in others)
+            >= burst - 1 + max(refused.made_at - begin, 0.0) / step
+            for begin in (refused.made_at, *(each.made_at for each in others))
+        ):
+            raise ViolationError(f"call {refused.number} was refused by a limit with room")
 
 
-def _check_numbers(partition: int, log: Log) -> None:
-    """Numbers without a gap, and no block of an epoch that had ended."""
+def _check_numbers(partition: int, table: Table) -> None:
+    """Numbers without a gap, and no row of an epoch that had ended."""
     end = 0
-    for block in log.blocks:
-        if block.after != end:
-            raise ViolationError(f"partition {partition}: a block after {block.after}, not {end}")
-        end = block.end
-    ends = dict(zip((epoch for epoch, _ in log.claims), log.claims[1:], strict=False))
-    begins = dict(log.claims)
-    for block in log.blocks:
-        _, ended_at = ends.get(block.epoch, (0, end))
-        if not begins[block.epoch] <= block.after < block.end <= ended_at:
+    ends = dict(zip((epoch for epoch, _ in table.claims), table.claims[1:], strict=False))
+    begins = dict(table.claims)
+    for epoch, row in table.rows:
+        first, count = row[0], row[2]
+        if first != end + 1:
+            raise ViolationError(f"partition {partition}: a row at {first} after {end}")
+        end = first + count - 1
+        _, ended_at = ends.get(epoch, (0, end))
+        if not begins.get(epoch, end) < first <= end <= ended_at:
             raise ViolationError(
-                f"partition {partition}: epoch {block.epoch} counts after its end, at {block.end}"
+                f"partition {partition}: epoch {epoch} counts after its end, at {end}"
             )
 
 
-def _check_fold(entries: list[Entry]) -> None:
+def _check_fold(decisions: list[LoggedDecision]) -> None:
     """Every decision is what the reference makes of those before it."""
-    engines: dict[str, ReferenceEngine] = {}
-    for entry in entries:
-        engine = engines.get(entry.tenant)
+    engines: dict[object, ReferenceEngine] = {}
+    for each in decisions:
+        engine = engines.get(each.api_key_id)
         if engine is None:
-            engine = engines[entry.tenant] = ReferenceEngine(compiled())
-        served = engine.serve(_event(entry.body), entry.received_at, entry.decision_id)
-        for name in ("answer", "record", "effects"):
-            if getattr(served, name) != getattr(entry, name):
+            engine = engines[each.api_key_id] = ReferenceEngine(compiled())
+        name = str(each.decision_id)
+        served = engine.serve(_event(each.event), each.received_at_ns, name)
+        pairs = (
+            ("record", served.record, each.record),
+            ("effects", served.effects, each.effects),
+            ("answer", _answer(served.answer, name), orjson.loads(each.answer)),
+        )
+        for part, wanted, found in pairs:
+            if wanted != found:
                 raise ViolationError(
-                    f"{entry.decision_id}: the {name} is {getattr(entry, name)!r}, "
-                    f"the reference's is {getattr(served, name)!r}"
+                    f"{name}: the {part} is {found!r}, the reference's is {wanted!r}"
                 )
 
 
-@cache
+def _answer(answer: bytes, decision_id: str) -> Any:
+    """A reference's answer as a caller gets it, who is sent to the challenge."""
+    made = orjson.loads(answer)
+    if "challenge" in made["action"]:
+        url = f"{BASE_URL}/api/v1/challenge/{decision_id}"
+        made["action"]["challenge"] = {"redirect_url": url}
+    return made
+
+
+def _id_in(answer: bytes) -> str:
+    return str(orjson.loads(answer)["decision_id"])
+
+
+@lru_cache(4_096)
 def _event(body: bytes) -> Any:
     """An event that the reference need not read again: it takes what is read as well."""
     return orjson.loads(body)
-
-
-def _check_limits(limits: KeptLimits) -> None:
-    """A call was counted once, and refused only where distinct calls had filled the limit."""
-    step, burst = 60 * SECOND // EVENTS_A_MINUTE, EVENTS_A_MINUTE // 10
-    times: dict[str, int] = {}
-    counted: set[str] = set()
-    for tenant, decision_id, at, had_room in limits.taken:
-        if had_room and decision_id in counted:
-            raise ViolationError(f"{decision_id} was counted twice by the limit of {tenant}")
-        arrival = max(times.get(tenant, at), at)
-        has_room = arrival - at <= (burst - 1) * step
-        if decision_id not in counted and has_room != had_room:
-            raise ViolationError(f"{decision_id}: room was {has_room}, the limit says {had_room}")
-        if has_room and decision_id not in counted:
-            times[tenant] = arrival + step
-            counted.add(decision_id)

@@ -4,38 +4,31 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from tests.simulation.callers import Callers
-from tests.simulation.database import Log
-from tests.simulation.oracle import ViolationError
-from tests.simulation.process import DATABASE, Model
-from tests.simulation.world import Weather, World
-
-from tidegate_server.cluster.messages import Answer, Refusal
+from tests.simulation.oracle import LATEST, ViolationError
+from tests.simulation.shipped import installed
+from tests.simulation.world.service import account
+from tests.simulation.world.wires import DATABASE
+from tests.simulation.world.world import Weather, World
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tests.simulation.world.process import Process
+
 BEGIN, FAULTS, HEALING, CLOSING = 1.5, 6.5, 5.0, 5.2
 """Seconds: until the first call, with calls and faults, until all is well, and until the end."""
-READ_EVERY = 0.1
-"""Seconds between two looks at what reads would be answered."""
-LAST_REASONS = frozenset({"limit", "event"})
-"""Refusals that a healthy cluster gives."""
-
-
-@attrs.frozen
-class Kind:
-    """What processes and logs are made of: the product, or one with a planted fault."""
-
-    model: type[Model] = Model
-    log: type[Log] = Log
-
-
-PRODUCT = Kind()
+READ_EVERY = 0.2
+"""Seconds between two reads."""
+LAST = frozenset({200, 400, 429})
+"""The outcomes that a healthy cluster gives."""
+Planted: TypeAlias = Callable[[], AbstractContextManager[object]]
+"""Gives the shipped code a fault, for a block."""
 
 
 @attrs.frozen
@@ -57,26 +50,28 @@ class Result:
     entries: int
 
 
-def run(seed: int, kind: Kind = PRODUCT, *, traced: bool = False) -> Result:
+def run(seed: int, planted: Planted = nullcontext, *, traced: bool = False) -> Result:
     """Run one seed.
 
     Args:
         seed: of everything that is random.
-        kind: of what the processes are made.
+        planted: a fault of the code; none when left out.
         traced: keep what happens, line by line.
     """
-    schedule = Schedule(seed, kind, traced=traced)
-    violation = None
-    try:
-        schedule.run()
-    except ViolationError as error:
-        violation = str(error)
-    except Exception as error:  # a fault of the logic: the seed is what finds it again
-        violation = f"{type(error).__name__}: {error}"
-        if schedule.world.trace is not None:
-            schedule.world.trace += traceback.format_exc().splitlines()
-    world = schedule.world
-    entries = sum(log.end for log in world.database.logs.values())
+    schedule = Schedule(seed, traced=traced)
+    world, violation = schedule.world, None
+    with installed(world, world.new_id, world.log), planted():
+        try:
+            schedule.run()
+        except ViolationError as error:
+            violation = str(error)
+        except Exception as error:  # a fault of the logic: the seed is what finds it again
+            violation = f"{type(error).__name__}: {error}"
+            if world.trace is not None:
+                world.trace += traceback.format_exc().splitlines()
+        finally:
+            world.end()
+    entries = sum(table.end for table in world.database.tables.values())
     return Result(seed, violation, world.trace or (), len(schedule.callers.attempts), entries)
 
 
@@ -85,18 +80,18 @@ class Schedule:
 
     Args:
         seed: of everything that is random.
-        kind: of what the processes are made.
         traced: keep what happens, line by line.
     """
 
-    def __init__(self, seed: int, kind: Kind = PRODUCT, *, traced: bool = False) -> None:
+    def __init__(self, seed: int, *, traced: bool = False) -> None:
         chosen = Random(seed)
-        names = "abc"[: chosen.choice((2, 3, 3))]
+        names = "abc"[: chosen.choice((1, 2, 3, 3))]
         partitions = chosen.choice((1, 1, 2))
-        tenants = {f"t{number}": number % partitions for number in range(2)}
-        self.world = World(seed, names, partitions, tenants, kind.model, kind.log)
+        accounts = [account(number, number % partitions) for number in range(2)]
+        self.world = World(seed, names, partitions, accounts)
         self.callers = Callers(self.world)
         self._chosen = chosen
+        self.world.exited = self._exited
         if traced:
             self.world.trace = []
 
@@ -113,15 +108,15 @@ class Schedule:
         self._plan_faults()
         world.at(BEGIN + FAULTS, self._heal)
         for number in range(int(FAULTS / READ_EVERY)):
-            world.at(BEGIN + (number + chosen.random()) * READ_EVERY, world.oracle.read_all)
+            world.at(BEGIN + (number + chosen.random()) * READ_EVERY, self.callers.read)
         world.run(BEGIN + FAULTS + HEALING)
         self.callers.is_closed = True
-        for tenant in world.database.tenants:
+        for each in world.accounts:
             for _ in range(2):
-                self.callers.call(keyed=0.5, is_last=True, tenant=tenant)
+                self.callers.call(keyed=0.5, is_last=True, account=each)
         world.run(BEGIN + FAULTS + HEALING + CLOSING)
         self._check_end()
-        world.oracle.check()
+        world.oracle.check(self.callers.attempts)
 
     # --- what happens -------------------------------------------------------------------------
 
@@ -155,13 +150,30 @@ class Schedule:
         world = self.world
         world.note("healed")
         world.weather = Weather()
+        world.is_full = False
         world.cuts.clear()
         world.islands.clear()
         for process in world.processes.values():
             process.stalled_until = min(process.stalled_until, world.now)
             if not process.is_alive:
-                process.start()
-            world.database.drain(process.name, is_draining=False)
+                self._start(process)
+
+    def _exited(self, process: Process) -> None:
+        """A process has stopped: whoever asked for it starts it again, of a newer version."""
+        self.callers.lost(process)
+        self._end_session(process, 0.02)
+        self.world.at(0.1 + self.world.random.random() * 2.0, self._start, process)
+
+    def _start(self, process: Process) -> None:
+        if not process.is_alive:
+            self.world.note(f"{process.name} starts")
+            process.start()
+
+    def _end_session(self, process: Process, after: float) -> None:
+        """The database notices that a session's process is gone."""
+        for number, name in self.world.database.sessions.items():
+            if name == process.name:
+                self.world.at(after, self.world.database.end, number)
 
     # --- faults -------------------------------------------------------------------------------
 
@@ -174,16 +186,24 @@ class Schedule:
         world.note(f"{process.name} crashes")
         process.crash()
         self.callers.lost(process)
-        if process.connection is not None:
-            soon = chosen.random() < 0.6
-            world.at(0.02 if soon else chosen.uniform(0.5, 3.0), world.end, process.connection)
-        world.at(0.3 + chosen.random() * 4.0, self._restart, process.name)
+        self._end_session(process, 0.02 if chosen.random() < 0.6 else chosen.uniform(0.5, 3.0))
+        world.at(0.3 + chosen.random() * 4.0, self._start, process)
 
-    def _restart(self, name: str) -> None:
-        process = self.world.processes[name]
-        if not process.is_alive:
-            self.world.note(f"{name} starts")
-            process.start()
+    def stop(self) -> None:
+        """A process is asked to stop, at any moment of its life."""
+        process = self.world.random.choice(list(self.world.processes.values()))
+        if process.is_alive:
+            self.world.note(f"{process.name} is asked to stop")
+            process.stop()
+
+    def fill(self) -> None:
+        """The database's disk is full for a time."""
+        self.world.note("the disk is full")
+        self.world.is_full = True
+        self.world.at(self.world.random.uniform(0.1, 3.0), self._empty)
+
+    def _empty(self) -> None:
+        self.world.is_full = False
 
     def stall(self) -> None:
         """A process does nothing for a time, and goes on."""
@@ -229,43 +249,34 @@ class Schedule:
         database = self.world.database
         if not database.members:
             return
-        partition = self.world.random.choice(list(database.logs))
+        partition = self.world.random.choice(list(database.tables))
         member = self.world.random.choice(list(database.members))
         self.world.note(f"partition {partition} is moved to {member}")
         database.move(partition, member)
 
     def end_session(self) -> None:
         """A session ends though its process lives, which the process hears at its next request."""
-        world = self.world
-        process = world.random.choice(list(world.processes.values()))
-        if process.connection is not None:
-            world.note(f"the session of {process.name} ends")
-            world.end(process.connection)
+        process = self.world.random.choice(list(self.world.processes.values()))
+        self.world.note(f"the session of {process.name} ends")
+        self._end_session(process, 0.0)
 
     def drain(self) -> None:
-        """A member is drained, for an upgrade; it takes partitions again later."""
-        world = self.world
-        name = world.random.choice(list(world.processes))
-        world.note(f"{name} is drained")
-        world.database.drain(name, is_draining=True)
-        world.at(world.random.uniform(1.0, 5.0), self._undrain, name)
-
-    def _undrain(self, name: str) -> None:
-        self.world.database.drain(name, is_draining=False)
+        """A member is drained, for an upgrade: its process stops, and another one starts."""
+        name = self.world.random.choice(list(self.world.processes))
+        self.world.note(f"{name} is drained")
+        self.world.database.drain(name)
 
     # --- the end ------------------------------------------------------------------------------
 
     def _check_end(self) -> None:
         """Every call has its outcome, and a cluster without faults answers."""
-        waiting = self.callers.unanswered()
+        waiting = self.callers.unanswered(LATEST)
         if waiting:
-            raise ViolationError(f"{waiting[0].decision_id} was neither answered nor refused")
+            raise ViolationError(f"call {waiting[0].number} was neither answered nor refused")
         for attempt in self.callers.attempts:
-            outcome = attempt.outcome
-            if not attempt.is_last or isinstance(outcome, Answer):
-                continue
-            if not isinstance(outcome, Refusal) or outcome.reason not in LAST_REASONS:
-                raise ViolationError(f"after all faults, {attempt.decision_id} had {outcome}")
+            if attempt.is_last and attempt.status not in LAST:
+                text = f"{attempt.status} {attempt.code}" if attempt.status else "no answer"
+                raise ViolationError(f"after all faults, call {attempt.number} had {text}")
 
 
 _FAULTS: tuple[Callable[[Schedule], None], ...] = (
@@ -284,4 +295,6 @@ _FAULTS: tuple[Callable[[Schedule], None], ...] = (
     Schedule.move,
     Schedule.move,
     Schedule.drain,
+    Schedule.stop,
+    Schedule.fill,
 )

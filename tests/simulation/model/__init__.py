@@ -1,1 +1,0 @@
-"""The owner that the simulation runs: a model of the one that ships (docs/decisions/0030)."""

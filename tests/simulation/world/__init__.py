@@ -1,0 +1,1 @@
+"""The simulated world: time, network, database, and the processes in it."""

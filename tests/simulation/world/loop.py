@@ -1,0 +1,108 @@
+"""An event loop in virtual time: it has no sockets and no threads, and waits for nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.simulation.world.process import Process
+
+
+class NoSelector:
+    """The files that a loop waits for: none."""
+
+    def select(self, _timeout: float | None) -> list[Any]:
+        """Return at once."""
+        return []
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """The event loop of a process.
+
+    What a thread would do is done at one moment, on its way: after a delay, and its result comes
+    after another one. A connection is one of the world's.
+
+    Args:
+        process: whose clock it goes by.
+    """
+
+    def __init__(self, process: Process) -> None:
+        super().__init__()
+        self._selector = NoSelector()
+        self._process = process
+        self._last_ends: dict[int, float] = {}
+        """When the work of an executor with one thread ends, by the executor."""
+        self.tasks: list[asyncio.Task[Any]] = []
+
+    def time(self) -> float:
+        return self._process.mono
+
+    def due(self) -> float:
+        """Return when there is something to do, in seconds of the process's clock."""
+        if self._ready:
+            return float("-inf")
+        scheduled = self._scheduled
+        # A cancelled timer is dropped by the turn that it makes due.
+        return scheduled[0].when() if scheduled else float("inf")
+
+    def turn(self) -> None:
+        """Do what is due now."""
+        asyncio._set_running_loop(self)
+        try:
+            self._run_once()
+        finally:
+            asyncio._set_running_loop(None)
+
+    def create_task(self, coro: Any, **more: Any) -> asyncio.Task[Any]:
+        task: asyncio.Task[Any] = super().create_task(coro, **more)
+        self.tasks.append(task)
+        return task
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        future: asyncio.Future[Any] = self.create_future()
+        self._process.work(executor, future, lambda: func(*args))
+        return future
+
+    async def create_connection(  # type: ignore[override]
+        self, protocol_factory: Callable[[], Any], host: str, port: int, *, ssl: object
+    ) -> tuple[Any, Any]:
+        del port, ssl
+        return await self._process.connect(host, protocol_factory)
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        self._process.failed(context)
+
+    def _process_events(self, event_list: list[Any]) -> None:
+        """There are no files."""
+
+    def _write_to_self(self) -> None:
+        """The loop never sleeps."""
+
+    def end(self) -> None:
+        """Drop everything that is under way, as at the end of a schedule."""
+        for task in self.tasks:
+            if not task.done():
+                _drop(task)
+        self._ready.clear()
+        self._scheduled.clear()
+
+
+def _drop(task: asyncio.Task[Any]) -> None:
+    """Close a task that nothing will ever wake."""
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    coroutine: Any = task.get_coro()
+    for _ in range(_TRIES):
+        try:
+            coroutine.close()
+        except RuntimeError:  # it waits for something on its way out
+            continue
+        except Exception:  # what a process does after its end is lost
+            return
+        return
+
+
+_TRIES = 8
