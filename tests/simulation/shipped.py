@@ -20,6 +20,7 @@ from tidegate_server.hot import (
     recorder,
     seen_keys,
 )
+from tidegate_server.http import access_log
 from tidegate_server.nodes import (
     application,
     core,
@@ -40,6 +41,7 @@ from tidegate_server.nodes import (
 from tidegate_server.turns import account, call, gate, lane, lanes, line
 
 MODULES: tuple[ModuleType, ...] = (
+    access_log,
     account,
     admission,
     application,
@@ -77,6 +79,8 @@ MODULES: tuple[ModuleType, ...] = (
     term,
 )
 """The modules that seeds run."""
+TICK_SECONDS = 0.04
+"""Between two ticks of a gateway: fewer than a service has, as most of them do nothing."""
 
 
 @contextmanager
@@ -93,6 +97,7 @@ def installed(clock: object, new_id: Callable[[], UUID], log: object) -> Iterato
         "uuid7": new_id,
         "log": log,
         "thread_time_ns": getattr(clock, "thread_time_ns", None),
+        "TICK_SECONDS": TICK_SECONDS,
     }
     before = [
         (module, name, vars(module)[name])

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tests.simulation.world.process import Process
-
-
-class NoSelector:
-    """The files that a loop waits for: none."""
-
-    def select(self, _timeout: float | None) -> list[Any]:
-        """Return at once."""
-        return []
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
@@ -30,10 +23,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def __init__(self, process: Process) -> None:
         super().__init__()
-        self._selector = NoSelector()
         self._process = process
-        self._last_ends: dict[int, float] = {}
-        """When the work of an executor with one thread ends, by the executor."""
         self.tasks: list[asyncio.Task[Any]] = []
 
     def time(self) -> float:
@@ -44,14 +34,20 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if self._ready:
             return float("-inf")
         scheduled = self._scheduled
-        # A cancelled timer is dropped by the turn that it makes due.
         return scheduled[0].when() if scheduled else float("inf")
 
     def turn(self) -> None:
-        """Do what is due now."""
+        """Do what is due now, and what comes of it at once."""
+        now = self.time() + self._clock_resolution
+        ready, scheduled = self._ready, self._scheduled
+        while scheduled and scheduled[0].when() < now:
+            ready.append(heapq.heappop(scheduled))
         asyncio._set_running_loop(self)
         try:
-            self._run_once()
+            while ready:
+                handle = ready.popleft()
+                if not handle.cancelled():
+                    handle._run()
         finally:
             asyncio._set_running_loop(None)
 
@@ -75,9 +71,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         self._process.failed(context)
-
-    def _process_events(self, event_list: list[Any]) -> None:
-        """There are no files."""
 
     def _write_to_self(self) -> None:
         """The loop never sleeps."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,7 @@ POSITION = "/position"
 """The path of a read: the number of the last decision in the owner's state."""
 PEPPER = b"p" * 32
 HOUSEKEEPING_SECONDS = 0.5
+INDEX_SECONDS = 1.0
 RETRY_SECONDS = 2.0
 LINES_A_READ = 8
 
@@ -205,8 +207,9 @@ class Service:
         else:
             await self._load()
         seq = await asyncio.to_thread(self.store.ask, lambda: self.store.table.end)
+        await asyncio.to_thread(self.store.index_now)
         self.recorder = recorder = Recorder(self.store, seq, self._load)  # type: ignore[arg-type]
-        for work in (self._fill_filter, self._keep_house):
+        for work in (self._fill_filter, self._keep_house, self._index):
             self._tasks.append(asyncio.get_running_loop().create_task(work()))
         self.hot = HotPath(
             admission=Admission(key_ring, RateLimits(), clock.time_ns, clock.monotonic_ns),
@@ -256,6 +259,7 @@ class Service:
         known = KeyFilter(KEPT)
 
         def fill() -> None:
+            self.store.index_now()
             for line in self.store.lines(0):
                 found = decision_in(line).idempotency
                 if found is not None:
@@ -275,10 +279,17 @@ class Service:
         while True:
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
             self.recorder.probe()
-            self.idempotency.forget(self.store.statistics().committed_seq)
+            self.idempotency.forget(self.store.statistics().indexed_seq)
+
+    async def _index(self) -> None:
+        """Index decisions, a while after they are made."""
+        while True:
+            await asyncio.sleep(self.process.world.random.uniform(0.05, INDEX_SECONDS))
+            with suppress(StoreUnavailableError):
+                await asyncio.to_thread(self.store.index_now)
 
     def _recorded_answer(self, key: bytes) -> Recorded | None:
-        for line in self.store.lines(0):
+        for line in self.store.lines(0, self.store.indexed_seq):
             decision = decision_in(line)
             if decision.idempotency is not None and decision.idempotency[0] == key:
                 return Recorded(decision.idempotency[1], decision.answer)

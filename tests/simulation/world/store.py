@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from tidegate_server.stores.decision_log.lines import LogBlock
 
-LAST_SECONDS = 6.0
-"""After it, a connection that hears nothing has ended: ``tcp_user_timeout``."""
+LAST_SECONDS = 3.0
+"""After it, a connection that hears nothing has ended, as by ``tcp_user_timeout``."""
 
 
 @attrs.frozen
@@ -40,6 +40,7 @@ class Statistics:
     """The figures that an owner asks for."""
 
     committed_seq: int
+    indexed_seq: int
 
 
 class Store:
@@ -63,6 +64,8 @@ class Store:
         self._end: StoreUnavailableError | None = None
         self._refusal: str | None = None
         self._committed_seq = 0
+        self.indexed_seq = 0
+        """The number of the last decision that lookups of idempotency keys find."""
         self._is_closed = False
 
     # --- as the product uses it ---------------------------------------------------------------
@@ -116,7 +119,11 @@ class Store:
 
     def statistics(self) -> Statistics:
         """Figures."""
-        return Statistics(self._committed_seq)
+        return Statistics(self._committed_seq, self.indexed_seq)
+
+    def index_now(self) -> None:
+        """Have lookups find every decision until now."""
+        self.indexed_seq = self.ask(lambda: self.table.end)
 
     def close(self) -> None:
         """Reject later work."""
