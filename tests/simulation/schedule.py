@@ -273,6 +273,9 @@ class Schedule:
         waiting = self.callers.unanswered(LATEST)
         if waiting:
             raise ViolationError(f"call {waiting[0].number} was neither answered nor refused")
+        for process in self.world.processes.values():
+            if process.has_to_stop:
+                raise ViolationError(f"{process.name} was asked to stop and still runs")
         for attempt in self.callers.attempts:
             if attempt.is_last and attempt.status not in LAST:
                 text = f"{attempt.status} {attempt.code}" if attempt.status else "no answer"

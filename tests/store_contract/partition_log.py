@@ -6,9 +6,9 @@ and ``make_log``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
@@ -54,6 +54,20 @@ class Owner:
         found = [line.seq for line in log.scan(self.connection)]
         self.connection.rollback()
         return found
+
+    @contextmanager
+    def claiming(self) -> Iterator[None]:
+        """Keep a claim open for the block, which has not ended."""
+        driver = driver_connection(self.connection)
+        driver.execute("BEGIN")
+        driver.execute("UPDATE partitions SET epoch = epoch + 1")
+        yield
+        driver.execute("COMMIT")
+
+    def drop(self, first_seqs: Sequence[int], last_seq_of_them: int) -> None:
+        """Delete rows of the log."""
+        with self.connection.begin():
+            drop(self.connection, first_seqs, last_seq_of_them)
 
 
 class PartitionLogContract:
@@ -148,14 +162,11 @@ class PartitionLogContract:
         """It began before the claim was done, and ends after it."""
         first, second = owners
         first.claim()
-        driver = driver_connection(second.connection)
-        driver.execute("BEGIN")
-        driver.execute("UPDATE partitions SET epoch = epoch + 1")
         with ThreadPoolExecutor(1) as thread:
-            appended = thread.submit(first.append, 0)
-            with pytest.raises(TimeoutError):
-                appended.result(STILL_SECONDS)
-            driver.execute("COMMIT")
+            with second.claiming():
+                appended = thread.submit(first.append, 0)
+                with pytest.raises(TimeoutError):
+                    appended.result(STILL_SECONDS)
             with pytest.raises(FencedError):
                 appended.result(WAIT_SECONDS)
         assert second.numbers() == []
@@ -166,11 +177,9 @@ class PartitionLogContract:
         first.claim()
         first.append(0, count=2)
         first.append(2)
-        with first.connection.begin():
-            drop(first.connection, [1], 2)
+        first.drop([1], 2)
         assert first.numbers() == [3]
-        with first.connection.begin():
-            drop(first.connection, [3], 3)
+        first.drop([3], 3)
         assert second.claim() == 3
         second.append(3)
         assert second.numbers() == [4]

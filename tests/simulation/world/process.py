@@ -30,8 +30,6 @@ EPOCH = 1_760_000_000_000_000_000
 DRAIN_SECONDS = 3.0
 FINISH_SECONDS = 2.0
 """How long a process that stops waits for the answers of its callers."""
-STOP_SECONDS = 40.0
-"""How long a stop may take at most; what it waits for has bounds, and these add up."""
 POLL_SECONDS = 0.02
 
 
@@ -87,6 +85,8 @@ class Process:
         self.run = 0
         """Counts starts; what was for an earlier run does not arrive."""
         self.is_alive = False
+        self.is_asked = False
+        """It was asked to stop."""
         self.is_stopping = False
         """It takes no new calls."""
         self.stalled_until = 0.0
@@ -120,7 +120,7 @@ class Process:
     def start(self) -> None:
         """Start, or start again, with nothing in memory."""
         self.run += 1
-        self.is_alive, self.is_stopping = True, False
+        self.is_alive, self.is_asked, self.is_stopping = True, False, False
         self.stalled_until = 0.0
         self._offset = self.world.random.uniform(10.0, 1000.0)
         self.ends, self.session, self.listens = [], None, None
@@ -153,16 +153,15 @@ class Process:
     def stop(self) -> None:
         """Ask it to stop."""
         if self.node is not None:
+            self.is_asked = True
             self.soon(self.node.begin_stop)
-            self.world.at(STOP_SECONDS, self._check_stopped, self.run, self.world.now)
 
-    def _check_stopped(self, run: int, since: float) -> None:
-        if self.is_alive and self.run == run:
-            left = self.stalled_between(since, self.world.now)
-            if left > 0.0:
-                self.world.at(left, self._check_stopped, run, self.world.now)
-            else:
-                self.world.violated(f"{self.name} was asked to stop and did not")
+    @property
+    def has_to_stop(self) -> bool:
+        """Whether somebody asked it to stop, and it still runs."""
+        member = self.world.database.members.get(self.name)
+        is_drained = member is not None and member.is_draining
+        return self.is_alive and (self.is_asked or is_drained)
 
     def _begin(self) -> None:
         world = self.world
