@@ -19,40 +19,24 @@ class Applying(Protocol):
         ...
 
 
-class Remembering(Protocol):
-    """Receives durable entries."""
-
-    def add(self, entries: Sequence[Entry]) -> None:
-        """Remember entries of the log, in order."""
-        ...
-
-
 State = TypeVar("State", bound=Applying)
-Answers = TypeVar("Answers", bound=Remembering)
 
 
-class Follower(Generic[State, Answers]):
+class Follower(Generic[State]):
     """A partition's state up to a number in its log.
 
     Args:
         partition: the partition.
         decider: its state at ``position``; from then on only the follower changes it.
-        recorded: the answers of its entries.
         position: the number of the last entry in that state; 0 if it is empty.
         read_every: seconds between two reads of the log after it had nothing more.
     """
 
     def __init__(
-        self,
-        partition: int,
-        decider: State,
-        recorded: Answers,
-        position: int = 0,
-        read_every: float = 0.1,
+        self, partition: int, decider: State, position: int = 0, read_every: float = 0.1
     ) -> None:
         self.partition = partition
         self.decider = decider
-        self.recorded = recorded
         self.position = position
         self.is_level = False
         """The last read reached the end of the log."""
@@ -104,11 +88,6 @@ class Follower(Generic[State, Answers]):
                 f"a block after {block.after}, where the state ends at {self.position}"
             )
         self.decider.apply(block.entries)
-        self.appended(block)
-
-    def appended(self, block: Block) -> None:
-        """Add a now durable block made by this state's own decider: only its answers are new."""
-        self.recorded.add(block.entries)
         self.position = block.end
 
     def read(self, now: float) -> ReadRequest:

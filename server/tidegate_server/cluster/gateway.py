@@ -1,15 +1,14 @@
 """A gateway: accepts any call and has the owner of its tenant's partition decide it.
 
 A driver passes calls in, calls :meth:`Gateway.turn` once in each turn of its loop, sends the
-result, and calls :meth:`Gateway.tick` at :meth:`Gateway.next_at`.  Each call gets exactly one
-outcome, within ``Bounds.time``.
+result, and calls :meth:`Gateway.tick` often.  Each call gets exactly one outcome, within
+``Bounds.time``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from itertools import islice
 
 import attrs
 
@@ -47,10 +46,6 @@ class Bounds:
     calls: int = 65_536
     size: int = 64 * 1024 * 1024
     batch: int = 256
-
-
-RETRY_AFTER = 1.0
-"""Seconds that a caller should wait after a 503."""
 
 
 @attrs.define(eq=False)
@@ -120,7 +115,7 @@ class Gateway:
         call = Call(self._new_id(), tenant, key, body)
         bounds = self._bounds
         if len(self._held) >= bounds.calls or self._size + len(body) > bounds.size:
-            return Refusal(call.decision_id, "full", RETRY_AFTER)
+            return Refusal(call.decision_id, "full")
         held = _Held(call, now + bounds.time)
         self._held[call.decision_id] = held
         self._ready.append(held)
@@ -231,18 +226,6 @@ class Gateway:
                 self._ready.append(held)
         return refused
 
-    def next_at(self) -> float | None:
-        """When :meth:`tick` is due next, in monotonic seconds; None if never."""
-        if not self._held:
-            return None
-        due = next(iter(self._held.values())).ends
-        for flight in islice(self._flights.values(), 1):
-            due = min(due, flight.sent_at + self._bounds.ask_again)
-        # The first in line is due soonest; all that are due by then go with it.
-        for held in islice(self._waiting.values(), 1):
-            due = min(due, held.not_before, self._homeless_end(held))
-        return due
-
     @property
     def has_ready(self) -> bool:
         """Whether the next turn has something to send."""
@@ -271,7 +254,7 @@ class Gateway:
 
     def _refuse(self, held: _Held, reason: Reason) -> Refusal:
         self._end(held)
-        return Refusal(held.call.decision_id, reason, RETRY_AFTER)
+        return Refusal(held.call.decision_id, reason)
 
     def _homeless_end(self, held: _Held) -> float:
         since = held.homeless_since

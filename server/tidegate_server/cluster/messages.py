@@ -10,21 +10,11 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-Reason: TypeAlias = Literal[
-    "not-owner",
-    "given-up",
-    "full",
-    "limit",
-    "event",
-    "key-reused",
-    "no-owner",
-    "unanswered",
-]
+Reason: TypeAlias = Literal["not-owner", "given-up", "full", "no-owner", "unanswered"]
 """Why a call was rejected.
 
 ``not-owner`` and ``given-up`` are between an owner and a gateway: the gateway asks the next owner
-under the same id.  All others end the call: ``full``, ``no-owner`` and ``unanswered`` are a 503,
-``limit`` a 429, ``event`` a 400 and ``key-reused`` a 422.
+under the same id.  All others end the call with a 503.
 """
 ASK_AGAIN: frozenset[Reason] = frozenset({"not-owner", "given-up"})
 """Reasons after which a gateway retries."""
@@ -96,14 +86,10 @@ class Refusal:
     Attributes:
         decision_id: id of the call.
         reason: the reason.
-        retry_after: seconds after which another attempt makes sense; 0 if none does.
-        detail: the decider's explanation, opaque here.
     """
 
     decision_id: str
     reason: Reason
-    retry_after: float = 0.0
-    detail: bytes = b""
 
 
 Outcome: TypeAlias = Answer | Refusal
@@ -126,47 +112,31 @@ class Answers:
     outcomes: tuple[Outcome, ...]
 
 
-# --- between owner, follower and log ----------------------------------------------------------
+# --- between follower and log ----------------------------------------------------------------
 
 
 @attrs.frozen
 class Entry:
-    """One decision in the log.
+    """One decision in the log, as far as a state needs it.
 
     Attributes:
-        decision_id: id of the call it answered.
-        tenant: from the call.
-        key: from the call.
-        body: from the call.
-        received_at: the time the call was decided at, in nanoseconds since 1970 by the owner's wall
-            clock.  It doesn't define an order; windows are evaluated at it, and a replay uses it
-            again.
-        answer: the answer to the caller.
-        record: record of the decision, with the values of its windows (docs/decision.md).
+        tenant: of the call it answered.
         effects: the decision's changes to the state.
     """
 
-    decision_id: str
     tenant: str
-    key: str | None
-    body: bytes
-    received_at: int
-    answer: bytes
-    record: bytes
     effects: bytes
 
 
 @attrs.frozen
 class Block:
-    """Entries that become durable together.
+    """Entries of the log that follow each other.
 
     Attributes:
-        epoch: the epoch of the claim they were appended under.
         after: the number of the entry before the first; a partition's numbers begin at 1.
         entries: entries with the numbers ``after + 1`` and so on.
     """
 
-    epoch: int
     after: int
     entries: tuple[Entry, ...]
 

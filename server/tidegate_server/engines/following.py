@@ -137,10 +137,8 @@ class States:
             self._tenants.pop(tenant_id, None)
         for tenant_id in self._tenants.keys() - self._wanted.keys():
             del self._tenants[tenant_id]
-        entries = tuple(
-            Entry("", str(each.tenant_id), None, b"", 0, b"", b"", each.effects()) for each in lines
-        )
-        blocks = (Block(0, after, entries),) if entries else ()
+        entries = tuple(Entry(str(each.tenant_id), each.effects()) for each in lines)
+        blocks = (Block(after, entries),) if entries else ()
         return ReadResult(request.partition, after, blocks, end)
 
     def apply(self, entries: Sequence[Entry]) -> None:

@@ -20,9 +20,9 @@ from tidegate_server.logging import log
 from tidegate_server.stores.base import DamagedLogError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from tidegate_server.cluster.messages import Entry, ReadRequest
+    from tidegate_server.cluster.messages import ReadRequest
     from tidegate_server.hot.hot_path import HotPath
     from tidegate_server.http.application import HttpApplication
     from tidegate_server.nodes.preparing import Ended, Prepare, Prepared
@@ -66,7 +66,7 @@ class Following:
         self._prepare = prepare
         self._tell_level = level
         self._prepared: Prepared | None = None
-        self._follower: Follower[States, _InLog] | None = None
+        self._follower: Follower[States] | None = None
         self._running: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
         self._ended: Ended = lambda _: None
@@ -135,16 +135,16 @@ class Following:
                 async with asyncio.timeout(max(wait, 0.0)):
                     await self._over.wait()
 
-    async def _open(self) -> Follower[States, _InLog]:
+    async def _open(self) -> Follower[States]:
         """Open the store and read all states."""
         # The store may end the ownership of whoever has claimed it by then.
         prepared = await self._prepare(self.partition, lambda error: self._ended(error))
         self._prepared = prepared
         position = await prepared.read_states()
-        self._follower = follower = Follower(self.partition, prepared.states, _InLog(), position)
+        self._follower = follower = Follower(self.partition, prepared.states, position)
         return follower
 
-    async def _step(self, follower: Follower[States, _InLog]) -> float:
+    async def _step(self, follower: Follower[States]) -> float:
         """Read what is due and restore states if needed; return when the next step is due."""
         was_level = self.is_level
         request = follower.tick(time.monotonic())
@@ -177,13 +177,6 @@ class Following:
             await prepared.close()
 
 
-def _applied(follower: Follower[States, _InLog], request: ReadRequest) -> ReadRequest | None:
+def _applied(follower: Follower[States], request: ReadRequest) -> ReadRequest | None:
     """Read and apply; return the next read if there is more."""
     return follower.receive(follower.decider.read(request), time.monotonic())
-
-
-class _InLog:
-    """Remembers nothing, as answers are in the log and its index, which all nodes share."""
-
-    def add(self, entries: Sequence[Entry]) -> None:
-        """See :class:`~tidegate_server.cluster.follower.Remembering`."""

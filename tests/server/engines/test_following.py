@@ -32,13 +32,6 @@ from tidegate_server.stores.rows.tables import decision_log
 DEFINITIONS = Path(__file__).parents[2] / "simulation" / "definitions.yaml"
 
 
-class Nothing:
-    """Remembers no answers."""
-
-    def add(self, entries: object) -> None:
-        """Do nothing: the tests look at states alone."""
-
-
 @attrs.define
 class Scene:
     """A tenant with windows, an engine that decides, and states that follow."""
@@ -48,7 +41,7 @@ class Scene:
     store: Store
     runtimes: Runtimes
     states: States
-    follower: Follower[States, Nothing] | None = None
+    follower: Follower[States] | None = None
     number: int = 0
 
     async def define(self, **changes: Any) -> None:
@@ -103,7 +96,7 @@ class Scene:
         if self.follower is None:
             position = self.states.begin()
             await self.states.restore()
-            self.follower = Follower(0, self.states, Nothing(), position)
+            self.follower = Follower(0, self.states, position)
         request = self.follower.read(0.0)
         while request is not None:
             request = self.follower.receive(self.states.read(request), 0.0)

@@ -138,7 +138,7 @@ class States:
         after = request.after
         lines = self._store.lines(after, after + LINES_A_READ)
         entries = tuple(_entry(line) for line in lines)
-        blocks = (Block(0, after, entries),) if entries else ()
+        blocks = (Block(after, entries),) if entries else ()
         return ReadResult(request.partition, after, blocks, self._store.table.end)
 
     def apply(self, entries: Sequence[Entry]) -> None:
@@ -153,8 +153,7 @@ class States:
 
 
 def _entry(line: bytes) -> Entry:
-    tenant = str(_tenant_in(line))
-    return Entry("", tenant, None, b"", 0, b"", b"", effects_in(line))
+    return Entry(str(_tenant_in(line)), effects_in(line))
 
 
 def _tenant_in(line: bytes) -> UUID:

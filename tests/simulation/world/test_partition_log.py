@@ -38,6 +38,13 @@ class MemoryOwner(Owner):
         self.table.rows = [each for each in self.table.rows if each[1][0] not in first_seqs]
 
 
+def append_twice(owner: Owner) -> None:
+    """Append, and append again within what the log has then."""
+    with owner.connection.begin():
+        owner.append(0, count=2)
+        owner.append(1)
+
+
 class TestMemoryLog(PartitionLogContract):
     """The contract of every log."""
 
@@ -59,8 +66,7 @@ class TestMemoryLog(PartitionLogContract):
         """Its rows and its epoch are gone together."""
         first, _ = owners
         first.claim()
-        with pytest.raises(TakenNumberError), first.connection.begin():
-            first.append(0, count=2)
-            first.append(1)
+        with pytest.raises(TakenNumberError):
+            append_twice(first)
         assert first.numbers() == []
         first.append(0)
