@@ -1,12 +1,14 @@
-"""The logic of a cluster under seeds: ``make simulate`` runs many more of them."""
+"""The shipped node under seeds: ``make simulate`` runs many more of them."""
 
 from __future__ import annotations
 
 import pytest
-from tests.simulation.planted import FAULTS
+from tests.simulation.planted import Fault
 from tests.simulation.schedule import run
 
-SEEDS, A_TEST = 1_000, 250
+from tidegate_server.hot.recorder import Recorder
+
+SEEDS, A_TEST = 240, 60
 """In all, and in one test."""
 
 
@@ -19,20 +21,20 @@ def test_whatever_happens_decisions_are_exact(first: int) -> None:
     """
     results = [run(seed) for seed in range(first, first + A_TEST)]
     assert [(each.seed, each.violation) for each in results if each.violation is not None] == []
-    assert sum(each.entries for each in results) > 20 * A_TEST
+    assert sum(each.entries for each in results) > 15 * A_TEST
 
 
 def test_a_seed_is_always_the_same_schedule() -> None:
     """What a seed found, it finds again."""
     first, second = run(7, traced=True), run(7, traced=True)
-    assert len(first.trace) > 300
+    assert len(first.trace) > 50
     assert first == second
 
 
-def test_an_error_of_the_logic_is_a_violation_with_its_schedule() -> None:
-    """A seed that makes the logic raise shows what went before, and where it was raised."""
-    fault = FAULTS["number given twice"]
-    results = (run(seed, fault, traced=True) for seed in range(50))
-    found = next(result for result in results if str(result.violation).startswith("ValueError"))
-    assert any("gives AppendRequest" in line for line in found.trace)
-    assert found.trace[-1] == found.violation
+def test_an_error_of_the_code_is_a_violation_with_its_schedule() -> None:
+    """A seed that makes the code raise shows what went before, and where it was raised."""
+    fault = Fault(Recorder, "_finished", "took = self._loop.time() - self._sent_at", "took = 1 / 0")
+    found = run(0, fault, traced=True)
+    assert "ZeroDivisionError" in str(found.violation)
+    assert any("logs: this node is the owner" in line for line in found.trace)
+    assert any("in _finished" in line for line in found.trace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import traceback
 from collections import deque
 from collections.abc import Callable
 from functools import cache
@@ -128,7 +129,7 @@ class Process:
         self.loop = VirtualLoop(self)
         self.loops.append(self.loop)
         self.node = None
-        self.loop.call_soon(self._begin)
+        self.loop.call_soon(self.begin)
 
     def crash(self) -> None:
         """End at once; what is in memory is gone."""
@@ -163,7 +164,8 @@ class Process:
         is_drained = member is not None and member.is_draining
         return self.is_alive and (self.is_asked or is_drained)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Begin to serve, on the loop."""
         world = self.world
         self._ended = asyncio.Event()
         self.node = node = NodeCore(
@@ -318,5 +320,7 @@ class Process:
 
     def failed(self, context: dict[str, Any]) -> None:
         """A callback of the loop raised an error."""
-        error = context.get("exception")
+        error, trace = context.get("exception"), self.world.trace
+        if trace is not None and error is not None:
+            trace += traceback.format_exception(error)
         self.world.violated(f"{self.name}: {context.get('message')}: {error!r}")
