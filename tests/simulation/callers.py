@@ -51,6 +51,11 @@ class Attempt:
     """Its connection ended first."""
 
     @property
+    def counts_until(self) -> float:
+        """When a limit counts it at the latest: an owner may decide on a call that is lost."""
+        return float("inf") if self.is_lost else self.ended_at
+
+    @property
     def code(self) -> str:
         """Why it was refused."""
         return "" if self.status == HTTPStatus.OK else str(orjson.loads(self.answer)["code"])

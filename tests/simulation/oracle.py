@@ -154,10 +154,11 @@ def _check_limits(attempts: Sequence[Attempt]) -> None:
             and each.made_at <= refused.ended_at
             and each is not refused
         ]
+        # The limit has counted each of them at some moment between its call and its outcome.
+        at = refused.made_at
         if not any(
-            sum(each.ended_at >= begin for each in others)
-            >= burst - 1 + max(refused.made_at - begin, 0.0) / step
-            for begin in (refused.made_at, *(each.made_at for each in others))
+            sum(each.counts_until >= begin for each in others) >= burst - 1 + (at - begin) / step
+            for begin in (at, *(min(each.counts_until, at) for each in others))
         ):
             raise ViolationError(f"call {refused.number} was refused by a limit with room")
 

@@ -25,6 +25,7 @@ from uuid_utils import uuid7
 from tidegate.errors import EventError
 from tidegate.evaluation.clients import PROBLEMS
 from tidegate.evaluation.native import Block
+from tidegate_server.hot.recorder import unavailable
 from tidegate_server.http.answer import Answer
 from tidegate_server.http.limits import MAX_BODY_BYTES, MAX_IDEMPOTENCY_KEY
 from tidegate_server.http.problems import ErrorDetail, Problem, problem_of
@@ -268,6 +269,10 @@ class CallQueue:
         keyed = self._begin(calls, read, at, take)
         try:
             recovery = self.recorder.check(tenant.tenant_id)
+            if self.runtimes.find(tenant.tenant_id) is not tenant:
+                # The states were rebuilt while the events were read: the new engine wouldn't have
+                # these decisions.
+                raise unavailable()
             decided = await run(
                 partial(
                     read.decide,

@@ -506,3 +506,29 @@ def test_room_that_is_asked_for_is_not_taken() -> None:
     admission.count(key)
     with pytest.raises(Problem, match="the tenant has 10 a minute"):
         admission.require_room(other)
+
+
+def test_no_engine_decides_after_the_states_were_rebuilt() -> None:
+    """Events that a thread read for the engine before are refused: its successor lacks them."""
+
+    async def scene(world: World) -> None:
+        begun, may_end = asyncio.Event(), asyncio.Event()
+
+        async def held(work: Callable[[], Any]) -> tuple[Any, int]:
+            begun.set()
+            await may_end.wait()
+            return work(), 0
+
+        lanes = world.queue.lanes = Lanes()
+        lanes.wake = world.queue._wake
+        lanes.run = held  # type: ignore[method-assign]
+        world.add(1)
+        await begun.wait()
+        world.log.rebuilds += 1
+        world.tenants[ONE] = tenant(ONE)
+        may_end.set()
+        await turns()
+        assert world.codes() == {1: "decision-log-unavailable"}
+        assert world.log.blocks == []
+
+    run(scene)
