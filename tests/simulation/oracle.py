@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LATEST = 12.0
 """Seconds after which a call has an outcome: a gateway's ten, and the end of a stalled commit."""
+COPIES = 3
+"""How often a gateway may send a call before the limit is looked at."""
 STATUSES = frozenset({200, 400, 422, 429, 503})
 
 
@@ -144,6 +146,12 @@ class Oracle:
 def _check_limits(attempts: Sequence[Attempt]) -> None:
     """A call is refused by the limit only where distinct calls can have filled it."""
     step, burst = 60 / EVENTS_A_MINUTE, EVENTS_A_MINUTE // 10
+    keys = Counter((each.account.credential, each.key) for each in attempts)
+    # The answer of a key is in the log under another id, so each copy that a gateway sends counts.
+    weights = {
+        each: COPIES if each.key and keys[each.account.credential, each.key] > 1 else 1
+        for each in attempts
+    }
     for refused in attempts:
         if refused.status != HTTPStatus.TOO_MANY_REQUESTS:
             continue
@@ -157,7 +165,8 @@ def _check_limits(attempts: Sequence[Attempt]) -> None:
         # The limit has counted each of them at some moment between its call and its outcome.
         at = refused.made_at
         if not any(
-            sum(each.counts_until >= begin for each in others) >= burst - 1 + (at - begin) / step
+            sum(weights[each] for each in others if each.counts_until >= begin)
+            >= burst - 1 + (at - begin) / step
             for begin in (at, *(min(each.counts_until, at) for each in others))
         ):
             raise ViolationError(f"call {refused.number} was refused by a limit with room")

@@ -21,7 +21,6 @@ from tidegate_server.hot.seen_keys import KeyFilter
 from tidegate_server.nodes.following import Following
 from tidegate_server.nodes.forwarding import Forwarding
 from tidegate_server.nodes.inbox import Inbox
-from tidegate_server.nodes.membership import Membership
 from tidegate_server.nodes.partition import NodePartition
 from tidegate_server.nodes.term import Term
 
@@ -117,9 +116,6 @@ FAULTS = {
     ),
     "a lock is not released": Fault(
         Term, "close", "await asyncio.to_thread(self._claim.release)", "pass"
-    ),
-    "locks outlive their session": Fault(
-        Membership, "_disconnect", "self.ownership.lost()", "pass"
     ),
     "a node that stops begins a term": Fault(NodePartition, "_own", " and not self._is_closed", ""),
 }

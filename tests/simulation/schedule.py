@@ -196,6 +196,13 @@ class Schedule:
             self.world.note(f"{process.name} is asked to stop")
             process.stop()
 
+    def stop_all(self) -> None:
+        """All processes are asked to stop, each as soon as the one before lets go of something."""
+        world = self.world
+        world.note("all are asked to stop")
+        world.after_change += [process.stop for process in world.processes.values()]
+        self.stop()
+
     def fill(self) -> None:
         """The database's disk is full for a time."""
         self.world.note("the disk is full")
@@ -228,6 +235,18 @@ class Schedule:
         world.note(f"{one} and {other} are cut off")
         world.cuts.add(pair)
         world.at(chosen.uniform(0.2, 6.0), world.cuts.discard, pair)
+
+    def reset(self) -> None:
+        """Links between processes break a few times, with what is on its way on them."""
+        chosen = self.world.random
+        for _ in range(chosen.randint(1, 8)):
+            self.world.at(chosen.random() * 2.0, self._reset)
+
+    def _reset(self) -> None:
+        process = self.world.random.choice(list(self.world.processes.values()))
+        self.world.note(f"the links of {process.name} break")
+        for end in process.ends:
+            end.reset()
 
     def isolate(self) -> None:
         """The network leaves a process alone; its wall clock may be set meanwhile."""
@@ -290,6 +309,8 @@ _FAULTS: tuple[Callable[[Schedule], None], ...] = (
     Schedule.jump,
     Schedule.cut,
     Schedule.cut,
+    Schedule.reset,
+    Schedule.reset,
     Schedule.isolate,
     Schedule.isolate,
     Schedule.promote,
@@ -299,5 +320,7 @@ _FAULTS: tuple[Callable[[Schedule], None], ...] = (
     Schedule.move,
     Schedule.drain,
     Schedule.stop,
+    Schedule.stop_all,
+    Schedule.stop_all,
     Schedule.fill,
 )

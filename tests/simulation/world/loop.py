@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
     Args:
         process: whose clock it goes by.
     """
+
+    # Of the base, which the type stubs leave out.
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
+    _clock_resolution: float
 
     def __init__(self, process: Process) -> None:
         super().__init__()
@@ -44,12 +50,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
             ready.append(heapq.heappop(scheduled))
         asyncio._set_running_loop(self)
         try:
-            while ready:
+            for _ in range(_MOST_HANDLES):
+                if not ready:
+                    return
                 handle = ready.popleft()
                 if not handle.cancelled():
                     handle._run()
         finally:
             asyncio._set_running_loop(None)
+        raise RuntimeError("the loop goes on, and no time passes")
 
     def create_task(self, coro: Any, **more: Any) -> asyncio.Task[Any]:
         task: asyncio.Task[Any] = super().create_task(coro, **more)
@@ -67,7 +76,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self, protocol_factory: Callable[[], Any], host: str, port: int, *, ssl: object
     ) -> tuple[Any, Any]:
         del port, ssl
-        return await self._process.connect(host, protocol_factory)
+        made: tuple[Any, Any] = await self._process.connect(host, protocol_factory)
+        return made
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         self._process.failed(context)
@@ -77,11 +87,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def end(self) -> None:
         """Drop everything that is under way, as at the end of a schedule."""
-        for task in self.tasks:
-            if not task.done():
-                _drop(task)
-        self._ready.clear()
-        self._scheduled.clear()
+        asyncio._set_running_loop(self)
+        try:
+            for task in self.tasks:  # some begin others on their way out
+                if not task.done():
+                    _drop(task)
+        finally:
+            asyncio._set_running_loop(None)
+        self.close()
 
 
 def _drop(task: asyncio.Task[Any]) -> None:
@@ -99,3 +112,4 @@ def _drop(task: asyncio.Task[Any]) -> None:
 
 
 _TRIES = 8
+_MOST_HANDLES = 100_000

@@ -69,8 +69,8 @@ class End(asyncio.Transport):
             self.process.soon(self._receive, data)
 
     def lose(self) -> None:
-        """Tell this end that the connection has ended."""
-        if not self.is_over and self._is_there:
+        """Tell this end that the connection has ended, once it knows of it."""
+        if not self.is_over and self._is_there and self.protocol is not None:
             self.is_over = True
             self.process.soon(self.protocol.connection_lost, None)
 
@@ -80,6 +80,12 @@ class End(asyncio.Transport):
             if not end.is_cut:
                 end.is_cut = True
                 end.process.world.at(end.process.world.random.random() * 3.0, end.lose)
+
+    def reset(self) -> None:
+        """Let nothing more through, and tell both ends at once."""
+        for end in (self, self.other):
+            end.is_cut = True
+            end.lose()
 
     @property
     def _is_there(self) -> bool:
@@ -133,7 +139,7 @@ def connect(
         one.ends.append(mine)
         mine.protocol.connection_made(mine)
         made.set_result((mine, mine.protocol))
-        if theirs.is_over:
+        if theirs.is_over or mine.is_cut:
             mine.lose()
 
     world.at(world.delay(), arrive)

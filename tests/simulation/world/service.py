@@ -187,7 +187,8 @@ class Service:
         self.store = store
         self.accounts = accounts
         self.runtimes = Runtimes()
-        self.lanes = Lanes()
+        # Its tenants are light from the beginning, or have to prove it on threads.
+        self.lanes = Lanes(proof=process.world.random.choice((0, 0, 4)))
         self.idempotency = IdempotencyKeys(b"i" * 32, self._recorded_answer)
         self.recorder: Recorder | None = None
         self.hot: HotPath

@@ -92,6 +92,8 @@ class World:
         self.log = Log(self)
         self.database = Database(partitions, self._told)
         self.oracle = Oracle(self)
+        self.after_change: list[Callable[[], object]] = []
+        """Done one by one, from the last on, each soon after a change that members hear of."""
         self.exited: Callable[[Process], None] = lambda _process: None
         """Told of each process that has ended by itself."""
         self._events: list[tuple[float, int, Callable[..., object], tuple[Any, ...]]] = []
@@ -174,12 +176,14 @@ class World:
 
     def end(self) -> None:
         """Drop everything that is under way."""
+        trace, self.trace = self.trace, None
         for process in self.processes.values():
             process.is_alive = False
             self.current = process
             for loop in process.loops:
                 loop.end()
         self._events.clear()
+        self.trace = trace
 
     # --- the network ----------------------------------------------------------------------------
 
@@ -201,6 +205,8 @@ class World:
 
     def _told(self) -> None:
         """The database notifies whoever listens."""
+        if self.after_change:
+            self.at(self.delay(), self.after_change.pop())
         for process in self.processes.values():
             if process.listens is not None and not self.is_lost(process.name, "db"):
                 self.at(self.delay(), self._tell, process, process.run)
