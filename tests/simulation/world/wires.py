@@ -90,6 +90,8 @@ class ProcessMembers:
             begun=numbers.append,
         )
         process.world.note(f"{process.name} has session {session.number}")
+        if not process.is_alive:  # it died while its request was on the way
+            process.world.at(process.world.random.uniform(0.02, 3.0), ended)
         return session
 
     def listen(self, changed: Callable[[], Any]) -> Callable[[], None]:
