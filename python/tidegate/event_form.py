@@ -24,6 +24,7 @@ MEMBERS = (
 """The members of an event."""
 REQUEST_TEXTS = (
     "method",
+    "protocol",
     "scheme",
     "host",
     "path",
@@ -52,6 +53,7 @@ class RequestContext(TypedDict, total=False):
     """The request of a visitor, as a source describes it."""
 
     method: str | None
+    protocol: str | None
     scheme: str | None
     host: str | None
     path: str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
@@ -68,3 +69,48 @@ def test_too_many_pairs_are_refused_where_a_rule_reads_them(member: str) -> None
         with pytest.raises(EventError) as caught:
             encode(event, [name], variables=FIELD_MODEL)
         assert caught.value.pointer == f"/request/{member}"
+
+
+FORM = "Application/X-WWW-Form-URLencoded; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "expected"),
+    [
+        (FORM, "a=1&b=%3C+x&a&&=z", [("form", "a", "1"), ("form", "b", "< x"), ("form", "a", ""),
+                                     ("form", "", "z")]),
+        (FORM, "12", [("form", "12", "")]),
+        ("text/plain", "a=1", []),
+        ("", {"a": [1, {"b": None}], "c": True, "d.e": 1.5, "": "x"},
+         [("json", "a.0", "1"), ("json", "a.1.b", ""), ("json", "c", "true"),
+          ("json", "d.e", "1.5"), ("json", "", "x")]),
+        ("application/json", '[["x"], 18446744073709551615, 1e30]',
+         [("json", "0.0", "x"), ("json", "1", "18446744073709551615"), ("json", "2", "1e+30")]),
+        (FORM, {"a": "b"}, [("json", "a", "b")]),
+        ("", '"x"', [("json", "", "x")]),
+    ],
+)  # fmt: skip
+def test_arguments_of_the_body_follow_those_of_the_query(
+    content_type: str, body: Any, expected: list[tuple[str, str, str]]
+) -> None:
+    """A form is read as a query is, and JSON by the names that lead to each scalar."""
+    event = {
+        "request": {"query": "q=1&q=2", "headers": {"Content-Type": content_type}},
+        "fields": {"body": body},
+    }
+    found = encode(event, ["request.arguments"], variables=FIELD_MODEL)["request.arguments"]
+    shown = [(each["where"], each["name"], each["value"]) for each in found]
+    assert shown == [("query", "q", "1"), ("query", "q", "2"), *expected]
+
+
+@pytest.mark.parametrize("body", [[0] * 256, "&".join(["f"] * 256)])
+def test_too_many_arguments_are_refused_where_a_rule_reads_them(body: Any) -> None:
+    """Query and body together have as many arguments as an object may have members."""
+    event: dict[str, Any] = {"request": {"content_type": FORM}, "fields": {"body": body}}
+    record = encode(event, ["request.arguments"], variables=FIELD_MODEL)
+    assert len(record["request.arguments"]) == 256
+    event["request"]["query"] = "f"
+    assert encode(event, ["request.query_params"], variables=FIELD_MODEL)
+    with pytest.raises(EventError) as caught:
+        encode(event, ["request.arguments"], variables=FIELD_MODEL)
+    assert caught.value.pointer == "/fields/body"

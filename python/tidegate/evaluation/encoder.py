@@ -21,13 +21,14 @@ from tidegate.evaluation.target import (
 )
 from tidegate.evaluation.variables import variable
 from tidegate.functions.addresses import client_network
+from tidegate.functions.conversions import double_text, string_from_bool
 from tidegate.functions.text import lower, segments, upper
 from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import Map
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from tidegate.evaluation.event import Values
     from tidegate.types import Type
@@ -37,6 +38,7 @@ _DECIDED = ("actions.", "entity.")
 """Names that the decision sets; events don't have them."""
 
 _OF_THE_QUERY = {"request.query_params", "request.arguments", "derived.repeated_params"}
+_FORM = "application/x-www-form-urlencoded"
 _SUBNET_BITS = {4: 24, 6: 48}
 
 Source: TypeAlias = tuple[str, ...]
@@ -79,6 +81,8 @@ def encode(
     request = _Request(raw, trusted_proxies, addresses, limits)
     if not _OF_THE_QUERY.isdisjoint(names):
         request.check_query()
+    if "request.arguments" in names:
+        request.check_arguments()
     record: dict[str, Any] = {}
     for name in names:
         found: tuple[Any, ...] = ()
@@ -154,11 +158,46 @@ class _Request:
             member = "query" if "query" in self.raw.texts else "path"
             raise EventError(f"the query has more than {most} parameters", f"/request/{member}")
 
+    def check_arguments(self) -> None:
+        """Reject a request with more arguments than an object may have members."""
+        most = self.limits.event_members
+        if len(self.arguments()) > most:
+            raise EventError(f"the request has more than {most} arguments", "/fields/body")
+
     def arguments(self) -> list[Map]:
-        """The pairs in the query, in order; without a query, those of ``query_params``."""
+        """The pairs in the query, in order; without a query, those of ``query_params``.  Then those
+        of a form in the body, or the scalars of a JSON body.
+        """
         given = self.raw.maps["query_params"].items()
         pairs = pairs_of(self.query()) or [(name, each) for name, all_ in given for each in all_]
-        return [Map({"name": name, "value": value}.items()) for name, value in pairs]
+        found = [("query", name, value) for name, value in pairs]
+        body = self.raw.body
+        if body is not None and body.kind == "string" and self.is_form():
+            found += [("form", name, value) for name, value in pairs_of(body.content)]
+        else:
+            found += [("json", *leaf) for value in self.body() for leaf in _leaves("", value)]
+        return [
+            Map({"name": name, "value": value, "where": where}.items())
+            for where, name, value in found
+        ]
+
+    def is_form(self) -> bool:
+        """Whether the content type is that of a form as browsers send it."""
+        content_type = self.text_or_header("content_type", "content-type")
+        return lower(content_type.partition(";")[0]).strip(" \t") == _FORM
+
+    def body(self) -> tuple[Any, ...]:
+        """The value of a body that is JSON, in a one-element tuple."""
+        body = self.raw.body
+        if body is None:
+            return ()
+        try:
+            if body.kind == "string":
+                body = read_json(body.content.encode(), self.limits)
+            value = json_value(body)
+        except (EventError, TypeError, ValueError):
+            return ()
+        return (value,) if _is_finite(value) else ()
 
     def repeated(self, name: str) -> list[str]:
         """The names in an object that have several values."""
@@ -232,17 +271,26 @@ def _version(request: _Request) -> int:
     return address.version if address else 0
 
 
-def _body(request: _Request) -> tuple[Any, ...]:
-    body = request.raw.body
-    if body is None:
-        return ()
-    try:
-        if body.kind == "string":
-            body = read_json(body.content.encode(), request.limits)
-        value = json_value(body)
-    except (EventError, TypeError, ValueError):
-        return ()
-    return (value,) if _is_finite(value) else ()
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """The scalars in a value of JSON, each with the names that lead to it, joined by dots.
+
+    Values and keys that only a dict can have are ``""``.
+    """
+    if isinstance(value, (Map, list)):
+        parts = value.items() if isinstance(value, Map) else enumerate(value)
+        for key, part in parts:
+            step = "" if isinstance(value, Map) and not isinstance(key, str) else str(key)
+            yield from _leaves(f"{name}.{step}" if name else step, part)
+    else:
+        yield name, _scalar_text(value)
+
+
+def _scalar_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return string_from_bool(value)
+    if isinstance(value, float):
+        return double_text(value)
+    return str(value) if isinstance(value, (str, int)) else ""
 
 
 def _is_finite(value: Any) -> bool:
@@ -255,6 +303,7 @@ def _is_finite(value: Any) -> bool:
 
 _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "request.method": lambda r: (upper(r.text("method")),),
+    "request.protocol": lambda r: (upper(r.text("protocol")),),
     "request.scheme": lambda r: (lower(r.scheme()),),
     "request.host": lambda r: (_host(r),),
     "request.path": lambda r: (r.path(),),
@@ -269,7 +318,7 @@ _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "request.referer": lambda r: (r.text_or_header("referer", "referer"),),
     "request.content_type": lambda r: (r.text_or_header("content_type", "content-type"),),
     "request.client_ip": lambda r: (str(r.client_address() or ""),),
-    "request.body": _body,
+    "request.body": lambda r: r.body(),
     "source": lambda r: (r.text("source"),),
     "observed_at": lambda r: () if r.raw.observed_at is None else (r.raw.observed_at,),
     "fields": lambda r: (r.map("fields"),),

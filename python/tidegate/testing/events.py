@@ -51,6 +51,14 @@ _PATHS = (
     "/x/..;/admin", "/a%252e%5cb/web.config::$DATA", "/a./ok%00.png%20", "/a#b",
 )  # fmt: skip
 _QUERIES = ("", "f=ok&f=..%2F..%2Fx", "?a=1&b", "a+b=%zz&&=&a%3Db=c", "ok=1&ok=1&a=ok")
+_CONTENT_TYPES = (
+    "application/json", "application/x-www-form-urlencoded", "", "multipart/form-data; boundary=x",
+    " Application/X-WWW-Form-URLencoded ; charset=utf-8",
+)  # fmt: skip
+_BODIES = (
+    '{"a": [1, 2.5, null], "ok": true}', {"a": {"b": ["x", 1e30, -0.0, False]}, "": [[], "y"]},
+    "no json", "a=1&b=%3C+x&a", '"ok"', "[[[1]]]",
+)  # fmt: skip
 _AGENTS = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36",
     "Googlebot/2.1 (+http://www.google.com/bot.html)", "curl/8.5.0", "",
@@ -113,10 +121,12 @@ class EventGenerator:
             method=partial(pick, self._choices, _METHODS),
             path=self._path,
             query=partial(pick, self._choices, _QUERIES),
+            protocol=partial(pick, self._choices, ("HTTP/1.1", "http/2", "")),
             scheme=partial(pick, self._choices, ("HTTPS", "http", "")),
             host=partial(pick, self._choices, ("Shop.test:443", "shop.test.", "")),
             client_ip=partial(pick, self._choices, _ADDRESSES),
             user_agent=partial(pick, self._choices, _AGENTS),
+            content_type=partial(pick, self._choices, _CONTENT_TYPES),
             headers=self._headers,
             query_params=self._texts,
             cookies=self._texts,
@@ -141,9 +151,7 @@ class EventGenerator:
     def _fields(self) -> dict[str, Any]:
         made: dict[str, Any] = self._texts()
         if happens(self._choices, 30):
-            made["body"] = pick(
-                self._choices, ('{"a": [1, 2.5, null], "ok": true}', {"a": {"b": ["x"]}}, "no json")
-            )
+            made["body"] = pick(self._choices, _BODIES)
         return made
 
     def _value(self, kind: Type) -> Any:

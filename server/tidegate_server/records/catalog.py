@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 
 DESCRIPTIONS: Mapping[str, str] = {
     "request.method": "method, in upper case",
+    "request.protocol": "protocol of the request, such as HTTP/1.1",
     "request.scheme": "http or https, as the source says",
     "request.host": "host name in lower case, without a port",
     "request.path": "canonical path: decoded once, without empty and dot segments",
     "request.raw_path": "path as received",
     "request.query": "query as received, without its question mark",
-    "request.arguments": "every name and value of the query, in order",
+    "request.arguments": "every name and value of the query, then of a form or JSON body",
     "request.query_params": "query parameters by name",
     "request.headers": "headers by name in lower case",
     "request.cookies": "cookies by name",

@@ -31,6 +31,7 @@ class EventRequest:
     """The request an event is about.  Other members are kept and not interpreted."""
 
     method: str | None = None
+    protocol: str | None = None
     scheme: str | None = None
     host: str | None = None
     path: str | None = None

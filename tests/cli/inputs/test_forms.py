@@ -88,7 +88,7 @@ def test_the_combined_form() -> None:
     event = read("combined", APACHE)
     assert event["observed_at"] == "2000-10-10T13:55:36-07:00"
     assert event["request"] == {
-        "method": "GET", "path": "/apache_pb.gif", "client_ip": "127.0.0.1",
+        "method": "GET", "protocol": "HTTP/1.0", "path": "/apache_pb.gif", "client_ip": "127.0.0.1",
         "referer": "http://www.example.com/start.html",
         "user_agent": "Mozilla/4.08 [en] (Win98; I ;Nav)",
     }  # fmt: skip

@@ -101,7 +101,7 @@ def _ends(entries: list[Any]) -> list[Any]:
 
 
 def request_line(line: str) -> dict[str, Any]:
-    """Method, path and parameters of a request line; any other text becomes the path.
+    """Method, protocol, path and parameters of a request line; any other text becomes the path.
 
     Servers log whatever was sent, including the first bytes of a TLS handshake.
     """
@@ -109,7 +109,7 @@ def request_line(line: str) -> dict[str, Any]:
     target, _, protocol = rest.rpartition(" ")
     if not protocol.startswith("HTTP/"):
         return {"path": line}
-    return {"method": method} | target_of(target)
+    return {"method": method, "protocol": protocol} | target_of(target)
 
 
 def target_of(target: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ Mapping: TypeAlias = "dict[str, tuple[str, ...]]"
 
 MEMBERS = (
     "method", "scheme", "host", "path", "client_ip", "user_agent", "referer", "target", "line",
-    "query",
+    "query", "protocol",
 )  # fmt: skip
 """Members of a request. ``target`` is path and parameters, ``line`` a whole request line, and
 ``query`` the parameters as sent."""
@@ -29,6 +29,7 @@ PRESETS: dict[str, Mapping] = {
         "observed_at": ("EdgeStartTimestamp", "Datetime"),
         "request.client_ip": ("ClientIP",),
         "request.method": ("ClientRequestMethod",),
+        "request.protocol": ("ClientRequestProtocol",),
         "request.scheme": ("ClientRequestScheme",),
         "request.host": ("ClientRequestHost",),
         "request.target": ("ClientRequestURI", "ClientRequestPath"),
@@ -42,6 +43,7 @@ PRESETS: dict[str, Mapping] = {
         "observed_at": ("timestamp", "receiveTimestamp"),
         "request.client_ip": ("httpRequest.remoteIp",),
         "request.method": ("httpRequest.requestMethod",),
+        "request.protocol": ("httpRequest.protocol",),
         "request.target": ("httpRequest.requestUrl",),
         "request.user_agent": ("httpRequest.userAgent",),
         "request.referer": ("httpRequest.referer",),
@@ -68,6 +70,7 @@ PRESETS: dict[str, Mapping] = {
         "request.client_ip": ("remote_addr", "realip_remote_addr"),
         "request.headers.x-forwarded-for": ("http_x_forwarded_for", "x_forwarded_for"),
         "request.method": ("request_method",),
+        "request.protocol": ("server_protocol",),
         "request.scheme": ("scheme",),
         "request.host": ("http_host", "host", "server_name"),
         "request.line": ("request",),

@@ -21,6 +21,7 @@ _W3C: Mapping[str, tuple[str, ...]] = {
     "query": ("cs-uri-query",),
     "host": ("x-host-header", "cs-host", "cs(Host)"),
     "scheme": ("cs-protocol",),
+    "protocol": ("cs-version", "cs-protocol-version"),
     "user_agent": ("cs(User-Agent)",),
     "referer": ("cs(Referer)",),
     "forwarded": ("x-forwarded-for", "X-Forwarded-For", "cs(X-Forwarded-For)"),
@@ -81,6 +82,7 @@ def _w3c_event(row: Mapping[str, str], *, is_cloudfront: bool) -> bytes:
     request: dict[str, Any] = {
         "method": found("method"),
         "host": found("host"),
+        "protocol": found("protocol"),
         "scheme": found("scheme"),
         "path": found("path"),
         **query_members(query or ""),

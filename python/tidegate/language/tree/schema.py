@@ -32,6 +32,7 @@ _NAMES = ListType(STRING)
 
 FIELD_MODEL: Mapping[str, Type] = {
     "request.method": STRING,
+    "request.protocol": STRING,
     "request.scheme": STRING,
     "request.host": STRING,
     "request.path": STRING,

@@ -69,9 +69,10 @@ ANYTHING = Size(MAX_TEXT, MAX_PARTS, 2 * MAX_TEXT, _INNER)
 
 _DECLARED: Mapping[str, Size] = {
     "request.method": Size(16),
+    "request.protocol": Size(16),
     "request.scheme": Size(16),
     "request.host": Size(256),
-    "request.arguments": Size(0, MAX_MEMBERS, MAX_TEXT, Size(0, 2, MAX_TEXT)),
+    "request.arguments": Size(0, MAX_MEMBERS, MAX_TEXT, Size(0, 3, MAX_TEXT)),
     "request.query_params": Size(0, MAX_MEMBERS, MAX_TEXT),
     "request.headers": Size(0, MAX_MEMBERS, 2 * MAX_TEXT),
     "request.cookies": Size(0, MAX_MEMBERS, MAX_TEXT),

@@ -22,6 +22,7 @@ use crate::event::{Entries, RawBody, RawEvent, headers, path};
 use crate::json::Reader;
 use crate::text::ascii_case::{lower, upper};
 use crate::value::address::{Address, NetworkSet};
+use crate::value::decimal::double_text;
 use crate::value::error::EventError;
 use crate::value::limits::Limits;
 use crate::value::map::Map;
@@ -33,6 +34,9 @@ const SUBNET_BITS_V6: u8 = 48;
 /// Bits of the network that one client commonly has to itself, by family.
 const CLIENT_BITS_V4: u8 = 32;
 const CLIENT_BITS_V6: u8 = 64;
+
+/// The content type of a form as browsers send it.
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Data of the encoder other than the event.
 #[derive(Clone, Copy)]
@@ -55,6 +59,7 @@ pub fn encode<'a>(
 ) -> Result<Record<'a>, EventError> {
     let encoder = Encoder::new(event, arena, settings);
     encoder.check_query(layout)?;
+    encoder.check_arguments(layout)?;
     let mut values = Vec::with_capacity(layout.slot_count());
     for (_, name, source) in layout.fields() {
         values.push(match source {
@@ -89,6 +94,7 @@ struct Encoder<'e, 'a> {
     target: OnceCell<Target<'a>>,
     path: OnceCell<&'a str>,
     parameters: OnceCell<Parameters<'a>>,
+    arguments: OnceCell<List<'a>>,
     families: OnceCell<Arc<Families>>,
 }
 
@@ -103,6 +109,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
             target: OnceCell::new(),
             path: OnceCell::new(),
             parameters: OnceCell::new(),
+            arguments: OnceCell::new(),
             families: OnceCell::new(),
         }
     }
@@ -110,6 +117,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
     fn field(&self, field: Field) -> Option<Value<'a>> {
         let text = match field {
             Field::Method => upper(self.member(Member::Method), self.arena),
+            Field::Protocol => upper(self.member(Member::Protocol), self.arena),
             Field::Scheme => lower(self.scheme(), self.arena),
             Field::Host => self.host(),
             Field::RawPath => self.member(Member::Path),
@@ -136,7 +144,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
             Field::ObservedAt => return self.event.observed_at.map(Value::Timestamp),
             Field::Body => return self.body(),
             Field::PathSegments => return Some(self.path_segments()),
-            Field::Arguments => return Some(self.arguments()),
+            Field::Arguments => return Some(Value::List(self.arguments().clone())),
             Field::Repeated(section) => return Some(self.repeated(section)),
             Field::IpVersion => {
                 let version = self.client_address().map_or(0, Address::family);
@@ -229,21 +237,106 @@ impl<'e, 'a> Encoder<'e, 'a> {
         })
     }
 
-    /// The pairs of the query in order; without one, those of `query_params`.
-    fn arguments(&self) -> Value<'a> {
-        let query = self.query();
+    /// Rejects a request with more arguments than an object may have members.
+    fn check_arguments(&self, layout: &Layout) -> Result<(), EventError> {
+        let most = self.settings.limits.event_members;
+        if !layout.reads_arguments() || self.arguments().len() <= most {
+            return Ok(());
+        }
+        Err(EventError {
+            message: format!("the request has more than {most} arguments"),
+            pointer: "/fields/body".to_owned(),
+            offset: None,
+            is_unreadable: false,
+        })
+    }
+
+    /// The pairs of the query in order; without one, those of `query_params`. Then those of a form
+    /// in the body, or the scalars of a JSON body.
+    fn arguments(&self) -> &List<'a> {
+        self.arguments.get_or_init(|| {
+            let mut found = self.arguments_of_query();
+            match &self.event.body {
+                Some(RawBody::Text(text)) if self.is_form() => {
+                    let pairs = target::pairs(text, self.arena);
+                    found.extend(pairs.map(|(name, value)| argument("form", name, value)));
+                }
+                _ => {
+                    if let Some(body) = self.body() {
+                        self.push_leaves("", &body, &mut found);
+                    }
+                }
+            }
+            found.into()
+        })
+    }
+
+    fn arguments_of_query(&self) -> Vec<Value<'a>> {
+        let of_query = |(name, value)| argument("query", name, value);
+        let query: Vec<_> = target::pairs(self.query(), self.arena).map(of_query).collect();
         if !query.is_empty() {
-            let pairs: Vec<_> = target::pairs(query, self.arena).map(argument).collect();
-            return Value::List(pairs.into());
+            return query;
         }
         let mut several = self.event.several(Section::QueryParams).peekable();
         let mut pairs = Vec::new();
         for (name, text) in self.event.section(Section::QueryParams) {
             let values = several.next_if(|(each, _)| each == name).map(|(_, values)| values);
             let values = values.unwrap_or(std::slice::from_ref(text));
-            pairs.extend(values.iter().map(|value| argument((name, value))));
+            pairs.extend(values.iter().map(|value| of_query((name, value))));
         }
-        Value::List(pairs.into())
+        pairs
+    }
+
+    /// Whether the content type is that of a form as browsers send it.
+    fn is_form(&self) -> bool {
+        let content_type = self.member_or_header(Member::ContentType, "content-type");
+        let media_type = content_type.split(';').next().unwrap_or_default();
+        media_type.trim_matches([' ', '\t']).eq_ignore_ascii_case(FORM)
+    }
+
+    /// Adds the scalars in a value of JSON, each with the names that lead to it, joined by dots.
+    fn push_leaves(&self, name: &str, value: &Value<'a>, found: &mut Vec<Value<'a>>) {
+        // More are rejected.
+        if found.len() > self.settings.limits.event_members {
+            return;
+        }
+        let joined = |part: &dyn std::fmt::Display| {
+            if name.is_empty() { part.to_string() } else { format!("{name}.{part}") }
+        };
+        match value {
+            Value::List(values) => {
+                for (place, value) in values.iter().enumerate() {
+                    self.push_leaves(&joined(&place), value, found);
+                }
+            }
+            Value::Map(map) => {
+                for (key, value) in map.iter() {
+                    let key = key.as_str().unwrap_or_default();
+                    self.push_leaves(&joined(&key), value, found);
+                }
+            }
+            scalar => {
+                found.push(argument("json", self.arena.alloc_str(name), self.scalar_text(scalar)));
+            }
+        }
+    }
+
+    fn scalar_text(&self, scalar: &Value<'a>) -> &'a str {
+        match scalar {
+            Value::String(Text::Borrowed(text)) => text,
+            Value::String(Text::Shared(text)) => self.arena.alloc_str(text),
+            Value::Bool(value) => {
+                if *value {
+                    "true"
+                } else {
+                    "false"
+                }
+            }
+            Value::Int(value) => self.display(value),
+            Value::Uint(value) => self.display(value),
+            Value::Double(value) => self.arena.alloc_str(&double_text(*value)),
+            _ => "",
+        }
     }
 
     /// The names of a map that have several values.
@@ -369,9 +462,10 @@ fn is_plain_v4(text: &str) -> bool {
 }
 
 /// One of `request.arguments`.
-fn argument<'a>((name, value): (&'a str, &'a str)) -> Value<'a> {
+fn argument<'a>(origin: &'static str, name: &'a str, value: &'a str) -> Value<'a> {
     let text = |text| Value::String(Text::Borrowed(text));
-    let entries = [("name", name), ("value", value)].map(|(key, each)| (text(key), text(each)));
+    let entries = [("name", name), ("value", value), ("where", origin)];
+    let entries = entries.map(|(key, each)| (text(key), text(each)));
     Value::Map(Map::from_unique(entries.into()).into())
 }
 

@@ -24,6 +24,17 @@ impl Section {
         self as usize
     }
 
+    /// The section as a list of its own.
+    pub const fn alone(self) -> &'static [Self] {
+        match self {
+            Self::Headers => &[Self::Headers],
+            Self::QueryParams => &[Self::QueryParams],
+            Self::Cookies => &[Self::Cookies],
+            Self::RouteParams => &[Self::RouteParams],
+            Self::Fields => &[Self::Fields],
+        }
+    }
+
     /// The name of its member in the event or request.
     pub const fn member(self) -> &'static str {
         match self {
@@ -40,6 +51,7 @@ impl Section {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Member {
     Method,
+    Protocol,
     Scheme,
     Host,
     Path,
@@ -52,11 +64,12 @@ pub enum Member {
 }
 
 impl Member {
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
 
     /// The members of `request` with their names; `source` is a member of the event itself.
-    pub const OF_REQUEST: [(Self, &'static str); 9] = [
+    pub const OF_REQUEST: [(Self, &'static str); 10] = [
         (Self::Method, "method"),
+        (Self::Protocol, "protocol"),
         (Self::Scheme, "scheme"),
         (Self::Host, "host"),
         (Self::Path, "path"),
@@ -76,12 +89,13 @@ impl Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
     Method,
+    Protocol,
     Scheme,
     Host,
     RawPath,
     Path,
     Query,
-    /// The names and values of the query, in order.
+    /// The names and values of the query, and of a form or JSON body, in order.
     Arguments,
     Section(Section),
     UserAgent,
@@ -114,6 +128,7 @@ impl Field {
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "request.method" => Self::Method,
+            "request.protocol" => Self::Protocol,
             "request.scheme" => Self::Scheme,
             "request.host" => Self::Host,
             "request.raw_path" => Self::RawPath,
@@ -156,11 +171,12 @@ impl Field {
     pub const fn members(self) -> &'static [Member] {
         match self {
             Self::Method => &[Member::Method],
+            Self::Protocol => &[Member::Protocol],
             // An absolute address in the place of the path has all of them.
             Self::Scheme => &[Member::Scheme, Member::Path],
             Self::Host => &[Member::Host, Member::Path],
+            Self::Arguments => &[Member::Query, Member::Path, Member::ContentType],
             Self::Query
-            | Self::Arguments
             | Self::Section(Section::QueryParams)
             | Self::Repeated(Section::QueryParams) => &[Member::Query, Member::Path],
             Self::RawPath
@@ -191,11 +207,11 @@ impl Field {
         matches!(self, Self::UaFamily | Self::UaOs | Self::UaDevice | Self::IsBot)
     }
 
-    /// The map that the field is, or that it may be computed from.
-    pub const fn section(self) -> Option<Section> {
+    /// The maps that the field is, or that it may be computed from.
+    pub const fn sections(self) -> &'static [Section] {
         match self {
-            Self::Section(section) | Self::Repeated(section) => Some(section),
-            Self::Arguments => Some(Section::QueryParams),
+            Self::Section(section) | Self::Repeated(section) => section.alone(),
+            Self::Arguments => &[Section::QueryParams, Section::Headers],
             Self::Host
             | Self::UserAgent
             | Self::Referer
@@ -211,8 +227,8 @@ impl Field {
             | Self::IsBot
             | Self::Country
             | Self::Asn
-            | Self::AsOrganization => Some(Section::Headers),
-            _ => None,
+            | Self::AsOrganization => &[Section::Headers],
+            _ => &[],
         }
     }
 

@@ -99,6 +99,7 @@ pub struct Layout {
     has_declared_variables: bool,
     reads_user_agent_data: bool,
     reads_body: bool,
+    reads_arguments: bool,
     reads_variables: bool,
 }
 
@@ -200,15 +201,17 @@ impl Layout {
 
     /// Notes the data that the encoder needs for a source; it skips the rest.
     fn note(&mut self, source: &Source) {
-        self.reads_body |= *source == Source::Field(Field::Body);
+        self.reads_body |= matches!(source, Source::Field(Field::Body | Field::Arguments));
+        self.reads_arguments |= *source == Source::Field(Field::Arguments);
         self.reads_variables |= matches!(source, Source::Variable(_));
         let Source::Field(field) = *source else {
             return;
         };
         self.reads_user_agent_data |= field.is_from_user_agent_data();
-        let section = field.section().and_then(|section| self.sections.get_mut(section.index()));
-        if let Some(is_read) = section {
-            *is_read = true;
+        for section in field.sections() {
+            if let Some(is_read) = self.sections.get_mut(section.index()) {
+                *is_read = true;
+            }
         }
         for member in field.members() {
             if let Some(is_read) = self.members.get_mut(member.index()) {
@@ -278,6 +281,11 @@ impl Layout {
     #[inline]
     pub fn reads_body(&self) -> bool {
         self.reads_body
+    }
+
+    /// Whether some program reads the arguments of the request.
+    pub fn reads_arguments(&self) -> bool {
+        self.reads_arguments
     }
 
     /// Whether some program reads a declared variable.

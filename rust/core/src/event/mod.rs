@@ -285,6 +285,7 @@ impl<'a> Reading<'_, 'a> {
         self.event.has_content |= text.is_some() || !reader.next_is(b'n');
         let member = match name {
             "method" => Member::Method,
+            "protocol" => Member::Protocol,
             "scheme" => Member::Scheme,
             "host" => Member::Host,
             "path" => Member::Path,

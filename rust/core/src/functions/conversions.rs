@@ -6,7 +6,7 @@ use crate::functions::time::{
     duration_text, floor_seconds, read_duration, read_timestamp, timestamp_text,
 };
 use crate::value::address::{Address, Network};
-use crate::value::decimal::Decimal;
+use crate::value::decimal::double_text;
 use crate::value::error::ErrorCode;
 use crate::value::{Bytes, Duration, Text, Timestamp, Value};
 
@@ -182,27 +182,6 @@ fn bytes_of<'a>(text: &Text<'a>) -> Bytes<'a> {
         Text::Borrowed(text) => Bytes::Borrowed(text.as_bytes()),
         Text::Shared(text) => Bytes::from(text.as_bytes().to_vec()),
     }
-}
-
-/// The shortest decimal that reads back to the same double, without exponent:
-/// `1.0` is `1`; `NaN`, `Infinity`, `-Infinity`, `-0`.
-pub(super) fn positional_text(value: f64) -> String {
-    if value.is_nan() {
-        "NaN".into()
-    } else if value.is_infinite() {
-        if value > 0.0 { "Infinity".into() } else { "-Infinity".into() }
-    } else {
-        Decimal::of(value).positional()
-    }
-}
-
-/// The same digits in the layout of ECMAScript: `1e+21`, `1.5e-7`, `0.000001`.
-pub(super) fn double_text(value: f64) -> String {
-    let magnitude = value.abs();
-    if !value.is_finite() || value == 0.0 || (1e-6..1e21).contains(&magnitude) {
-        return positional_text(value);
-    }
-    Decimal::of(value).scientific(1)
 }
 
 #[cfg(test)]

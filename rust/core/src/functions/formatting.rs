@@ -1,10 +1,10 @@
 //! `format` of the strings extension.
 
 use super::{Function, member, overload};
-use crate::functions::conversions::positional_text;
 use crate::functions::operators::{Applied, nearest_double};
 use crate::functions::time::{duration_text, timestamp_text};
 use crate::functions::{Call, split_digits};
+use crate::value::decimal::positional_text;
 use crate::value::error::ErrorCode;
 use crate::value::meter::Meter;
 use crate::value::{List, Value};

@@ -40,8 +40,8 @@ impl Place {
             (Self::Event, "source" | "observed_at" | "idempotency_key" | "tenant_id")
             | (
                 Self::Request,
-                "method" | "scheme" | "host" | "client_ip" | "user_agent" | "content_type"
-                | "route_params",
+                "method" | "protocol" | "scheme" | "host" | "client_ip" | "user_agent"
+                | "content_type" | "route_params",
             ) => Some(Self::Inner),
             (Self::Hashed, _) => Some(Self::Hashed),
             _ => None,

@@ -65,6 +65,27 @@ impl Decimal {
     }
 }
 
+/// The shortest decimal that reads back to the same double, without exponent:
+/// `1.0` is `1`; `NaN`, `Infinity`, `-Infinity`, `-0`.
+pub(crate) fn positional_text(value: f64) -> String {
+    if value.is_nan() {
+        "NaN".into()
+    } else if value.is_infinite() {
+        if value > 0.0 { "Infinity".into() } else { "-Infinity".into() }
+    } else {
+        Decimal::of(value).positional()
+    }
+}
+
+/// The same digits in the layout of ECMAScript: `1e+21`, `1.5e-7`, `0.000001`.
+pub(crate) fn double_text(value: f64) -> String {
+    let magnitude = value.abs();
+    if !value.is_finite() || value == 0.0 || (1e-6..1e21).contains(&magnitude) {
+        return positional_text(value);
+    }
+    Decimal::of(value).scientific(1)
+}
+
 fn length(text: &str) -> i32 {
     i32::try_from(text.len()).unwrap_or(i32::MAX)
 }

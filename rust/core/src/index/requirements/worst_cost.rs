@@ -204,9 +204,14 @@ fn test_units(test: &Predicate) -> u64 {
 /// Whether a value of the source is compared in one step or is a text.
 fn is_scalar(source: &Source) -> bool {
     match source {
-        Source::Field(field) => {
-            !matches!(field, Field::Section(_) | Field::Body | Field::PathSegments)
-        }
+        Source::Field(field) => !matches!(
+            field,
+            Field::Section(_)
+                | Field::Body
+                | Field::Arguments
+                | Field::PathSegments
+                | Field::Repeated(_)
+        ),
         Source::Variable(variable) => matches!(
             variable,
             VariableType::Bool
