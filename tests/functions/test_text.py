@@ -47,6 +47,17 @@ def test_string_functions_mean_what_they_say(claim: str) -> None:
     assert value(claim) is True
 
 
+def test_texts_are_searched_for_the_phrases_of_a_named_list() -> None:
+    """The name of a list stands for its entries, and case counts."""
+    claim = (
+        "s.containsAny('tenants') && s.startsWithAny('tenants') && !s.endsWithAny('tenants')"
+        " && !'ACME'.containsAny('tenants') && 'by acme'.endsWithAny('tenants')"
+    )
+    assert value(claim, s="acme/1.0") is True
+    for name in ("bad", "none"):
+        assert code(f"s.containsAny('{name}')", s="") == "invalid_argument"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

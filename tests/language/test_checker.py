@@ -23,7 +23,9 @@ SCHEMA = (
     Schema.default()
     .with_actions(["login-attempt", "scan"])
     .with_entity_state()
-    .with_lists({"scanners": NamedList("ip", ("192.0.2.0/24",))})
+    .with_lists(
+        {"scanners": NamedList("ip", ("192.0.2.0/24",)), "tools": NamedList("string", ("sqlmap",))}
+    )
     .with_variables({"x": "int", "anything": "dyn", "ages": "map(string, int)"})
 )
 
@@ -199,6 +201,8 @@ def test_references() -> None:
     assert found.fields == {"actions.scan", "request.client_ip", "x", "request.body"}
     assert found.actions == {"scan"}
     assert found.lists == {"scanners"}
+    assert accept('request.path.containsAny("tools")').references.lists == {"tools"}
+    assert not accept('request.path.containsAny(["tools"])').references.lists
     assert {"inList", "math.abs", ">"} <= found.functions
 
 
@@ -282,6 +286,12 @@ REFUSED = [
     ('regex.extract(request.path, "(a)(b)")', "invalid-regex", None, None),
     ('request.client_ip.inList("scaners")', "unknown-list", '"scaners"', "`scanners`"),
     ("request.client_ip.inList(request.path)", "list-not-constant", "request.path", None),
+    ('request.path.containsAny("tool")', "unknown-list", '"tool"', "`tools`"),
+    ('request.path.endsWithAny("scanners")', "no-phrases", '"scanners"', "`inList`"),
+    ("request.path.startsWithAny(request.host)", "list-not-constant", "request.host", None),
+    ("request.headers.sortBy(k, k)", "wrong-type", "request.headers", "`map.map(k, k).sort()`"),
+    ("[[1]].sortBy(x, x)", "wrong-type", "x", None),
+    ("[[1]].sort()", "no-matching-overload", None, None),
 ]  # fmt: skip
 
 
@@ -346,6 +356,8 @@ def test_certain_failures_in_dead_parts_are_let_through(text: str) -> None:
         ('true ? true : request.path.matches("(")', "invalid-regex"),
         ('request.path.inList("nope") || true', "unknown-list"),
         ("request.path.inList(request.host) || true", "list-not-constant"),
+        ('request.path.containsAny("nope") || true', "unknown-list"),
+        ('request.path.containsAny("scanners") || true', "no-phrases"),
     ],
 )
 def test_patterns_and_lists_must_be_known_even_in_dead_parts(text: str, code: str) -> None:

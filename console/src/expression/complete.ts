@@ -114,7 +114,9 @@ function comparedWith(string: SyntaxNode, whole: string): SyntaxNode | null {
   }
   const call = parent?.name === "ArgList" ? parent.parent : null;
   const name = call?.name === "MethodCall" ? call.getChild("PropertyName") : null;
-  if (!call || !name || whole.slice(name.from, name.to) === "inList") return null;
+  if (!call || !name) return null;
+  const called = whole.slice(name.from, name.to);
+  if (called === "inList" || (string === holder && called.endsWith("Any"))) return null;
   return call.firstChild;
 }
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _FREE = frozenset(
     {"dyn", "type", "optional.of", "optional.none", "optional.ofNonZeroValue", "hasValue", "value"}
-    | {"or", "orValue", "optional.unwrap", "unwrapOpt"}
+    | {"or", "orValue", "optional.unwrap", "unwrapOpt", "first", "last"}
 )
 _BY_COMPARISON = frozenset({"==", "!=", "in"})
 _BY_AFFIX = frozenset({"startsWith", "endsWith"})

@@ -15,6 +15,7 @@ from tidegate.errors import EvaluationError
 from tidegate.evaluation import cost
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.functions import FUNCTIONS, failures
+from tidegate.functions.lists import sorted_by
 from tidegate.language.tree import checked
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import Map, OptionalValue, kind_of, map_key
@@ -183,7 +184,8 @@ class Evaluator:
         return value
 
     def comprehension(self, node: checked.Comprehension, scope: Scope) -> Any:
-        elements = _elements(self.value(node.range, scope), len(node.variables))
+        range_ = self.value(node.range, scope)
+        elements = _elements(range_, len(node.variables))
         inner = ({**scope, **dict(zip(node.variables, e, strict=True))} for e in elements)
         match node.macro:
             case "all" | "exists":
@@ -193,6 +195,11 @@ class Evaluator:
                 return sum([self._holds(node.body, s) for s in inner]) == 1
             case "filter":
                 return [s[node.variables[0]] for s in inner if self._holds(node.body, s)]
+            case "sortBy":
+                if not isinstance(range_, list):
+                    raise failures.no_such_overload("only a list can be sorted")
+                keys = [key for _, key in self._transformed(node, inner)]
+                return sorted_by(range_, keys, self.charge)
             case "map" | "transformList":
                 return [value for _, value in self._transformed(node, inner)]
             case "transformMap":

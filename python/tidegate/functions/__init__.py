@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.functions import (  # noqa: F401  (imported for what they declare)
     conversions,
+    decoding,
     encoders,
     formatting,
     hashing,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidegate.functions import failures
 from tidegate.functions.registry import overload
 from tidegate.values import utf8_length
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tidegate.types import NamedList
 
 
 @overload("size(string) -> int", "string.size() -> int")
@@ -62,6 +67,38 @@ def starts_with_any(text: str, prefixes: list[Any]) -> bool:
 def ends_with_any(text: str, suffixes: list[Any]) -> bool:
     """``"tacocat".endsWithAny(["dog", "cat"])``; false for an empty list."""
     return text.endswith(tuple(strings_in(suffixes)))
+
+
+# --- phrases of named lists ---------------------------------------------------------------
+
+
+def phrases_of(name: str, lists: Mapping[str, NamedList]) -> tuple[str, ...]:
+    """The entries of a named list of texts; ``invalid_argument`` if there isn't one."""
+    named = lists.get(name)
+    if named is None or named.kind != "string":
+        raise failures.invalid_argument(f"there is no list of texts `{name[:64]}`")
+    return named.entries
+
+
+@overload("string.containsAny(string) -> bool")
+def contains_phrase(text: str, name: str, *, lists: Mapping[str, NamedList]) -> bool:
+    """``request.user_agent.containsAny("scanners")``: whether the text has a phrase of the list.
+
+    ``invalid_argument`` unless the tenant has such a list, of kind ``string``.
+    """
+    return any(phrase in text for phrase in phrases_of(name, lists))
+
+
+@overload("string.startsWithAny(string) -> bool")
+def starts_with_phrase(text: str, name: str, *, lists: Mapping[str, NamedList]) -> bool:
+    """``request.path.startsWithAny("probes")``: as ``containsAny``, at the start."""
+    return text.startswith(phrases_of(name, lists))
+
+
+@overload("string.endsWithAny(string) -> bool")
+def ends_with_phrase(text: str, name: str, *, lists: Mapping[str, NamedList]) -> bool:
+    """``request.host.endsWithAny("domains")``: as ``containsAny``, at the end."""
+    return text.endswith(phrases_of(name, lists))
 
 
 # --- letters ------------------------------------------------------------------------------
@@ -137,7 +174,7 @@ def substring(text: str, start: int, end: int | None = None) -> str:
     return text[first:last]
 
 
-_WHITE_SPACE = (
+WHITE_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
@@ -147,7 +184,7 @@ _WHITE_SPACE = (
 @overload("string.trim() -> string")
 def trim(text: str) -> str:
     """``"  text\\n".trim() == "text"``: without white space, as Unicode has it, at both ends."""
-    return text.strip(_WHITE_SPACE)
+    return text.strip(WHITE_SPACE)
 
 
 @overload("string.reverse() -> string")

@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate.functions import FUNCTIONS
+from tidegate.language.tree.checked import PHRASE_TESTS
 from tidegate.testing import patterns, vocabulary
 from tidegate.testing.choices import happens, pick
 from tidegate.testing.vocabulary import KEY_TYPES, any_type, string_literal
 from tidegate.types import (
     BOOL,
+    DOUBLE,
     DYN,
     INT,
     STRING,
+    TIMESTAMP,
     TYPE,
     ListType,
     MapType,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 _MAX_ARGUMENTS = 3
 _MAX_MACROS = 3
 _INFIX = frozenset("+ - * / % == != < <= > >= in".split())  # noqa: SIM905 - reads as the operators
+_SORTED = (INT, STRING, DOUBLE, BOOL, TIMESTAMP)
 _BOUND_NAMES = ("x", "y", "k", "v", "acc")
 
 Bindings = dict[str, Type]
@@ -238,7 +242,7 @@ class ExpressionGenerator:
         if not options:
             return self._leaf(wanted, scope)
         signature, known = pick(self._choices, options)
-        if signature.name == "inList" and not self._lists:
+        if _names_list(signature) and not self._lists:
             return self._leaf(wanted, scope)
         bindings = dict(known)
         for name in sorted(set().union(*map(_params, signature.params)) - bindings.keys()):
@@ -253,6 +257,8 @@ class ExpressionGenerator:
         self, signature: Signature, at: int, kind: Type, depth: int, scope: _Scope
     ) -> str:
         constants = _CONSTANTS.get((signature.name, at))
+        if at == 1 and signature.name in PHRASE_TESTS and kind is STRING:
+            constants = ("words",)
         if constants is None or kind not in (STRING, ListType(STRING)):
             if signature.name == "matchesAny" and at == 1:
                 return self._constant_list(vocabulary.PATTERNS)
@@ -387,10 +393,10 @@ class ExpressionGenerator:
         return f"{operand}.{'optFlatMap' if flat else 'optMap'}({name}, {body})"
 
     def _map_macro(self, element: Type, depth: int, scope: _Scope) -> str:
-        """map, filter or transformList; the resulting list has ``element``."""
-        macro = pick(self._choices, ("map", "map", "filter", "transformList"))
-        if macro == "filter":
-            return self._filter(element, depth, scope)
+        """map, filter, sortBy or transformList; the resulting list has ``element``."""
+        macro = pick(self._choices, ("map", "map", "filter", "sortBy", "transformList"))
+        if macro in ("filter", "sortBy"):
+            return self._filter(macro, element, depth, scope)
         opened = self._open(depth, scope, two=macro == "transformList")
         if opened is None:
             return self._leaf(ListType(element), scope)
@@ -399,13 +405,15 @@ class ExpressionGenerator:
         condition = f"{self._make(BOOL, depth - 1, inner)}, " if happens(self._choices, 40) else ""
         return f"{operand}.{macro}({names}, {condition}{body})"
 
-    def _filter(self, element: Type, depth: int, scope: _Scope) -> str:
+    def _filter(self, macro: str, element: Type, depth: int, scope: _Scope) -> str:
+        """filter or sortBy, which keep the elements as they are."""
         if scope.macros >= _MAX_MACROS:
             return self._leaf(ListType(element), scope)
         name = pick(self._choices, _BOUND_NAMES)
         inner = _Scope({**scope.variables, name: element}, scope.macros + 1)
         operand = self._make(ListType(element), depth, _Scope(scope.variables, scope.macros + 1))
-        return f"{operand}.filter({name}, {self._make(BOOL, depth - 1, inner)})"
+        kind = BOOL if macro == "filter" else pick(self._choices, _SORTED)
+        return f"{operand}.{macro}({name}, {self._make(kind, depth - 1, inner)})"
 
     def _transform(self, wanted: MapType, depth: int, scope: _Scope) -> str:
         opened = self._open(depth, scope, two=True, keys=wanted.key)
@@ -436,6 +444,12 @@ class ExpressionGenerator:
         else:
             kinds = {first: key if over_map else INT, "v": element}
         return operand, ", ".join(kinds), _Scope({**scope.variables, **kinds}, scope.macros + 1)
+
+
+def _names_list(signature: Signature) -> bool:
+    """Whether a function is given the name of a list."""
+    name = signature.name
+    return name == "inList" or (name in PHRASE_TESTS and signature.params[1] is STRING)
 
 
 def _key(kind: Type) -> Type:

@@ -32,7 +32,9 @@ MOST = 100
 """The most completions in an answer."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
-_LIST = re.compile(r"inList\(\s*(?P<text>[\"'][^\"']*)\Z")
+_LIST = re.compile(
+    r"(?P<function>inList|(?:contains|startsWith|endsWith)Any)\(\s*(?P<text>[\"'][^\"']*)\Z"
+)
 _CAPTURED = re.compile(
     r"(?P<map>fields|request\.(?:headers|cookies|query_params|route_params))"
     r"\[[\"']?(?P<name>[^\"'\]]*)\Z"
@@ -47,7 +49,9 @@ def complete(call: Call) -> Answer:
     expressions = expressions_of(call)
     schema = expressions.schemas[use_of(body.purpose, body.entity)]
     if (found := _LIST.search(before)) is not None:
-        items = _starting(_lists(expressions.names.lists), found["text"].replace("'", '"'))
+        names = expressions.names
+        slugs = names.lists if found["function"] == "inList" else names.texts
+        items = _starting(_lists(slugs), found["text"].replace("'", '"'))
         return _answer(found.start("text"), items)
     if (found := _CAPTURED.search(before)) is not None:
         wanted = f"{found['map']}.{found['name']}".lower()

@@ -18,6 +18,7 @@ CONDITIONS = (
     "actions . probe || actions.crawl",
     'request.client_ip.inList("scanners")',
     'inList (request.host, "hosts")',
+    'request.host.containsAny ("hosts")',
     "entity.event_count > 3",
     "request.path",
     "1 +",
@@ -26,7 +27,12 @@ CONDITIONS = (
 
 
 def document(
-    conditions: list[str], actions: list[str], lists: list[str], *, on_entity: bool = True
+    conditions: list[str],
+    actions: list[str],
+    lists: list[str],
+    *,
+    on_entity: bool = True,
+    kind: str = "string",
 ) -> dict[str, Any]:
     """A policy for each condition."""
     clause = {"entity": "address", "mitigation": "refuse"} if on_entity else {}
@@ -35,7 +41,7 @@ def document(
         "actions": [{"name": name, "expression": 'request.path == "/b"'} for name in actions],
         "entities": [{"name": "Address", "key_fields": ["request.client_ip"]}],
         "mitigations": [{"name": "Refuse", "mode": "Block", "ttl_seconds": 60}],
-        "lists": [{"name": name, "kind": "string", "entries": ["a"]} for name in lists],
+        "lists": [{"name": name, "kind": kind, "entries": ["::1"]} for name in lists],
         "policies": [
             {"name": f"Policy {number}", "clauses": [{**clause, "expression": text}]}
             for number, text in enumerate(conditions)
@@ -49,9 +55,10 @@ DOCUMENTS = st.builds(
     st.lists(st.sampled_from(("probe", "crawl", "other")), unique=True),
     st.lists(st.sampled_from(("scanners", "hosts")), unique=True),
     on_entity=st.booleans(),
+    kind=st.sampled_from(("string", "ip")),
 )
 FIT = document(
-    [CONDITIONS[0], CONDITIONS[1], CONDITIONS[3], CONDITIONS[5]], ["probe"], ["scanners"]
+    [CONDITIONS[0], CONDITIONS[1], CONDITIONS[3], CONDITIONS[6]], ["probe"], ["scanners"]
 )
 
 

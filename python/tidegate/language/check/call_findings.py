@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tidegate.functions.lists import ORDERED
 from tidegate.language.check.macros import USAGE
 from tidegate.language.tree import checked
 from tidegate.language.tree.diagnostics import Diagnostic, nearest
+from tidegate.types import DYN, PRIMITIVES, MapType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tidegate.language.check.declarations import Declaration, Key
+    from tidegate.language.check.macros import ComprehensionShape
     from tidegate.language.tree.ast import Call, Span
     from tidegate.types import Type
 
@@ -86,3 +89,16 @@ def _meant(node: Call, qualified: str, functions: Mapping[Key, Declaration]) -> 
     known = [name for name, member in functions if member == is_member or "." in name]
     close = nearest(node.function, known) or nearest(qualified, known)
     return f"did you mean `{close}`?" if close else None
+
+
+_SORTED = frozenset(PRIMITIVES[kind] for kind in ORDERED) | {DYN}
+
+
+def unsortable(shape: ComprehensionShape, over: Type, key: Type) -> Iterator[Diagnostic]:
+    """A ``sortBy`` over a map, or by keys without an order."""
+    if isinstance(over, MapType):
+        hint = "sort its keys: `map.map(k, k).sort()`"
+        message = f"`{over}` can't be sorted, only a list"
+        yield Diagnostic("wrong-type", message, shape.range.span, hint=hint)
+    if key not in _SORTED:
+        yield Diagnostic("wrong-type", f"`{key}` has no order to sort by", shape.body.span)

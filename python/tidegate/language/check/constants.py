@@ -22,7 +22,7 @@ from tidegate.language.tree.ast import Span
 from tidegate.language.tree.diagnostics import Diagnostic, nearest, quote
 from tidegate.language.tree.literals import INT_MAX, INT_MIN, source_offsets
 from tidegate.regex import Regex, RegexError, find_work, parse, translate
-from tidegate.types import ListType, MapType, Primitive, Type, TypeParam
+from tidegate.types import STRING, ListType, MapType, Primitive, Type, TypeParam
 from tidegate.values import Timestamp, UInt, kind_of, map_key
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ _PATTERNS = frozenset(
 )
 _WILDCARDS = frozenset({"like", "ilike"})
 _REGEX_PROBES = frozenset({"regex.extract", "regex.extractAll", "regex.replace"})
-_OF_FORM = frozenset({"pattern-not-constant", "invalid-regex", "list-not-constant", "unknown-list"})
+_OF_FORM = frozenset({"pattern-not-constant", "invalid-regex", "list-not-constant", "unknown-list",
+                       "no-phrases"})  # fmt: skip
 """Findings that hold even in unevaluated parts: without a pattern or list nothing can run."""
 _CODES = {"divide_by_zero": "division-by-zero", "overflow": "overflow"}
 _UNKNOWN: Any = object()
@@ -125,12 +126,17 @@ class ConstantChecks:
         """Keep the elements of a list that became one constant, for their spans."""
         self._elements[id(literal)] = (literal, elements)
 
-    def check(self, call: checked.Call) -> checked.Call:
-        """The call with its patterns translated; certain failures are reported."""
+    def check(self, call: checked.Call, kinds: Sequence[Type]) -> checked.Call:
+        """The call with its patterns translated; certain failures are reported.
+
+        Args:
+            call: the call.
+            kinds: the types of its arguments.
+        """
         name = call.function
         if name in _PATTERNS:
             return self._translated(call)
-        if name == "inList":
+        if name == "inList" or (name in checked.PHRASE_TESTS and kinds[1] is STRING):
             self._check_list(call)
         elif name in _WILDCARDS:
             self._require_constant(call.arguments[1], name)
@@ -325,6 +331,10 @@ class ConstantChecks:
             close = nearest(value, self._schema.lists)
             hint = f"did you mean `{close}`?" if close else None
             self._report("unknown-list", f"unknown list {quote(value)}", name.span, hint)
+        elif call.function != "inList" and self._schema.lists[value].kind != "string":
+            message = f"the list {quote(value)} has addresses, so it has no phrases"
+            hint = "an address is in it or not: use `inList`"
+            self._report("no-phrases", message, name.span, hint)
 
 
 _OPERATORS = frozenset("+-*/%")

@@ -193,7 +193,8 @@ class _Estimator:
             return sizes[0].text // 16
         if name in ("startsWith", "endsWith"):
             return sizes[1].text // 16
-        elements = sum(
+        looked_at = _LOOKED_AT.get((name, node.member), _nothing)(sizes, result)
+        elements = looked_at + sum(
             size.count
             for argument, size in zip(node.arguments, sizes, strict=True)
             if not isinstance(argument, checked.Literal)
@@ -239,6 +240,8 @@ class _Estimator:
             each += self.measure(node.condition, inner)[0]
         del self._locals[-len(walked) :]
         units = cost + over.count * (1 + each)
+        if node.macro == "sortBy":
+            units += _sorting(over.count, body.text * over.count)
         self._heavy.append((units * times, node))
         return units, _comprehended(node.macro, over, body)
 
@@ -258,8 +261,13 @@ class _Estimator:
         return cost + units, result
 
 
+def _sorting(count: int, text: int) -> int:
+    """The units of sorting keys, by their number and all their text (rule 10)."""
+    return count.bit_length() * (count + text // 16)
+
+
 def _comprehended(macro: str, over: Size, body: Size) -> Size:
-    if macro == "filter":
+    if macro in ("filter", "sortBy"):
         return over
     if macro in ("map", "transformList", "transformMap", "transformMapEntry"):
         total = over.count * (body.text or body.total)
@@ -288,6 +296,8 @@ _FREE = frozenset(
         "orValue",
         "optional.unwrap",
         "unwrapOpt",
+        "first",
+        "last",
     )
 )
 
@@ -299,6 +309,18 @@ def _first(_node: checked.Call, sizes: Sequence[Size]) -> Size:
 def _split(_node: checked.Call, sizes: Sequence[Size]) -> Size:
     text = max(sizes[0].text, 1)
     return Size(0, min(text, MAX_PARTS), text)
+
+
+def _flattened(_node: checked.Call, sizes: Sequence[Size]) -> Size:
+    over = sizes[0]
+    if over.part is None:
+        return over
+    return Size(0, over.count * max(over.part.count, 1), over.total, over.part.part)
+
+
+def _range(node: checked.Call, _sizes: Sequence[Size]) -> Size:
+    count = node.arguments[0].value if isinstance(node.arguments[0], checked.Literal) else None
+    return Size(0, max(count, 0) if isinstance(count, int) else MAX_PARTS)
 
 
 def _joined_text(_node: checked.Call, sizes: Sequence[Size]) -> Size:
@@ -335,6 +357,30 @@ def _scaled(numerator: int, denominator: int = 1) -> Callable[[Any, Sequence[Siz
     return scale
 
 
+def _weighed(sizes: Sequence[Size], _result: Size) -> int:
+    """Every value in the lists, at any depth, and its text."""
+    return sum(
+        size.count * (1 + (size.part.count if size.part else 0)) + size.total // 16
+        for size in sizes
+    )
+
+
+def _nothing(_sizes: Sequence[Size], _result: Size) -> int:
+    return 0
+
+
+_LOOKED_AT: dict[tuple[str, bool], Callable[[Sequence[Size], Size], int]] = {
+    ("distinct", True): _weighed,
+    ("sets.contains", False): _weighed,
+    ("sets.equivalent", False): _weighed,
+    ("sets.intersects", False): _weighed,
+    ("sort", True): lambda sizes, _result: _sorting(sizes[0].count, sizes[0].total),
+    ("flatten", True): lambda sizes, result: sizes[0].count + result.count,
+    ("lists.range", False): lambda _sizes, result: result.count,
+}
+"""What functions look at, in addition to their arguments and results (rule 10)."""
+
+
 def _last(_node: checked.Call, sizes: Sequence[Size]) -> Size:
     return either(sizes[0], sizes[-1])
 
@@ -343,11 +389,17 @@ _GROWTH: dict[str, Callable[[checked.Call, Sequence[Size]], Size]] = {
     **dict.fromkeys(
         ("dyn", "optional.of", "optional.ofNonZeroValue", "value", "optional.unwrap", "unwrapOpt",
          "lower", "upper", "lowerAscii", "upperAscii", "trim", "reverse", "substring",
-         "urlDecode", "formDecode", "bytes", "regex.extract"),
+         "urlDecode", "formDecode", "bytes", "regex.extract", "distinct", "slice", "sort",
+         "htmlDecode", "jsDecode", "cssDecode", "removeNulls", "removeComments", "replaceComments",
+         "removeWhitespace", "collapseWhitespace", "normalizePath"),
         _first,
     ),
     "or": _last,
     "orValue": _last,
+    "first": lambda _node, sizes: sizes[0].largest(),
+    "last": lambda _node, sizes: sizes[0].largest(),
+    "flatten": _flattened,
+    "lists.range": _range,
     "charAt": lambda _node, _sizes: Size(4),
     "split": _split,
     "segments": _split,

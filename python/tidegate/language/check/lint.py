@@ -27,6 +27,7 @@ from tidegate.language.tree.checked import (
     Literal,
     Or,
     Select,
+    list_name,
 )
 from tidegate.language.tree.diagnostics import Diagnostic, quote
 from tidegate.language.tree.walk import walk
@@ -232,7 +233,7 @@ def _shapes(node: Call) -> Iterator[Shape]:
 
 def wrong_case(node: Call) -> Iterator[Diagnostic]:
     """``x.lower() == "Abc"``, ``request.method == "get"``: no text in that case is equal."""
-    if node.function not in _TEXT_TESTS or len(node.arguments) != 2:
+    if node.function not in _TEXT_TESTS or len(node.arguments) != 2 or list_name(node):
         return
     subject, texts = node.arguments
     if node.function in _MIRRORED and type(subject) is Literal:

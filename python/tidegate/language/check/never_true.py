@@ -10,7 +10,16 @@ from tidegate.functions.addresses import parse_address
 from tidegate.functions.text import lower, upper, wildcard_parts
 from tidegate.language.check.canonical_forms import FORMS, SEGMENT, Form, Pattern
 from tidegate.language.check.constants import parse_pattern
-from tidegate.language.tree.checked import Call, Checked, Field, Has, Index, Literal, Select
+from tidegate.language.tree.checked import (
+    Call,
+    Checked,
+    Field,
+    Has,
+    Index,
+    Literal,
+    Select,
+    list_name,
+)
 from tidegate.language.tree.diagnostics import Diagnostic, quote
 from tidegate.limits import DEFAULT
 from tidegate.regex import shape
@@ -98,7 +107,7 @@ class _Subject:
 
 def impossible_text(node: Call) -> Iterator[Diagnostic]:
     """``request.path.contains("/../")``, ``request.client_ip == "192.0.2.0/24"``."""
-    if len(node.arguments) != 2:
+    if len(node.arguments) != 2 or list_name(node) is not None:
         return
     left, right = node.arguments
     if node.function in ("==", "!=") and type(left) is Literal:

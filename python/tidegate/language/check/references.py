@@ -13,6 +13,7 @@ from tidegate.language.tree.checked import (
     Index,
     Literal,
     Select,
+    list_name,
 )
 from tidegate.language.tree.walk import walk
 
@@ -56,9 +57,9 @@ def references_of(root: Checked) -> References:
                 headers.add(name)
             case Call(function=function, arguments=arguments):
                 functions.add(function)
+                if (named := list_name(node)) is not None:
+                    lists.add(named)
                 match function, arguments:
-                    case "inList", (_, Literal(value=str(name))):
-                        lists.add(name)
                     case "in", (Literal(value=str(name)), Field(name="request.headers")):
                         headers.add(name)
     actions = frozenset(

@@ -9,8 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tidegate.language.check import folding
-from tidegate.language.check.call_findings import misused_macro, no_overload, unknown_function
+from tidegate.language.check import call_findings, folding
 from tidegate.language.check.constants import ConstantChecks
 from tidegate.language.check.declarations import of_schema
 from tidegate.language.check.inference import Inference
@@ -291,9 +290,11 @@ class TreeChecker:
             if self._strict:
                 given = [self._inference.settle(kind) for kind in kinds]
                 declaration = self._functions[name, member]
-                self.findings.append(no_overload(declaration, given, name_span, roots))
+                self.findings.append(
+                    call_findings.no_overload(declaration, given, name_span, roots)
+                )
         elif self._strict:
-            call = self._constants.check(call)
+            call = self._constants.check(call, [self._inference.resolve(each) for each in kinds])
         else:
             call = self._constants.translate(call)
         return call, result
@@ -303,8 +304,8 @@ class TreeChecker:
         name = node.function if chain is None else f"{chain.name()}.{node.function}"
         parts = node.arguments if node.target is None else (node.target, *node.arguments)
         if self._strict:
-            self.findings.append(unknown_function(node, name, self._functions))
-            if misused_macro(node, name):
+            self.findings.append(call_findings.unknown_function(node, name, self._functions))
+            if call_findings.misused_macro(node, name):
                 parts = ()  # a non-variable where a variable belongs isn't a field
             elif chain is not None and self._is_unknown_namespace(chain):
                 parts = node.arguments  # the function reports it
@@ -388,6 +389,9 @@ class TreeChecker:
         self._comprehensions -= 1
         if shape.macro in _PREDICATES:
             self._require(result, BOOL, shape.body.span, f"the condition of `{node.function}`")
+        if shape.macro == "sortBy" and self._strict:
+            settled = [self._inference.settle(each) for each in (kind, result)]
+            self.findings.extend(call_findings.unsortable(shape, *settled))
         root = checked.Comprehension(shape.macro, names, over, condition, body, span=node.span)
         return root, self._comprehended(shape, kinds, result)
 
@@ -415,7 +419,7 @@ class TreeChecker:
         match shape.macro:
             case "map" | "transformList":
                 return ListType(body)
-            case "filter":
+            case "filter" | "sortBy":
                 return ListType(kinds[0])
             case "transformMap":
                 return MapType(kinds[0], body)

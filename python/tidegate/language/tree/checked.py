@@ -23,11 +23,18 @@ COMPREHENSIONS = frozenset(
         "exists_one",
         "map",
         "filter",
+        "sortBy",
         "transformList",
         "transformMap",
         "transformMapEntry",
     )
 )
+
+
+PHRASE_TESTS = frozenset(("containsAny", "startsWithAny", "endsWithAny"))
+"""Functions that take a list of texts, or the name of one."""
+ASK_LISTS = PHRASE_TESTS | {"inList"}
+"""Functions that may name a list."""
 
 
 def _two_or_more(_node: object, _attribute: object, operands: tuple[Any, ...]) -> None:
@@ -214,3 +221,12 @@ Checked: TypeAlias = Union[
     Literal, Field, HasField, Local, Select, Has, Index, Call, And, Or, Conditional,
     List, Map, Comprehension, Bind, OptionalMap,
 ]  # fmt: skip
+
+
+def list_name(node: Call) -> str | None:
+    """The named list that a call asks; None if it asks none, or one with a computed name."""
+    match node:
+        case Call(function=function, arguments=(_, Literal(value=str(name)))):
+            return name if function in ASK_LISTS else None
+        case _:
+            return None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from tidegate.language.check.checker import CheckedExpression, check
+from tidegate.language.tree.checked import ASK_LISTS
 from tidegate.language.tree.schema import Schema
 from tidegate.types import BOOL, CIDR, INT, IP, STRING, UINT, Type
 
@@ -48,10 +49,12 @@ class Names:
     Attributes:
         actions: every slug.
         lists: every slug; the check ignores entries.
+        texts: the slugs of lists of texts.
     """
 
     actions: frozenset[str]
     lists: frozenset[str]
+    texts: frozenset[str] = frozenset()
 
 
 CheckedTexts: TypeAlias = "dict[tuple[Use, str], CheckedExpression]"
@@ -76,7 +79,8 @@ class Expressions:
         limits: Limits,
         before: Expressions | None = None,
     ) -> None:
-        self.names = Names(frozenset(actions), frozenset(lists))
+        texts = (slug for slug, named in lists.items() if named.kind == "string")
+        self.names = Names(frozenset(actions), frozenset(lists), frozenset(texts))
         self.limits = limits
         basic = Schema.default().with_lists(lists)
         all_actions = basic.with_actions(sorted(self.names.actions))
@@ -127,9 +131,12 @@ class Expressions:
         self._before = {}
 
     def _known_before(self, text: str, use: Use) -> CheckedExpression | None:
-        # An action is named by `actions.SLUG`, a list in `inList`; there is no other way.
+        # An action is named by `actions.SLUG`, a list in one of few functions; there is no other
+        # way.
         if "actions" in text and self.names.actions != self._names_before.actions:
             return None
-        if "inList" in text and self.names.lists != self._names_before.lists:
+        lists = (self.names.lists, self.names.texts)
+        are_new = lists != (self._names_before.lists, self._names_before.texts)
+        if are_new and any(function in text for function in ASK_LISTS):
             return None
         return self._before.get((use, text))

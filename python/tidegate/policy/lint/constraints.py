@@ -138,6 +138,8 @@ def read_constraint(node: Checked, wanted: bool = True) -> Constraint | None:
     """
     if not isinstance(node, Call) or len(node.arguments) != 2:
         return Constraint("value", node, (wanted,), True) if _is_bool_field(node) else None
+    if checked.list_name(node) is not None:
+        return None
     subject, constant = node.arguments
     if node.function == "containsIP":
         subject, constant = constant, _network_in(subject)

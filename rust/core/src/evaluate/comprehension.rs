@@ -1,6 +1,7 @@
 //! The macros over lists and maps.
 
 use crate::evaluate::{Absorbed, Evaluated, Evaluation, insert};
+use crate::functions::lists::sorted_by;
 use crate::program::{Comprehension, Expr, Macro};
 use crate::value::Value;
 use crate::value::error::{ErrorCode, Failure, Span};
@@ -27,6 +28,7 @@ impl<'a> Evaluation<'a, '_> {
             Macro::Exists => visit.absorb(true).map(Value::Bool),
             Macro::ExistsOne => visit.has_one().map(Value::Bool),
             Macro::Filter => visit.filter(),
+            Macro::SortBy => visit.sort(),
             Macro::Map | Macro::TransformList => visit.transform_list(),
             Macro::TransformMap => visit.transform_map(),
             Macro::TransformMapEntry => visit.merge(),
@@ -106,6 +108,22 @@ impl<'a> Visit<'_, 'a, '_> {
             }
         }
         Ok(Value::List(kept.into()))
+    }
+
+    /// The elements of a list in the order of their values of the body.
+    fn sort(&mut self) -> Evaluated<'a> {
+        let Value::List(values) = self.range else {
+            return Err(Failure { code: ErrorCode::NoSuchOverload, span: self.span });
+        };
+        let mut keys = Vec::new();
+        self.transform(|_, key| {
+            keys.push(key);
+            Ok(())
+        })?;
+        let sorted = sorted_by(values, &keys, self.evaluation.meter);
+        sorted
+            .map(|sorted| Value::List(sorted.into()))
+            .map_err(|code| Failure { code, span: self.span })
     }
 
     /// Passes the values of the body to `keep`, with the first variable of their element.

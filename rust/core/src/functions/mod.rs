@@ -5,15 +5,17 @@
 //! and the body runs. Operators are in [`crate::functions::operators`].
 
 pub(crate) mod conversions;
+mod decoding;
 mod encoders;
 mod formatting;
 mod hashing;
-mod lists;
+pub(crate) mod lists;
 pub mod named_lists;
 mod network;
 mod numbers;
 pub mod operators;
 mod optionals;
+mod phrases;
 pub(crate) mod prepared;
 pub(crate) mod regex;
 mod text;
@@ -25,7 +27,7 @@ use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
-use crate::functions::named_lists::Lists;
+use crate::functions::named_lists::{ListIndex, Lists};
 use crate::functions::operators::Applied;
 use crate::functions::prepared::Prepared;
 use crate::value::address::{Address, Network};
@@ -79,7 +81,7 @@ pub(crate) enum Shape {
 }
 
 /// The place of one text in another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     Anywhere,
     Start,
@@ -126,6 +128,14 @@ pub(crate) struct Call<'a, 'm> {
 }
 
 impl Call<'_, '_> {
+    /// The named list that the call asks.
+    fn list(&self, name: &str) -> Result<ListIndex, ErrorCode> {
+        match self.prepared {
+            Prepared::List(list) => Ok(*list),
+            _ => self.lists.find(name).ok_or(ErrorCode::InvalidArgument),
+        }
+    }
+
     fn charge_arguments(&mut self, arguments: &[Value<'_>]) -> Result<(), ErrorCode> {
         match self.pricing {
             Pricing::Free => Ok(()),
@@ -205,8 +215,9 @@ pub(crate) fn of_shape(shape: Shape) -> &'static Function {
 /// The function of an unknown name: no arguments fit it.
 pub(crate) static UNKNOWN: Function = function("", &[]);
 
-static FAMILIES: [&[Function]; 11] = [
+static FAMILIES: [&[Function]; 12] = [
     conversions::FUNCTIONS,
+    decoding::FUNCTIONS,
     encoders::FUNCTIONS,
     formatting::FUNCTIONS,
     hashing::FUNCTIONS,

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 use serde::Deserialize;
 
-use crate::functions::operators;
+use crate::functions::phrases::Phrases;
+use crate::functions::{Place, operators};
 use crate::value::Value;
 use crate::value::address::{Address, Network, NetworkSet};
 use crate::value::error::ProgramError;
@@ -39,7 +40,15 @@ pub struct Lists {
 #[derive(Debug)]
 enum NamedList {
     Networks(NetworkSet),
-    Strings(HashSet<Box<str>, RandomState>),
+    Strings(Texts),
+}
+
+/// The entries of a list of texts, which texts are compared with or searched for.
+#[derive(Debug)]
+struct Texts {
+    entries: HashSet<Box<str>, RandomState>,
+    /// Made for the first program that asks.
+    phrases: Phrases,
 }
 
 impl Lists {
@@ -53,9 +62,10 @@ impl Lists {
         let mut lists = Self::default();
         for (name, definition) in definitions {
             let list = match definition.kind {
-                ListKind::String => NamedList::Strings(
-                    definition.entries.into_iter().map(String::into_boxed_str).collect(),
-                ),
+                ListKind::String => NamedList::Strings(Texts {
+                    entries: definition.entries.into_iter().map(String::into_boxed_str).collect(),
+                    phrases: Phrases::default(),
+                }),
                 ListKind::Ip => NamedList::Networks(read_networks(&name, &definition.entries)?),
             };
             lists.numbers.insert(name, ListIndex(lists.lists.len()));
@@ -72,7 +82,7 @@ impl Lists {
     /// Whether a list has a text; text that isn't an address is never in an address list.
     pub(crate) fn has_text(&self, list: ListIndex, text: &str) -> bool {
         match self.lists.get(list.0) {
-            Some(NamedList::Strings(entries)) => entries.contains(text),
+            Some(NamedList::Strings(texts)) => texts.entries.contains(text),
             Some(NamedList::Networks(networks)) => {
                 Address::parse(text).is_some_and(|address| networks.contains(address))
             }
@@ -84,8 +94,25 @@ impl Lists {
     pub(crate) fn has_address(&self, list: ListIndex, address: Address) -> bool {
         match self.lists.get(list.0) {
             Some(NamedList::Networks(networks)) => networks.contains(address),
-            Some(NamedList::Strings(entries)) => entries.contains(&*address.to_string()),
+            Some(NamedList::Strings(texts)) => texts.entries.contains(&*address.to_string()),
             None => false,
+        }
+    }
+
+    /// Prepares a search for the phrases of a list; false for a list that isn't of texts.
+    pub(crate) fn prepare(&self, list: ListIndex, place: Place) -> bool {
+        let Some(NamedList::Strings(texts)) = self.lists.get(list.0) else { return false };
+        texts.phrases.prepare(&texts.entries, place);
+        true
+    }
+
+    /// Whether a text has a phrase of a list at a place; None for a list that isn't of texts.
+    pub(crate) fn has_phrase(&self, list: ListIndex, place: Place, text: &str) -> Option<bool> {
+        match self.lists.get(list.0) {
+            Some(NamedList::Strings(texts)) => {
+                Some(texts.phrases.are_in(&texts.entries, place, text))
+            }
+            _ => None,
         }
     }
 }

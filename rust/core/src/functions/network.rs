@@ -1,7 +1,6 @@
 //! Addresses and networks.
 
 use super::{Function, Shape, function, member, overload, shaped};
-use crate::functions::named_lists::ListIndex;
 use crate::functions::operators::Applied;
 use crate::functions::prepared::Prepared;
 use crate::functions::text::strings;
@@ -107,11 +106,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
             "inList",
             &[
                 overload!(|call, text: &str, name: &str| {
-                    let list = find_list(call, name)?;
+                    let list = call.list(name)?;
                     Ok(Value::Bool(call.lists.has_text(list, text)))
                 }),
                 overload!(|call, address: Address, name: &str| {
-                    let list = find_list(call, name)?;
+                    let list = call.list(name)?;
                     Ok(Value::Bool(call.lists.has_address(list, address)))
                 }),
             ],
@@ -148,13 +147,6 @@ fn in_ranges<'a>(
     let networks: Option<NetworkSet> =
         strings(ranges)?.into_iter().map(Network::parse_entry).collect();
     networks.map(|networks| Value::Bool(contains(&networks))).ok_or(ErrorCode::InvalidArgument)
-}
-
-fn find_list(call: &Call<'_, '_>, name: &str) -> Result<ListIndex, ErrorCode> {
-    match call.prepared {
-        Prepared::List(list) => Ok(*list),
-        _ => call.lists.find(name).ok_or(ErrorCode::InvalidArgument),
-    }
 }
 
 fn parse_address(text: &str) -> Result<Address, ErrorCode> {

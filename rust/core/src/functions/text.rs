@@ -45,25 +45,40 @@ pub(super) const FUNCTIONS: &[Function] = &[
         Shape::HasAny(Place::Anywhere),
         member(
             "containsAny",
-            &[overload!(|call, text: &str, parts: &List<'_>| contains_any(call, text, parts))],
+            &[
+                overload!(|call, text: &str, parts: &List<'_>| contains_any(call, text, parts)),
+                overload!(|call, text: &str, list: &str| {
+                    has_phrase(call, text, list, Place::Anywhere)
+                }),
+            ],
         ),
     ),
     shaped(
         Shape::HasAny(Place::Start),
         member(
             "startsWithAny",
-            &[overload!(|_, text: &str, prefixes: &List<'_>| {
-                any(prefixes, |prefix| text.starts_with(prefix))
-            })],
+            &[
+                overload!(|_, text: &str, prefixes: &List<'_>| {
+                    any(prefixes, |prefix| text.starts_with(prefix))
+                }),
+                overload!(|call, text: &str, list: &str| {
+                    has_phrase(call, text, list, Place::Start)
+                }),
+            ],
         ),
     ),
     shaped(
         Shape::HasAny(Place::End),
         member(
             "endsWithAny",
-            &[overload!(|_, text: &str, suffixes: &List<'_>| {
-                any(suffixes, |suffix| text.ends_with(suffix))
-            })],
+            &[
+                overload!(|_, text: &str, suffixes: &List<'_>| {
+                    any(suffixes, |suffix| text.ends_with(suffix))
+                }),
+                overload!(|call, text: &str, list: &str| {
+                    has_phrase(call, text, list, Place::End)
+                }),
+            ],
         ),
     ),
     shaped(Shape::Lower, member("lowerAscii", LOWER)),
@@ -113,7 +128,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     member("trim", &[overload!(|_, text: &Text<'_>| Ok(Value::String(trim(text))))]),
     member(
         "reverse",
-        &[overload!(|_, text: &str| Ok(Value::text(text.chars().rev().collect::<String>())))],
+        &[
+            overload!(|_, text: &str| Ok(Value::text(text.chars().rev().collect::<String>()))),
+            overload!(|_, values: &List<'_>| {
+                Ok(Value::List(values.iter().rev().cloned().collect::<Vec<_>>().into()))
+            }),
+        ],
     ),
     member(
         "replace",
@@ -216,6 +236,12 @@ fn contains_any<'a>(call: &Call<'a, '_>, text: &str, parts: &[Value<'_>]) -> App
         Prepared::Parts(search) => Ok(Value::Bool(search.is_match(text))),
         _ => any(parts, |part| memmem::find(text.as_bytes(), part.as_bytes()).is_some()),
     }
+}
+
+/// Whether a text has a phrase of a named list at a place.
+fn has_phrase<'a>(call: &Call<'a, '_>, text: &str, name: &str, place: Place) -> Applied<'a> {
+    let list = call.list(name)?;
+    call.lists.has_phrase(list, place, text).map(Value::Bool).ok_or(ErrorCode::InvalidArgument)
 }
 
 /// Whether the test holds for any of the elements. Fails if one is not a string.

@@ -209,6 +209,7 @@ impl Decoder<'_, '_> {
             "exists_one" => Macro::ExistsOne,
             "map" => Macro::Map,
             "filter" => Macro::Filter,
+            "sortBy" => Macro::SortBy,
             "transformList" => Macro::TransformList,
             "transformMap" => Macro::TransformMap,
             "transformMapEntry" => Macro::TransformMapEntry,

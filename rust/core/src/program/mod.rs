@@ -229,6 +229,7 @@ pub(crate) enum Macro {
     ExistsOne,
     Map,
     Filter,
+    SortBy,
     TransformList,
     TransformMap,
     TransformMapEntry,

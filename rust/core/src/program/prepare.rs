@@ -76,6 +76,9 @@ pub(crate) fn prepare(shape: Shape, arguments: &[Expr], lists: &Lists) -> Prepar
         (Shape::InNetworks, [_, Some(Value::List(values))]) => {
             texts(values).and_then(|texts| networks(&texts))
         }
+        (Shape::HasAny(place), [_, Some(Value::String(name))]) => {
+            lists.find(name).filter(|list| lists.prepare(*list, place)).map(Prepared::List)
+        }
         (Shape::InList, [_, Some(Value::String(name))]) => lists.find(name).map(Prepared::List),
         (Shape::TimePart, [_, Some(Value::String(zone))]) => find_zone(zone).map(Prepared::Zone),
         _ => None,

@@ -2,6 +2,7 @@
 //! rules at once.
 
 use crate::event::layout::{KeySlot, Slot};
+use crate::functions::Place;
 use crate::functions::named_lists::ListIndex;
 use crate::value::address::Network;
 
@@ -51,6 +52,7 @@ pub(crate) enum TextTest {
     EndsWith(Vec<Box<str>>),
     Matches(Vec<Pattern>),
     InList(ListIndex),
+    HasPhrase(ListIndex, Place),
 }
 
 /// A pattern, translated, and the texts it requires.
@@ -107,7 +109,7 @@ impl TextTest {
             Self::Contains(parts) | Self::StartsWith(parts) | Self::EndsWith(parts) => {
                 parts.iter().any(|part| part.is_empty())
             }
-            Self::Equals(_) | Self::Matches(_) | Self::InList(_) => false,
+            Self::Equals(_) | Self::Matches(_) | Self::InList(_) | Self::HasPhrase(..) => false,
         }
     }
 
@@ -121,7 +123,7 @@ impl TextTest {
                 parts.iter().map(|part| part_prior(part) * 2.0).sum()
             }
             Self::Matches(patterns) => patterns.iter().map(Pattern::prior).sum(),
-            Self::InList(_) => 0.02,
+            Self::InList(_) | Self::HasPhrase(..) => 0.02,
         }
     }
 }

@@ -7,6 +7,7 @@ use foldhash::fast::RandomState;
 use crate::event::field::Field;
 use crate::event::layout::{Layout, Slot, Source};
 use crate::event::variable::VariableType;
+use crate::functions::named_lists::ListIndex;
 use crate::functions::operators::Operator;
 use crate::functions::prepared::{LikePattern, Prepared};
 use crate::functions::{Place, Shape};
@@ -158,7 +159,10 @@ impl<'l> Extractor<'l> {
         let [first, second] = &*call.arguments else { return None };
         match call.function.shape {
             Shape::Has(place) => self.one_part(first, second, test_at(place)),
-            Shape::HasAny(place) => self.any_part(first, second, test_at(place)),
+            Shape::HasAny(place) => match call.prepared {
+                Prepared::List(list) => self.phrases(first, list, place),
+                _ => self.any_part(first, second, test_at(place)),
+            },
             Shape::Like => self.like(self.subject(first)?, self.constant(second)?.as_str()?),
             Shape::LikeLower => {
                 let subject = Subject { case: Case::Lower, ..self.subject(first)? };
@@ -195,6 +199,16 @@ impl<'l> Extractor<'l> {
     fn any_part(&self, on: &Expr, parts: &Expr, test: fn(Vec<Box<str>>) -> TextTest) -> Extraction {
         let Value::List(members) = self.constant(parts)? else { return None };
         self.text_condition(self.subject(on)?, test, &texts(members)?)
+    }
+
+    /// A test of a text, or of it in lower case, for the phrases of a named list.
+    fn phrases(&self, on: &Expr, list: ListIndex, place: Place) -> Extraction {
+        let Subject { source, case } = self.subject(on)?;
+        let is_folded = case == Case::Lower;
+        (case != Case::Upper).then(|| {
+            let test = TextTest::HasPhrase(list, place);
+            (Condition::Text { source, is_folded, test }, true)
+        })
     }
 
     /// A test of a text for parts; None where an empty part makes it always true.

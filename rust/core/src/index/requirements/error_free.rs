@@ -185,7 +185,10 @@ fn of_test(call: &Call) -> Option<Vec<Requirement>> {
     let Node::Literal(constant) = &argument.node else { return None };
     let is_test = match (call.function.shape, &call.prepared, &**constant) {
         (Shape::Has(_), _, Value::String(_)) => true,
-        (Shape::HasAny(Place::Anywhere), prepared, _) => matches!(prepared, Prepared::Parts(_)),
+        (Shape::HasAny(Place::Anywhere), prepared, Value::List(_)) => {
+            matches!(prepared, Prepared::Parts(_))
+        }
+        (Shape::HasAny(_), Prepared::List(_), _) => true,
         (Shape::HasAny(_), _, Value::List(texts)) => {
             texts.iter().all(|text| text.as_str().is_some())
         }

@@ -3,6 +3,7 @@
 use crate::index::requirements::compiled_pattern::{CompiledPattern, CompiledPatterns};
 use std::collections::{BTreeMap, HashMap};
 
+use crate::functions;
 use crate::functions::named_lists::{ListIndex, Lists};
 use crate::functions::regex::clip;
 use crate::index::requirements::condition::{Pattern, TextTest};
@@ -48,6 +49,26 @@ impl SoughtPattern {
     }
 }
 
+/// A test against a named list.
+#[derive(Debug)]
+pub(in crate::index) struct ListTest {
+    list: ListIndex,
+    /// The place of a phrase; None if the whole text is sought in the list.
+    phrase: Option<functions::Place>,
+    is_folded: bool,
+    condition: u32,
+}
+
+impl ListTest {
+    fn holds(&self, subject: Subject<'_>, lists: &Lists) -> bool {
+        let text = if self.is_folded { subject.folded } else { subject.text };
+        match self.phrase {
+            Some(place) => lists.has_phrase(self.list, place, text).unwrap_or(false),
+            None => lists.has_text(self.list, text),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct TextSearch {
     pub(in crate::index) whole: Whole,
@@ -59,7 +80,7 @@ pub(crate) struct TextSearch {
     literals: Box<[Vec<u32>]>,
     /// Patterns that are run on every text.
     pub(in crate::index) others: Box<[SoughtPattern]>,
-    pub(in crate::index) lists: Box<[(ListIndex, u32)]>,
+    pub(in crate::index) lists: Box<[ListTest]>,
     /// Whether some test is of the text in lower case.
     folds: bool,
     /// Whether looking a text up in the value cache is cheaper than the search.
@@ -134,11 +155,8 @@ impl TextSearch {
         let matching = self.others.iter().filter(|pattern| pattern.matches(subject, work));
         local.extend(matching.map(|pattern| pattern.condition));
         *found_too_much |= work.is_over();
-        for (list, condition) in &self.lists {
-            if lists.has_text(*list, text) {
-                local.push(*condition);
-            }
-        }
+        let holding = self.lists.iter().filter(|test| test.holds(subject, lists));
+        local.extend(holding.map(|test| test.condition));
     }
 
     /// Replaces the literals found, from `start` on, by the conditions of their patterns that
@@ -208,7 +226,7 @@ pub(crate) struct TextSearchBuilder {
     /// The [`CompiledPattern::required`] of each pattern.
     required: Vec<Vec<Vec<Box<str>>>>,
     others: Vec<SoughtPattern>,
-    lists: Vec<(ListIndex, u32)>,
+    lists: Vec<ListTest>,
 }
 
 impl TextSearchBuilder {
@@ -227,7 +245,18 @@ impl TextSearchBuilder {
                 }
                 return;
             }
-            TextTest::InList(list) => return self.lists.push((*list, condition)),
+            TextTest::InList(list) => {
+                return self.lists.push(ListTest {
+                    list: *list,
+                    phrase: None,
+                    is_folded,
+                    condition,
+                });
+            }
+            TextTest::HasPhrase(list, place) => {
+                let phrase = Some(*place);
+                return self.lists.push(ListTest { list: *list, phrase, is_folded, condition });
+            }
             TextTest::Matches(patterns) => {
                 for pattern in patterns {
                     self.add_pattern(pattern, is_folded, condition, compiled);
@@ -275,11 +304,12 @@ impl TextSearchBuilder {
             parts => Some(Substrings::new(parts)),
         };
         let others: Box<[SoughtPattern]> = self.others.into();
-        let has_folded_patterns = others.iter().any(|pattern| pattern.is_folded);
+        let has_folded_tests = others.iter().any(|pattern| pattern.is_folded)
+            || self.lists.iter().any(|test| test.is_folded);
         let is_named = self.whole.contains_key("") || self.whole_folded.contains_key("");
         TextSearch {
             finds_in_nothing: is_named || !others.is_empty() || !self.lists.is_empty(),
-            folds: substrings.is_some() || has_folded_patterns || !self.whole_folded.is_empty(),
+            folds: substrings.is_some() || has_folded_tests || !self.whole_folded.is_empty(),
             remembers: substrings.is_some() || !others.is_empty(),
             whole: self.whole,
             whole_folded: self.whole_folded,
