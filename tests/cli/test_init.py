@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.server.serving import serving
 
+from tidegate_server.cli.service import signing_in
 from tidegate_server.cli.tenants.init import Made, next_steps
 from tidegate_server.settings.service import ServerSettings
 from tidegate_server.settings.whole import Settings
@@ -51,7 +52,7 @@ def test_the_next_steps_name_an_address_that_is_not_the_usual_one(
     port: int, is_named: bool
 ) -> None:
     """The commands that change definitions would ask another server otherwise."""
-    made = Made("data", "me@example.test", "my-shop", "an id", "a key")
+    made = Made("data", "me@example.test", True, "my-shop", "an id", "a key")
     said = next_steps(made, Settings(server=ServerSettings(port=port)))
     assert (f"  export TIDEGATE_URL=http://127.0.0.1:{port}\n" in said) == is_named
 
@@ -72,6 +73,45 @@ def test_a_server_of_an_empty_directory_says_what_to_do_next(tmp_path: Path, pro
     assert f"export TIDEGATE_URL={url}" in stderr
     assert "tidegate tenant create NAME" in stderr
     assert "tidegate init --server" in stderr
+
+
+@pytest.mark.parametrize(
+    ("has_password", "settings", "expected"),
+    [
+        (True, Settings(), "http://127.0.0.1:8080/console/"),
+        (
+            False,
+            Settings(server=ServerSettings(public_url="https://gate.example/")),
+            "https://gate.example/console/",
+        ),
+    ],
+)
+def test_the_next_steps_say_where_the_console_is_and_how_to_log_in(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    has_password: bool,
+    settings: Settings,
+    expected: str,
+) -> None:
+    """Its address is the public one; an operator without a password is told how to set one."""
+    (tmp_path / "index.html").touch()
+    monkeypatch.setattr(signing_in, "built", lambda: tmp_path)
+    made = Made("data", "me@example.test", has_password, "my-shop", "an id", "a key")
+    said = next_steps(made, settings)
+    assert f"  {expected}\n" in said
+    assert "log in to the console as me@example.test" in said
+    assert ("tidegate operator password me@example.test" in said) != has_password
+
+
+def test_a_site_that_is_not_an_origin_makes_nothing(tmp_path: Path, process: None) -> None:
+    """A misspelt site would take visitors nowhere after their challenge."""
+    done = tidegate(
+        "init", "--server", "--email", "me@example.test", "--tenant", "T", "--no-password",
+        "--site", "https://shop.example/start", "--store-directory", str(tmp_path / "data"),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "not an origin" in done.stderr
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("email", ["nobody", "a@b@c"])

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,27 @@ DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 VARIABLES = {variable_of(name) for name, _ in fields_of(Settings)}
 
 
+TESTS: Mapping[str, str] = {
+    "Caddyfile": "deploy/test_proxy.py",
+    "compose.yaml": "deploy/test_proxy.py",
+    "compose-cluster.yaml": "deploy/test_compose_cluster.py",
+    "Containerfile": "deploy/test_container.py",
+    "requirements.txt": "deploy/test_locked.py",
+    "python.cdx.json": "deploy/test_locked.py",
+    "tidegate.service": "deploy/test_deploy.py",
+    "systemd/*": "deploy/test_deploy.py",
+    "hybrid/*": "deploy/test_deploy.py",
+    "helm/**/*": "deploy/test_deploy.py",
+    "grafana/*": "deploy/test_deploy.py",
+    "integrations/nginx/include/*": "integrations/test_nginx_include.py",
+    "integrations/caddy/Caddyfile.fail-open": "integrations/test_fail_open.py",
+    "integrations/traefik/*": "integrations/test_traefik.py",
+    "integrations/javascript/**/*": "integrations/edges.py",
+    "integrations/*/*": "integrations/edges.py",
+}
+"""The tests that start or read the files, by patterns; the first that fits counts."""
+
+
 def run(*command: str, timeout: float = 900) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
 
@@ -34,6 +56,26 @@ def engine() -> str:
     pytest.skip("neither docker (with its daemon) nor podman is on this machine")
 
 
+def test_every_file_has_a_test() -> None:
+    """The test names the file, or the folder of an example."""
+    for path in DEPLOY.rglob("*"):
+        place = path.relative_to(DEPLOY)
+        if path.is_dir() or {"node_modules", "__pycache__"} & set(place.parts):
+            continue
+        test = next((test for pattern, test in TESTS.items() if _fits(place, pattern)), None)
+        assert test is not None, f"no test is named for {place}"
+        text = (DEPLOY.parent / "tests" / test).read_text()
+        parts = {*place.parts} - {"integrations"}
+        is_named = any(part in text for part in parts)
+        assert is_named, f"{test} doesn't use {place}"
+
+
+def _fits(place: Path, pattern: str) -> bool:
+    if "**" in pattern:
+        return str(place).startswith(pattern.partition("**")[0])
+    return place.match(pattern) and len(place.parts) == pattern.count("/") + 1
+
+
 def test_every_variable_is_a_setting() -> None:
     """A misspelt variable would be passed over in silence."""
     named = {
@@ -43,7 +85,7 @@ def test_every_variable_is_a_setting() -> None:
         if path.is_file()
         for name in re.findall(r"\bTIDEGATE_[A-Z_]+", path.read_text())
     }
-    assert named <= VARIABLES | {"TIDEGATE_HOME"}
+    assert named <= VARIABLES | {"TIDEGATE_HOME", "TIDEGATE_KEY"}
     assert "TIDEGATE_STORE_DIRECTORY" in named
 
 
@@ -102,16 +144,6 @@ def test_the_container_of_a_daemon_serves_others_over_tls_alone() -> None:
     assert "TIDEGATE_DAEMON_TLS_KEY=" in text
     # A token in an image would be everybody's.
     assert "TIDEGATE_DAEMON_TOKEN=" not in text
-
-
-def test_the_proxy_leads_to_services_that_there_are() -> None:
-    """Names and ports of the Caddyfile are those of the Compose file."""
-    compose: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-    targets = re.findall(r"reverse_proxy (\w+):(\d+)", (DEPLOY / "Caddyfile").read_text())
-    assert {name for name, _ in targets} == {"tidegate", "site"}
-    assert compose["services"].keys() >= {name for name, _ in targets}
-    assert ("tidegate", "8080") in targets
-    assert "ports" not in compose["services"]["tidegate"]
 
 
 def test_the_compose_file_is_one_that_compose_takes(process: None) -> None:

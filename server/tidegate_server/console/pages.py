@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, Response
 
 from tidegate_server.console.files import Asset, Assets
 from tidegate_server.http.headers import CONSOLE_HEADERS, FILE_HEADERS
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 HOME = "/console/"
 _FILES = "/console/assets/"
+_ROOT = "The console is at /console/.\nThe API is at /api/v1, and its description at /docs.\n"
+_LINKS = '</openapi.json>; rel="service-desc", </docs>; rel="service-doc"'
+"""Where programs find the API (RFC 8631)."""
 _NOT_BUILT = (
     "The console is not built.\n"
     "In a checkout of Tidegate, run: make console\n"
@@ -35,19 +38,18 @@ def console_handlers(assets: Assets | None, otherwise: Handler) -> dict[str, Han
 
     Args:
         assets: of the build; None without a build.
-        otherwise: answers for the root, to callers other than browsers.
+        otherwise: answers for the root, to methods other than GET and HEAD.
     """
 
     async def page(request: Request) -> Response:
         return _plain(404, _NOT_BUILT) if assets is None else _page(assets, request)
 
     async def root(request: Request) -> Answer | Response:
-        if "text/html" in request.headers.get("accept", ""):
-            return RedirectResponse(HOME, 303, CONSOLE_HEADERS)
-        return await otherwise(request)
+        if request.method not in {"GET", "HEAD"}:
+            return await otherwise(request)
+        return PlainTextResponse(_ROOT, 303, {**CONSOLE_HEADERS, "location": HOME, "link": _LINKS})
 
-    found: dict[str, Handler] = {HOME[:-1]: page, f"{HOME}*": page}
-    return found if assets is None else {"/": root, **found}
+    return {"/": root, HOME[:-1]: page, f"{HOME}*": page}
 
 
 def _page(assets: Assets, request: Request) -> Response:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tools import plain_http
 
+from tidegate_server.cli.service import signing_in
 from tidegate_server.cli.service.serve import invitation
+from tidegate_server.cli.service.signing_in import console_lines
 from tidegate_server.demo import Demo
+from tidegate_server.settings.operators import LoginSettings
+from tidegate_server.settings.service import ConsoleSettings, ServerSettings
+from tidegate_server.settings.whole import Settings
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -35,6 +41,29 @@ def test_the_demonstration_decides(workers: int, process: None) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (Settings(), ["http://127.0.0.1:8080/console/", "`tidegate operator password EMAIL`"]),
+        (
+            Settings(login=LoginSettings(local=False, providers='{"github": {}}')),
+            ["log in   at an identity provider"],
+        ),
+        (Settings(console=ConsoleSettings(enabled=False)), ["turned off (console.enabled)"]),
+        (Settings(server=ServerSettings(unix_socket="/run/a")), ["server.public_url"]),
+    ],
+)
+def test_a_server_says_where_its_console_is_and_how_to_log_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Settings, expected: list[str]
+) -> None:
+    """Without a console, it says why there is none."""
+    (tmp_path / "index.html").touch()
+    monkeypatch.setattr(signing_in, "built", lambda: tmp_path)
+    said = "\n".join(console_lines(settings, "http://127.0.0.1:8080"))
+    for text in expected:
+        assert text in said
+
+
 def test_the_demonstration_leads_to_a_console_only_where_one_is_built() -> None:
     """Without a console the printed lines say how to build one, and have no link to nothing."""
     demo = Demo(
@@ -44,7 +73,9 @@ def test_the_demonstration_leads_to_a_console_only_where_one_is_built() -> None:
         sync_api_key="s",
         owner_token="o",
     )
-    assert "/console/#access_token=o" in invitation(demo, has_console=True)
-    said = invitation(demo, has_console=False)
+    assert "/console/#access_token=o" in invitation(
+        demo, console_page="http://127.0.0.1:8080/console/"
+    )
+    said = invitation(demo, console_page=None)
     assert "/console/" not in said
     assert "make console" in said

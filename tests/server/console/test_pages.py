@@ -42,11 +42,11 @@ def status(path: bytes) -> int:
         (b"/console", 404),
         (b"/console/", 404),
         (b"/console/assets/../x", 404),
-        (b"/", LEFT),
+        (b"/", 303),
         (b"/consoles", LEFT),
         (b"/api/v1/console/", LEFT),
     ],
 )
 def test_a_console_that_is_not_built_takes_only_its_own_paths(path: bytes, expected: int) -> None:
-    """Without a build the console says so, and leaves every other path alone."""
+    """Without a build the console says so; the root leads there, and other paths are left alone."""
     assert status(path) == expected

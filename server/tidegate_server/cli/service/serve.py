@@ -21,8 +21,8 @@ from tidegate.cli.output import console, errors, json_option, print_json, report
 from tidegate.errors import TidegateError
 from tidegate_server import logging
 from tidegate_server.cli.service.settings import SettingsCommand, settings_options, unusable
+from tidegate_server.cli.service.signing_in import console_lines, console_of
 from tidegate_server.cli.service.usable import need_usable
-from tidegate_server.console.files import built
 from tidegate_server.demo import Demo, make_demo, make_owner
 from tidegate_server.directory.opening import open_directory, own_directory
 from tidegate_server.directory.partitions import claim_partition, need_partitions
@@ -148,9 +148,9 @@ class _Serving:
                 else:
                     log.info(NO_TENANT, next=steps.splitlines())
             if not self.is_demo:
-                _say({"base_url": address}, f"serving on {address}", self.as_json)
+                say_address(self.settings, address, as_json=self.as_json)
                 return
-            present = (address, token, self.as_json)
+            present = (self.settings, address, token, self.as_json)
             threading.Thread(target=_present, args=present, daemon=True).start()
 
         return started
@@ -179,7 +179,7 @@ def _serve_node(settings: Settings, fork_server: ForkServer, as_json: bool) -> N
     from tidegate_server.nodes.node import run_node
 
     def started(address: str) -> None:
-        _say({"base_url": address}, f"serving on {address}", as_json)
+        say_address(settings, address, as_json=as_json)
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run_node(settings, keys, fork_server, started))
@@ -240,27 +240,34 @@ def _say_waiting(holder: Holder) -> None:
     log.info("waiting for the data directory", holder=str(holder))
 
 
-def _present(address: str, token: str, as_json: bool) -> None:
+def say_address(settings: Settings, address: str, *, as_json: bool) -> None:
+    """Print where the service and its console are, and how to log in there."""
+    document = {"base_url": address, "console": console_of(settings, address)}
+    lines = [f"serving on {address}", *console_lines(settings, address)]
+    _say(document, "\n".join(lines), as_json)
+
+
+def _present(settings: Settings, address: str, token: str, as_json: bool) -> None:
     """Create the demonstration's tenant and print how to call the service."""
     try:
         demo = make_demo(address, token)
     except (OSError, RuntimeError) as error:
         errors.print(f"error: the demonstration could not be made: {error}", markup=False)
         return
-    has_console = (built() / "index.html").exists()
-    _say(attrs.asdict(demo), invitation(demo, has_console=has_console), as_json)
+    page = console_of(settings, address)
+    _say(attrs.asdict(demo), invitation(demo, console_page=page), as_json)
 
 
-def invitation(demo: Demo, *, has_console: bool) -> str:
+def invitation(demo: Demo, *, console_page: str | None) -> str:
     """Say how to call the demonstration, and where its console is if one was built."""
-    page = f"{demo.base_url}/console/#access_token={demo.owner_token}"
+    page = f"{console_page}#access_token={demo.owner_token}"
     lines = [
         f"serving on {demo.base_url}, with data in a temporary directory; stop with Ctrl-C",
         "",
         f"tenant       {demo.tenant_id}",
         f"API key      {demo.api_key}",
         f"Owner token  {demo.owner_token}",
-        f"console      {page if has_console else 'not built; in a checkout, run: make console'}",
+        f"console      {page if console_page else 'not built; in a checkout, run: make console'}",
         "",
         "one event in, one decision out:",
         *("\n" + line for line in demo.curl_lines()),

@@ -17,6 +17,8 @@ import click
 from tidegate.cli.output import console, print_json
 from tidegate.cli.remote import Remote
 from tidegate.errors import TidegateError
+from tidegate.policy.document.forms import origin_problem
+from tidegate_server.cli.service.signing_in import console_of
 from tidegate_server.cli.tenants.operator import (
     directory_option,
     load,
@@ -63,6 +65,7 @@ class Made:
 
     directory: str
     operator: str
+    has_password: bool
     tenant: str
     tenant_id: str
     api_key: str
@@ -74,6 +77,12 @@ def server_options(command: F) -> F:
         directory_option,
         password_option,
         click.option("--no-password", is_flag=True, help="No login with a password; only tokens."),
+        click.option(
+            "--site",
+            default="",
+            help="With --server: origin of the site, such as https://shop.example, to which a"
+            " solved challenge may send a browser.",
+        ),
         click.option("--tenant", default="", help="With --server: name of the first tenant."),
         click.option("--email", default="", help="With --server: first operator."),
         click.option("--server", is_flag=True, help="Set up a server on this machine."),
@@ -87,6 +96,7 @@ def init_server(
     *,
     email: str,
     tenant: str,
+    site: str,
     no_password: bool,
     password_stdin: bool,
     store_directory: Path | None,
@@ -99,6 +109,9 @@ def init_server(
     email = email or click.prompt("Email address of the first operator")
     tenant = tenant or click.prompt("Name of the tenant")
     need_address(email)
+    wrong = origin_problem(site) if site else None
+    if wrong is not None:
+        raise click.BadParameter(wrong, param_hint="--site")
     settings = load(store_directory)
     if (settings.directory / "tidegate.db").exists():
         raise click.UsageError(
@@ -109,7 +122,10 @@ def init_server(
     make_operator(settings, email, password_hash=kept)
     token = make_token(settings, email)[0]
     with _serving(settings) as url:
-        made = _make(Remote(RemoteSettings(url=url, token=token)), settings, email, tenant)
+        service = Remote(RemoteSettings(url=url, token=token))
+        tenant_id, slug, key = _make(service, tenant, site)
+    directory = str(settings.directory)
+    made = Made(directory, email, kept is not None, slug, tenant_id, key)
     if as_json:
         print_json(attrs.asdict(made))
     else:
@@ -144,11 +160,14 @@ def _serving(settings: Settings) -> Iterator[str]:
             process.communicate()
 
 
-def _make(service: Remote, settings: Settings, email: str, name: str) -> Made:
+def _make(service: Remote, name: str, site: str) -> tuple[str, str, str]:
+    """Create the tenant with its objects; return its id, its slug and the text of the key."""
+
     def post(path: str, body: dict[str, Any]) -> Any:
         return service.call("POST", path, json.dumps(body).encode())
 
-    tenant = post("tenants", {"name": name})
+    settings = {"return_url_origins": [site]} if site else {}
+    tenant = post("tenants", {"name": name, "settings": settings})
     path = f"tenants/{tenant['tenant_id']}"
     entity = post(f"{path}/entity-definitions", ENTITY)
     clauses = [
@@ -157,9 +176,19 @@ def _make(service: Remote, settings: Settings, email: str, name: str) -> Made:
     ]
     post(f"{path}/policies", {**POLICY, "clauses": clauses})
     key = post(f"{path}/api-keys", {"name": "first"})
-    return Made(
-        str(settings.directory), email, str(tenant["slug"]), str(tenant["tenant_id"]), key["key"]
-    )
+    return str(tenant["tenant_id"]), str(tenant["slug"]), str(key["key"])
+
+
+def _console(made: Made, page: str | None) -> str:
+    if page is None:
+        return ""
+    if made.has_password:
+        return f"log in to the console as {made.operator}, with the password:\n  {page}\n"
+    return f"""\
+log in to the console as {made.operator}, once there is a password:
+  tidegate operator password {made.operator} --store-directory {made.directory}
+  {page}
+"""
 
 
 def next_steps(made: Made, settings: Settings) -> str:
@@ -168,6 +197,7 @@ def next_steps(made: Made, settings: Settings) -> str:
     event = {"request": {"method": "GET", "path": "/", "client_ip": "192.0.2.7"}}
     address = f"{server.host}:{server.port}"
     is_default = f"http://{address}" == RemoteSettings().url
+    page = console_of(settings, server.public_url.rstrip("/") or f"http://{address}")
     where = "" if is_default else f"  export TIDEGATE_URL=http://{address}\n"
     return f"""\
 directory  {made.directory}
@@ -179,6 +209,7 @@ policy     {POLICY["name"]}: watches only
 start it:
   tidegate serve --store-directory {made.directory}
 
+{_console(made, page)}
 ask it for a decision:
   curl -s http://{address}/api/v1/runtime/mitigation -H 'x-service-api-key: {made.api_key}' \\
     -H 'content-type: application/json' -d '{json.dumps(event)}'

@@ -1,5 +1,6 @@
 // The login pages. Text from the server is inserted as text, never as markup.
 const TOKEN = "service.auth_token";
+const ARRIVAL = "/login/callback";
 const COOKIES = ["__Host-tidegate_login", "tidegate_login"];
 const FAULTS = {
   cancelled: "The login was cancelled.",
@@ -21,6 +22,16 @@ async function ask(path, token, method = "GET") {
   if (answer.status === 401) return null;
   if (!answer.ok) throw new Error(String(answer.status));
   return answer.status === 204 ? {} : answer.json();
+}
+
+/** Returns where a login ends: in the console; without a role or a console, on the page that says
+ * who is logged in. */
+async function home(token) {
+  const page = "/console/";
+  const me = await ask("/api/v1/me", token);
+  if (!me?.memberships.length) return ARRIVAL;
+  const answer = await fetch(page, { method: "HEAD" });
+  return answer.ok ? page : ARRIVAL;
 }
 
 async function choice() {
@@ -49,7 +60,7 @@ async function password() {
       const said = await answer.json();
       if (!answer.ok) return say(said.detail);
       localStorage.setItem(TOKEN, said.access_token);
-      location.replace(next ?? "/login/callback");
+      location.replace(next ?? (await home(said.access_token)));
     } catch {
       say("The server cannot be reached now.");
     }
@@ -78,9 +89,10 @@ async function arrival() {
     // Without the word a link could log somebody in as somebody else.
     const word = takeWord();
     if (!word || word !== brought.get("word")) return fail(FAULTS.expired);
-    localStorage.setItem(TOKEN, brought.get("access_token"));
-    const next = ownPath(brought.get("next"));
-    if (next) return location.replace(next);
+    const token = brought.get("access_token");
+    localStorage.setItem(TOKEN, token);
+    const next = ownPath(brought.get("next")) ?? (await home(token));
+    if (next !== ARRIVAL) return location.replace(next);
   }
   await showWho();
 }
