@@ -16,6 +16,7 @@ from tidegate.evaluation.clients import PROBLEMS, client_of
 from tidegate.evaluation.rules import Evaluator
 from tidegate.functions.addresses import sent_address
 from tidegate.values import unmapped
+from tidegate_server.engines.serving import TenantEngine
 
 FORMS = address_forms()
 DOCUMENT = {
@@ -52,6 +53,32 @@ def test_an_address_is_read_or_it_is_said(evaluator: Evaluator, form: AddressFor
         noted = None if form.problem in ("", "absent") else form.problem
         assert decision.client_ip_problem == noted
         assert decision.to_record().get("client_ip_problem") == noted
+        # The record has the address unless the event has it in the same form.
+        is_written = form.request.get("client_ip") == form.address
+        named = None if is_written else form.address or None
+        assert decision.client_ip == named
+        assert decision.to_record().get("client_ip") == named
+
+
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+@pytest.mark.parametrize(
+    ("settings", "is_kept"),
+    [
+        ({}, True),
+        ({"redact": ["x-forwarded-for"]}, False),
+        ({"redact": ["x_forwarded*", "!x-forwarded-for"]}, True),
+        ({"keep_only_read": True}, True),
+    ],
+)
+def test_an_address_of_a_header_that_the_tenant_hides_is_in_no_record(
+    evaluator: Evaluator, settings: dict[str, object], is_kept: bool
+) -> None:
+    """A record has the address of a proxy's header only where the recorded event may have it."""
+    engine = TenantEngine({**DOCUMENT, "settings": settings}, evaluator, redaction_key=b"k" * 32)
+    behind = {"request": {"headers": {"X-Forwarded-For": "192.0.2.7"}}}
+    assert engine.decide(behind).client_ip == ("192.0.2.7" if is_kept else None)
+    named = {"request": {"client_ip": "::ffff:192.0.2.7"}}
+    assert engine.decide(named).client_ip == "192.0.2.7"
 
 
 @pytest.mark.parametrize("evaluator", ["native", "reference"])

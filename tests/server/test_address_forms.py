@@ -131,6 +131,9 @@ def test_the_service_reads_every_form(service: Service) -> None:
             assert found["entities"][0]["key"] == expected(form), str(form)
             has_problem = form.problem not in ("", "absent")
             assert found["client_ip_problem"] == (form.problem if has_problem else None)
+            assert found["client_ip"] == (form.address or None), str(form)
+            (row,) = shop.get("decisions", limit=1)
+            assert (row["decision_id"], row["client_ip"]) == (decision_id, found["client_ip"])
     assert figures(service) - before == noted
 
 

@@ -15,13 +15,14 @@ import attrs
 from tidegate import decider
 from tidegate.evaluation.clients import noted
 from tidegate.evaluation.encoder import encode
+from tidegate.evaluation.event import read_event
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.evaluation.reference import evaluate
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.budget import Ends, past_budget
 from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
 from tidegate.policy.definitions.keys import EntityKey, Part, counted_text, entity_id, part_of
-from tidegate.policy.definitions.secrets import PLAIN, Reading, kept_part
+from tidegate.policy.definitions.secrets import PLAIN, Reading, keeps_forwarded, kept_part
 from tidegate.policy.shown_proof import FIELDS, ShownProof, counting, shown_proofs
 from tidegate.policy.state.state import Block, Change, Changed, Count, Mitigate, State
 from tidegate.policy.state.windows import added
@@ -44,6 +45,7 @@ MISSING = frozenset({"no_such_key", "no_such_field"})
 RETURN_URL = "return_url"
 PATH = "request.raw_path"
 CLIENT_PROBLEM = "derived.client_ip_problem"
+CLIENT_IP = "request.client_ip"
 
 Record: TypeAlias = Mapping[str, Any]
 Evaluate: TypeAlias = Callable[[str, "CheckedExpression", Record], Outcome]
@@ -140,7 +142,7 @@ def decide(
     names = {name for name in compiled.names_read if not name.startswith(("actions.", "entity."))}
     record = encode(
         event,
-        names | FIELDS | {"observed_at", RETURN_URL, PATH, CLIENT_PROBLEM},
+        names | FIELDS | {"observed_at", RETURN_URL, PATH, CLIENT_IP, CLIENT_PROBLEM},
         variables={RETURN_URL: STRING},
         trusted_proxies=compiled.trusted_proxies,
         addresses=addresses,
@@ -149,8 +151,25 @@ def decide(
     evaluate_with = evaluate_at or _evaluator(compiled)
     if proofs is None:
         proofs = shown_proofs(proof_keys, record, received_at) if proof_keys else []
-    walk = _Walk(compiled, state, record, time, evaluate_with, ends, redactor)
+    member = read_event(event, frozenset({RETURN_URL})).texts.get("client_ip")
+    client_ip = _kept_client(member, record[CLIENT_IP], redactor)
+    walk = _Walk(compiled, state, record, time, evaluate_with, ends, redactor, client_ip)
     return walk.run(counting(proofs, state.passes), min(max(received_at, 0), LATEST))
+
+
+def _kept_client(member: str | None, address: str, redactor: Redacts | None) -> str | None:
+    """The client's address as a record has it; None if the stored event has it, or hides it.
+
+    Args:
+        member: ``request.client_ip`` as received.
+        address: the address that rules see.
+        redactor: of the tenant.
+    """
+    if not address or member == address:
+        return None
+    if member is None and not keeps_forwarded(redactor):
+        return None
+    return address
 
 
 def event_time(observed_at: Timestamp | None, received_at: int) -> int:
@@ -180,7 +199,9 @@ class _Walk:
         evaluate_at: Evaluate,
         ends: Ends,
         redactor: Redacts | None,
+        client_ip: str | None,
     ) -> None:
+        self._client_ip = client_ip
         self._compiled = compiled
         self._state = state
         self._record = dict(record)
@@ -419,6 +440,7 @@ class _Walk:
             errors=self._errors,
             budget_ended_at=ended_at,
             client_ip_problem=noted(self._record[CLIENT_PROBLEM]),
+            client_ip=self._client_ip,
             proof=proof,
         )
 

@@ -64,6 +64,8 @@ class EngineDecision(Decision):
             expression among actions and policies, one among entities, or both.
         client_ip_problem: why the event's client has no address; None if it has one, or if the
             event names no client.
+        client_ip: the client's address that rules saw, where the event as recorded doesn't have
+            the same text in ``request.client_ip``: behind a proxy, for example.
         proof: the finding about the challenge proof in the event; None if it has none.
     """
 
@@ -76,6 +78,7 @@ class EngineDecision(Decision):
     errors: Mapping[str, str]
     budget_ended_at: tuple[str, ...] = ()
     client_ip_problem: str | None = None
+    client_ip: str | None = attrs.field(default=None, eq=False)  # older records lack it
     proof: ShownProof | None = None
     _record: bytes | str | Mapping[str, Any] = attrs.field(
         default=b"", init=False, eq=False, repr=False
@@ -150,6 +153,7 @@ class EngineDecision(Decision):
             "errors": dict(self.errors),
             **ended,
             **({"client_ip_problem": problem} if problem else {}),
+            **({"client_ip": self.client_ip} if self.client_ip else {}),
             **({"proof": self.proof.to_record()} if self.proof else {}),
         }
 
@@ -217,6 +221,7 @@ _READ: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "errors": lambda record: dict(record["errors"]),
     "budget_ended_at": lambda record: tuple(record.get("budget_ended_at", ())),
     "client_ip_problem": lambda record: record.get("client_ip_problem"),
+    "client_ip": lambda record: record.get("client_ip"),
     "proof": lambda record: ShownProof.of(record["proof"]) if "proof" in record else None,
 }
 """Member of a decision to the function that parses it from a record."""

@@ -6,12 +6,25 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import attrs
+import msgspec
 import orjson
 
 from tidegate_server.stores.decision_log.lines import LIFT
 
 if TYPE_CHECKING:
     from tidegate_server.stores.decision_log.lines import LogLine
+
+
+class _Record(msgspec.Struct, frozen=True):
+    client_ip: str | None = None
+    client_ip_problem: str | None = None
+
+
+class _Event(msgspec.Struct, frozen=True):
+    request: Any = None
+
+
+_RECORDS, _EVENTS = msgspec.json.Decoder(_Record), msgspec.json.Decoder(_Event)
 
 
 @attrs.frozen
@@ -52,8 +65,21 @@ def message_of(line: LogLine) -> Message:
         body |= {
             "source": read.source,
             "endpoint": read.endpoint,
+            "client_ip": _client_ip(read.record, read.event),
             "answer": orjson.Fragment(read.answer),
             "record": orjson.Fragment(read.record),
             "event": orjson.Fragment(read.event),
         }
     return Message(line.seq, read.decision_id, line.tenant_id, orjson.dumps(body))
+
+
+def _client_ip(record: bytes, event: bytes) -> str | None:
+    """Return the client's address that rules saw."""
+    try:
+        recorded, request = _RECORDS.decode(record), _EVENTS.decode(event).request
+    except ValueError:  # a line that an older version wrote is sent as it is
+        return None
+    if recorded.client_ip is not None or recorded.client_ip_problem is not None:
+        return recorded.client_ip
+    member = request.get("client_ip") if isinstance(request, dict) else None
+    return member if isinstance(member, str) and member else None

@@ -166,6 +166,9 @@ def _answer(
             for place, code in record["errors"].items()
         ),
         budget_ended_at=tuple(record.get("budget_ended_at", ())),
+        client_ip=kept.client_ip(
+            record.get("client_ip"), record.get("client_ip_problem"), _request(event)
+        ),
         client_ip_problem=record.get("client_ip_problem"),
         proof=_proof(record.get("proof")),
         duration_us=logged.duration_us,
@@ -173,6 +176,11 @@ def _answer(
         answer=msgspec.Raw(logged.answer),
         event=msgspec.Raw(event),
     )
+
+
+def _request(event: bytes) -> dict[str, Any]:
+    request = read_event(event).get("request")
+    return request if isinstance(request, dict) else {}
 
 
 def _proof(record: dict[str, Any] | None) -> wire_decisions.ShownProof | None:

@@ -16,9 +16,12 @@ from tidegate.errors import EventError
 from tidegate.evaluation.native import Redactor
 from tidegate.evaluation.secrets.names import Names
 from tidegate.policy.decision import EngineDecision
+from tidegate.policy.definitions.secrets import keeps_forwarded
 from tidegate.policy.explain.shown import Later
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tidegate.policy.key_forms import KeyForms
     from tidegate_server.control.call import Call
 
@@ -66,6 +69,8 @@ class Kept:
             read: dict[str, Any] = orjson.loads(record)
             return read
         decision = EngineDecision.from_record(record)
+        if decision.client_ip is not None and not self._keeps_forwarded():
+            decision = attrs.evolve(decision, client_ip=None)
         shown = self.forms.decision(decision, self.redactor).to_record()
         try:
             kept = self.event(event)
@@ -79,6 +84,24 @@ class Kept:
                     for part in entity["key"]
                 ]
         return shown
+
+    def client_ip(
+        self, recorded: str | None, problem: str | None, request: Mapping[str, Any]
+    ) -> str | None:
+        """Return the client's address that rules saw; None without one, or if it is hidden now.
+
+        Args:
+            recorded: ``client_ip`` of the record, which older records lack.
+            problem: ``client_ip_problem`` of the record.
+            request: ``request`` of the event.
+        """
+        if recorded is not None:
+            return recorded if self._keeps_forwarded() else None
+        member = request.get("client_ip")
+        return member if isinstance(member, str) and member and problem is None else None
+
+    def _keeps_forwarded(self) -> bool:
+        return keeps_forwarded(self.redactor)
 
     def _part(self, name: str, part: Any, event: bytes, kept: bytes, *, is_known: bool) -> Any:
         """Return a part of a key of an event with values that are hidden now."""

@@ -83,7 +83,7 @@ def _shown(seq: int, line: bytes | None, kept: Kept) -> _Shown:
     fired = [each.clause for each in record.fired]
     return _Shown(
         method=_text(request.get("method")),
-        client_ip=_text(request.get("client_ip")),
+        client_ip=_text(kept.client_ip(record.client_ip, record.client_ip_problem, request)),
         user_agent=_text(request.get("user_agent") or _header(request, "user-agent")),
         clause=record.clause or next(iter(fired), None),
     )

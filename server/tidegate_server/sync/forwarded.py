@@ -134,6 +134,7 @@ class _Record(_Strict):
     errors: dict[Text, Text]
     budget_ended_at: list[Text] | UnsetType = UNSET
     client_ip_problem: Text | UnsetType = UNSET
+    client_ip: Text | UnsetType = UNSET
     proof: _Proof | UnsetType = UNSET
 
 

@@ -64,7 +64,7 @@ class DecisionSummary:
     mode: Annotated[ModeName | None, Meta(description="the strongest of those that fired")]
     method: str | None
     path: str | None
-    client_ip: str | None
+    client_ip: Annotated[str | None, Meta(description="the address that rules saw")]
     user_agent: str | None
     api_key_id: UUID | None
     entity_ids: tuple[UUID, ...]
@@ -173,6 +173,13 @@ class Decision:
     budget_ended_at: Annotated[
         tuple[str, ...],
         Meta(description="places at which the budget of the decision ended; mostly none"),
+    ]
+    client_ip: Annotated[
+        str | None,
+        Meta(
+            description="the client's address that rules saw: the event's, or the one that a"
+            " trusted proxy names; null without one, or if the tenant hides it"
+        ),
     ]
     client_ip_problem: Annotated[
         str | None,

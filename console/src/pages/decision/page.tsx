@@ -84,6 +84,14 @@ function Head({ decision }: { decision: Decision }) {
         </dd>
         <dt>{text.decisions.columns.reason}</dt>
         <dd>{text.reasons[decision.reason]}</dd>
+        {decision.client_ip !== null && (
+          <>
+            <dt>{words.address}</dt>
+            <dd>
+              <Foreign text={decision.client_ip} />
+            </dd>
+          </>
+        )}
         {decision.client_ip_problem !== null && (
           <>
             <dt>{words.address}</dt>

@@ -43,6 +43,7 @@ class Redacts(Protocol):
     def secret(self, name: str, text: str) -> str: ...
     def text(self, name: str, text: str) -> str: ...
     def link(self, text: str) -> str: ...
+    def redact(self, body: bytes) -> bytes: ...
 
 
 @attrs.frozen
@@ -54,6 +55,8 @@ class Reading:
 
 
 PLAIN = Reading("", is_secret=False)
+_FORWARDED = b"192.0.2.1"
+_FROM_PROXY = b'{"request":{"headers":{"x-forwarded-for":"%s"}}}' % _FORWARDED
 
 
 def reading(root: checked.Checked, names: Names) -> Reading:
@@ -89,6 +92,11 @@ def unread(node: checked.Checked, is_kept: Callable[[tuple[str, ...]], bool]) ->
         return members[0] if members else field.rpartition(".")[2]
     found = (unread(child, is_kept) for child in children(node))
     return next((each for each in found if each is not None), None)
+
+
+def keeps_forwarded(redactor: Redacts | None) -> bool:
+    """Whether stored events have the addresses in clear that proxies name."""
+    return redactor is None or _FORWARDED in redactor.redact(_FROM_PROXY)
 
 
 def kept_parts(

@@ -28,6 +28,7 @@ use crate::proofs::{Shown, Status};
 use crate::state::lock::StateGuard;
 use crate::state::passes::{PassChange, PassDoes, Passes};
 use crate::state::{AllKnown, Change, Known};
+use crate::value::address::Address;
 use crate::value::error::ErrorCode;
 use crate::value::limits::CLOCK_TOLERANCE;
 use crate::value::{Text, Timestamp};
@@ -132,6 +133,9 @@ pub struct Decision<'a> {
     pub spent: Spent,
     /// The reason why the client that the event names has no address.
     pub client_problem: Option<Problem>,
+    /// The address of the client that rules saw, unless the stored event has this text in
+    /// `request.client_ip`, or hides where it came from.
+    pub client_ip: Option<Address>,
     /// The proof of a challenge that the event shows, with its status.
     pub proof: Option<Shown>,
     /// The changes of its pass.
@@ -321,6 +325,7 @@ pub fn decide<'a>(
         ends: Ends::default(),
         spent: Spent::default(),
         client_problem: client.and_then(Client::problem).filter(|it| it.is_noted()),
+        client_ip: None,
         proof: None,
         pass_changes: SmallVec::new(),
         on_budget_exceeded: &definitions.on_budget_exceeded,

@@ -78,6 +78,9 @@ pub fn write_record(
     if let Some(problem) = decision.client_problem {
         member(out, "client_ip_problem", Some(problem.as_str()));
     }
+    if let Some(address) = decision.client_ip {
+        _ = write!(out, ",\"client_ip\":\"{address}\"");
+    }
     if let Some(proof) = &decision.proof {
         out.push_str(",\"proof\":");
         proof.write(out);

@@ -54,6 +54,7 @@ impl Definitions {
             on_budget_exceeded: Arc::clone(&self.on_budget_exceeded),
             clause_places,
             redactor: self.redactor.clone(),
+            keeps_forwarded: self.keeps_forwarded,
             newest: Arc::clone(&self.newest),
             sample: Arc::clone(&self.sample),
             entity_slots: Default::default(),

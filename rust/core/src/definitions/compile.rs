@@ -77,6 +77,7 @@ impl Definitions {
             newest: Arc::default(),
             sample: Arc::default(),
             redactor: None,
+            keeps_forwarded: true,
             groups: ClauseGroups::default(),
             tenant,
             revision: bundle.revision,

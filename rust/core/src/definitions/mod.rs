@@ -27,6 +27,7 @@ use crate::definitions::document::{MissingKey, Mode, Reading};
 use crate::definitions::entity_key::Part;
 use crate::definitions::names::Names;
 use crate::definitions::window_rule::Rule;
+use crate::event::encode::is_plain_v4;
 use crate::event::layout::{Layout, Slot};
 use crate::event::sample::Sample;
 use crate::event::user_agent::UserAgents;
@@ -36,7 +37,7 @@ use crate::program::Program;
 use crate::proofs::Slots;
 use crate::redact::Redactor;
 use crate::value::Text;
-use crate::value::address::NetworkSet;
+use crate::value::address::{Address, NetworkSet};
 use crate::value::limits::Limits;
 
 /// The smallest number that may be that of a payment card, of 13 digits.
@@ -218,12 +219,18 @@ pub struct Definitions {
     pub groups: ClauseGroups,
     /// Without it, keys and records have all texts in clear.
     redactor: Option<Arc<Redactor>>,
+    /// Whether stored events have the addresses of proxies' headers in clear.
+    keeps_forwarded: bool,
     index: Built<DefinitionsIndex>,
     /// The base on which changes of these definitions build.
     newest: Arc<Newest<Statement>>,
     /// Sample events for training an index.
     sample: Arc<Sample>,
 }
+
+/// An event whose client a proxy names, to find out whether the redactor keeps the address.
+const FORWARDED: &[u8] = br#"{"request":{"headers":{"x-forwarded-for":"192.0.2.1"}}}"#;
+const FORWARDED_ADDRESS: &str = "192.0.2.1";
 
 impl Definitions {
     /// The same, with an index trained on events: it knows how often conditions are true of them.
@@ -238,7 +245,20 @@ impl Definitions {
     /// The same, with a redactor that keeps secrets out of keys and records.
     #[must_use]
     pub fn redacted_by(self, redactor: Option<Arc<Redactor>>) -> Self {
-        Self { redactor, ..self }
+        let keeps_forwarded = redactor.as_ref().is_none_or(|redactor| {
+            redactor.redact(FORWARDED).is_ok_and(|kept| kept.contains(FORWARDED_ADDRESS))
+        });
+        Self { redactor, keeps_forwarded, ..self }
+    }
+
+    /// The client's address as a record has it: only where the stored event doesn't have this text.
+    pub(crate) fn kept_client(&self, member: Option<&str>, address: Address) -> Option<Address> {
+        let is_new = match (member, address) {
+            (None, _) => self.keeps_forwarded,
+            (Some(text), Address::V4(_)) if is_plain_v4(text) => false,
+            (Some(text), _) => text != address.to_string(),
+        };
+        is_new.then_some(address)
     }
 
     /// A part of a key as it is stored; secrets of any kind are stored as hashes.

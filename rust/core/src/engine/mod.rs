@@ -450,6 +450,10 @@ impl Engine {
         let (state, known) = self.look_up(&candidates, stamps);
         let mut decision =
             decide(definitions, &mut conditions, candidates, (&state, known), time, arena);
+        decision.client_ip = conditions
+            .record()
+            .client_address()
+            .and_then(|address| definitions.kept_client(event.member(Member::ClientIp), address));
         let passes = (!proofs.is_empty()).then(|| self.state.passes());
         if let Some(passes) = &passes {
             decision.show(&proofs, passes.get(), received_at.max(0));

@@ -457,7 +457,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
     }
 }
 
-fn is_plain_v4(text: &str) -> bool {
+pub(crate) fn is_plain_v4(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 

@@ -45,6 +45,8 @@ class Record(msgspec.Struct, frozen=True):
     matched_actions: tuple[str, ...] = ()
     fired: tuple[RecordedClause, ...] = ()
     errors: dict[str, str] = {}
+    client_ip: str | None = None
+    client_ip_problem: str | None = None
 
 
 class _Line(msgspec.Struct):
