@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -317,5 +318,13 @@ def test_tenants_and_keys_are_made_by_commands(served: Served, owner: Caller) ->
     assert "revoked key edge" in call("api-key", "revoke", "edge", *tenant)
     (ended,) = json.loads(call("api-key", "list", "--json", *tenant))
     assert ended["revoked_at"] is not None
+    options = ["--can-sync", "--expires", "90d", "--limit", "120", "--source", "edge-1"]
+    call("api-key", "create", "daemon", *options, *tenant)
+    daemon = json.loads(call("api-key", "list", "--json", *tenant))[-1]
+    assert (daemon["name"], daemon["can_sync"], daemon["source_id"]) == ("daemon", True, "edge-1")
+    assert daemon["rate_limit_per_minute"] == 120
+    lifetime = datetime.fromisoformat(daemon["expires_at"]) - datetime.now(UTC)
+    assert timedelta(days=89) < lifetime <= timedelta(days=90)
+    assert "120 a minute  can sync  source edge-1" in call("api-key", "list", *tenant)
     missing = CliRunner().invoke(tidegate, ["api-key", "revoke", "nobody", *tenant, *flags])
     assert missing.exit_code == 1

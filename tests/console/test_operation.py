@@ -90,7 +90,12 @@ def test_a_new_key_is_shown_once_and_decides(owner: Watched, service: Service) -
     """A key that the page shows is good at once; a revoked key says so."""
     page = owner.page
     page.goto("/console/example-shop/settings")
-    page.get_by_role("region", name="API keys").get_by_label("Name").fill("made in the console")
+    region = page.get_by_role("region", name="API keys")
+    region.get_by_label("Name").fill("made in the console")
+    region.get_by_label("Source").fill("edge-1")
+    region.get_by_label("Calls per minute").fill("1234")
+    region.get_by_label("Expires").fill("2100-01-01T12:00")
+    region.get_by_label("Daemons and captures may sync with it").check()
     page.get_by_role("button", name="Create a key").click()
     shown = page.get_by_role("status").get_by_text("tg_")
     expect(shown).to_be_visible()
@@ -99,6 +104,9 @@ def test_a_new_key_is_shown_once_and_decides(owner: Watched, service: Service) -
         "/runtime/mitigation", b'{"request": {"path": "/"}}', {"x-service-api-key": key}
     )
     assert answer.status_code == 200
+    row = page.get_by_role("row", name="made in the console")
+    for text in ("edge-1", "1234", "yes", "2100"):
+        expect(row).to_contain_text(text)
     revoke = page.get_by_role("button", name="Revoke made in the console")
     revoke.click()
     revoke.click()

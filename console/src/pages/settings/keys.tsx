@@ -7,6 +7,7 @@ import { useTenant } from "../../frame/session";
 import { Confirm } from "../../parts/confirm";
 import { Copy } from "../../parts/copy";
 import { marked } from "../../parts/foreign";
+import { CheckField } from "../../parts/form";
 import { Moment } from "../../parts/moment";
 import { ProblemPanel } from "../../parts/problem";
 import { Listing, pageQuery, type Column } from "../../parts/table";
@@ -14,21 +15,34 @@ import { text } from "../../text/en";
 
 const words = text.settings;
 const OVERLAP_SECONDS = 86_400;
+const NEW_KEY = { name: "", source: "", limit: "", expires: "", canSync: false };
 type Key = Schemas["ApiKey"];
 
 export function Keys() {
   const { tenant_id } = useTenant();
-  const [name, setName] = useState("");
+  const [asked, setAsked] = useState(NEW_KEY);
+  const change = (members: Partial<typeof NEW_KEY>) => {
+    setAsked({ ...asked, ...members });
+  };
   const onSuccess = () => queries.invalidateQueries({ queryKey: ["keys", tenant_id] });
   const create = useMutation({
     mutationFn: () =>
       body(
         api.POST("/api/v1/tenants/{tenant_id}/api-keys", {
           params: { path: { tenant_id } },
-          body: { name },
+          body: {
+            name: asked.name,
+            can_sync: asked.canSync,
+            ...(asked.source && { source_id: asked.source }),
+            ...(asked.limit && { rate_limit_per_minute: Number(asked.limit) }),
+            ...(asked.expires && { expires_at: new Date(asked.expires).toISOString() }),
+          },
         }),
       ),
-    onSuccess,
+    onSuccess: () => {
+      setAsked(NEW_KEY);
+      return onSuccess();
+    },
   });
   const rotate = useMutation({
     mutationFn: (key: Key) =>
@@ -70,12 +84,51 @@ export function Keys() {
           {words.name}{" "}
           <input
             required
-            value={name}
+            value={asked.name}
             onInput={(event) => {
-              setName(event.currentTarget.value);
+              change({ name: event.currentTarget.value });
             }}
           />
         </label>
+        <label>
+          {words.source}{" "}
+          <input
+            value={asked.source}
+            placeholder={words.optional}
+            onInput={(event) => {
+              change({ source: event.currentTarget.value });
+            }}
+          />
+        </label>
+        <label>
+          {words.limit}{" "}
+          <input
+            type="number"
+            min={1}
+            value={asked.limit}
+            placeholder={words.standard}
+            onInput={(event) => {
+              change({ limit: event.currentTarget.value });
+            }}
+          />
+        </label>
+        <label>
+          {words.expires}{" "}
+          <input
+            type="datetime-local"
+            value={asked.expires}
+            onInput={(event) => {
+              change({ expires: event.currentTarget.value });
+            }}
+          />
+        </label>
+        <CheckField
+          label={words.canSync}
+          value={asked.canSync}
+          onChange={(canSync) => {
+            change({ canSync });
+          }}
+        />
         <button disabled={create.isPending}>{words.create}</button>
       </form>
       <Listing
@@ -105,7 +158,13 @@ export function Keys() {
 const COLUMNS: readonly Column<Key>[] = [
   { name: words.name, kind: "text", cell: (key) => marked(key.name) },
   { name: words.key, cell: (key) => <code>tg_{key.prefix}_…</code> },
+  { name: words.source, cell: (key) => (key.source_id === null ? null : marked(key.source_id)) },
   { name: words.limit, kind: "number", cell: (key) => key.rate_limit_per_minute },
+  { name: words.syncs, cell: (key) => (key.can_sync ? words.yes : words.no) },
+  {
+    name: words.expires,
+    cell: (key) => (key.expires_at ? <Moment at={key.expires_at} /> : words.never),
+  },
   {
     name: words.used,
     cell: (key) => (key.last_used_at ? <Moment at={key.last_used_at} /> : words.never),
@@ -115,6 +174,8 @@ const COLUMNS: readonly Column<Key>[] = [
     cell: (key) =>
       key.revoked_at ? (
         words.revoked
+      ) : key.expires_at !== null && Date.parse(key.expires_at) <= Date.now() ? (
+        words.expired
       ) : key.previous_secret_expires_at ? (
         <>
           {words.overlap} <Moment at={key.previous_secret_expires_at} />

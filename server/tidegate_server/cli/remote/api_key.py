@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
@@ -13,6 +16,36 @@ from tidegate_server.cli.remote.client import remote_options
 from tidegate_server.settings.outbound import RemoteSettings
 
 _PAGE = 500
+_SPAN = re.compile(r"([1-9][0-9]{0,4})([mhdwy])")
+_UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
+
+
+class Expiry(click.ParamType):
+    """A time with its zone, a day, or a span from now."""
+
+    name = "WHEN"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """Return the time."""
+        if isinstance(value, datetime):
+            return value
+        span = _SPAN.fullmatch(value)
+        if span is not None:
+            return datetime.now(UTC) + timedelta(seconds=int(span[1]) * _UNITS[span[2]])
+        try:
+            found = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(
+                f"`{value}` is not a time; write it as 90d, 2027-01-01 or 2027-01-01T00:00:00Z",
+                param,
+                ctx,
+            )
+        is_day = "T" not in value and " " not in value
+        if found.tzinfo is None and not is_day:
+            self.fail(f"`{value}` names no time zone; add Z for UTC", param, ctx)
+        return found.replace(tzinfo=found.tzinfo or UTC)
 
 
 @click.group("api-key")
@@ -22,27 +55,51 @@ def api_key() -> None:
 
 @api_key.command()
 @click.argument("name")
-@click.option("--expires-at", help="When it ends, such as 2027-01-01T00:00:00Z.")
-@click.option("--rate-limit-per-minute", type=click.IntRange(min=1), help="Events a minute.")
+@click.option(
+    "--can-sync",
+    is_flag=True,
+    help="Daemons and captures may read the definitions, and forward decisions with it.",
+)
+@click.option(
+    "--expires",
+    "--expires-at",
+    "expires_at",
+    type=Expiry(),
+    help="When it ends: 90d, 2027-01-01 (in UTC) or 2027-01-01T00:00:00Z. Without it, never.",
+)
+@click.option(
+    "--limit",
+    "--rate-limit-per-minute",
+    "rate_limit_per_minute",
+    type=click.IntRange(min=1),
+    help="Most events a minute; the service's default without it.",
+)
+@click.option("--source", "source_id", help="Source of the events that are sent with it.")
 @remote_options
 @json_option
 def create(
     remote: RemoteSettings,
     name: str,
-    expires_at: str | None,
-    rate_limit_per_minute: int | None,
+    can_sync: bool,
+    expires_at: datetime | None,
     as_json: bool,
+    **given: int | str | None,
 ) -> None:
     """Make a key called NAME and print its text, which is shown this once."""
     service = Remote(remote)
-    given = {"expires_at": expires_at, "rate_limit_per_minute": rate_limit_per_minute}
-    body = {"name": name} | {key: value for key, value in given.items() if value is not None}
+    body: dict[str, Any] = {"name": name, "can_sync": can_sync}
+    body |= {key: value for key, value in given.items() if value is not None}
+    if expires_at is not None:
+        body["expires_at"] = expires_at.isoformat()
     made = service.call("POST", _path(service), json.dumps(body).encode())
     if as_json:
         print_json(made)
         return
     click.echo(made["key"])
-    errors.print(f"made key {name}; this text is not shown again", markup=False)
+    errors.print(
+        f"made key {name}: {', '.join(_described(made))}; this text is not shown again",
+        markup=False,
+    )
 
 
 @api_key.command("list")
@@ -56,10 +113,8 @@ def list_(remote: RemoteSettings, as_json: bool) -> None:
         print_json(found)
         return
     for each in found:
-        state = "revoked" if each["revoked_at"] else each["expires_at"] or "no end"
-        console.print(
-            f"{each['api_key_id']}  tg_{each['prefix']}  {each['name']}  {state}", markup=False
-        )
+        shown = (each["api_key_id"], f"tg_{each['prefix']}", each["name"], *_described(each))
+        console.print("  ".join(shown), markup=False)
 
 
 @api_key.command()
@@ -78,6 +133,19 @@ def revoke(remote: RemoteSettings, name: str) -> None:
         raise RemoteError(f"{known} called `{name}`; `tidegate api-key list` shows all, with ids")
     service.call("DELETE", f"{_path(service)}/{meant[0]['api_key_id']}")
     console.print(f"revoked key {meant[0]['name']}", markup=False)
+
+
+def _described(key: dict[str, Any]) -> Iterator[str]:
+    """Yield the state of a key, its limit, and its rights and source if it has them."""
+    if key["revoked_at"]:
+        yield "revoked"
+    else:
+        yield f"expires {key['expires_at']}" if key["expires_at"] else "never expires"
+    yield f"{key['rate_limit_per_minute']} a minute"
+    if key["can_sync"]:
+        yield "can sync"
+    if key["source_id"]:
+        yield f"source {key['source_id']}"
 
 
 def _path(service: Remote) -> str:
