@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
+import shutil
 import ssl
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -48,6 +53,26 @@ def pair(
     """A daemon that follows the service over a link."""
     with daemon(origin, tmp_path_factory.mktemp("local")) as made:
         yield made
+
+
+def test_status_finds_the_daemon_by_its_folder(pair: tuple[Daemon, Link], tmp_path: Path) -> None:
+    """Its port was a flag of `run`, and no setting names it; a folder without a daemon says so."""
+    site, _ = pair
+    environment = {**os.environ, "TIDEGATE_HOME": str(site.folder)}
+    command = [sys.executable, "-m", "tidegate", "status", "--json"]
+    asked = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(asked.stdout)["running"] is True
+    assert load(site.folder).address == site.base_url
+    folder = load(site.folder)
+    shutil.copytree(site.folder, tmp_path / "home")
+    stopped = load(tmp_path / "home").running("http://127.0.0.1:9", "")
+    assert LocalDaemon.of(stopped, DaemonSettings()).status() is None
+    environment["TIDEGATE_HOME"] = str(tmp_path / "home")
+    asked = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert asked.returncode == 1
+    assert "no daemon of this folder answers at 127.0.0.1 port 9" in asked.stderr
+    assert LocalDaemon.of(folder.running("", ""), DaemonSettings(port=9)).settings.port == 9
+    folder.running(folder.address, folder.certificate)
 
 
 def daemon_of(site: Daemon, tenant_id: UUID) -> LocalDaemon:

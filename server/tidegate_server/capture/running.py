@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tidegate_server.settings.hybrid import CaptureSettings
 
 FLUSH_SECONDS = 1.0
+WAIT_SECONDS = 10.0
+"""How long after the start a capture without a request says what it waits for."""
 
 
 class Sends(Protocol):
@@ -40,6 +42,7 @@ class Capture:
         parse: reads a line of an access log; raises ValueError if it can't.
         is_over: polled to end the capture.
         missing: called with the reason if an access log cannot be opened.
+        waits: called once if there is no request soon after the start.
     """
 
     settings: CaptureSettings
@@ -48,6 +51,7 @@ class Capture:
     parse: Callable[[str], bytes]
     is_over: Callable[[], bool]
     missing: Callable[[str], None] = lambda _: None
+    waits: Callable[[], None] = lambda: None
     seen: int = 0
     unreadable: int = 0
     forwarded: int = 0
@@ -74,10 +78,15 @@ class Capture:
             FilterError: the filter is invalid.
             SourceError: the source cannot be read.
         """
+        wait_until: float | None = time.monotonic() + WAIT_SECONDS
         for event in self._events():
             now = time.monotonic()
             if event is not None:
+                wait_until = None
                 self._take(event, now)
+            elif wait_until is not None and now > wait_until:
+                wait_until = None
+                self.waits()
             if now - self._flushed > FLUSH_SECONDS:
                 self._flushed = now
                 self._flush()

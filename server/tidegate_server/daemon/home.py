@@ -15,7 +15,7 @@ from tidegate_server.daemon import private, xml_files
 CONFIG, CREDENTIALS, RUNTIME = "config.yaml", "credentials.xml", "runtime.xml"
 FOLDERS = ("cache", "logs", "data")
 _CREDENTIALS = ("api_key",)
-_RUNTIME = ("daemon_id", "tenant_id", "public_key")
+_RUNTIME = ("daemon_id", "tenant_id", "public_key", "address", "certificate")
 _KEY = re.compile(r"[\x21-\x7e]{1,512}")
 
 
@@ -35,6 +35,9 @@ class Home:
         daemon_id: id of this daemon.
         tenant_id: the tenant whose definitions it decides by.
         public_key: the service's public key in hexadecimal; empty before the first sync.
+        address: the address of the daemon that runs, as a URL; ``unix:`` and the path of a Unix
+            socket. Empty if none runs, or if it was started by an older version.
+        certificate: the path of its certificate; empty without TLS.
     """
 
     path: Path
@@ -42,6 +45,8 @@ class Home:
     daemon_id: UUID
     tenant_id: UUID
     public_key: str = ""
+    address: str = ""
+    certificate: str = ""
 
     @property
     def cache(self) -> Path:
@@ -68,6 +73,20 @@ class Home:
         _write_runtime(made)
         return made
 
+    def running(self, address: str, certificate: str) -> Home:
+        """Store the address of the daemon in the folder, for other commands.
+
+        Args:
+            address: as in the attribute; empty once the daemon has stopped.
+            certificate: as in the attribute.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        made = attrs.evolve(self, address=address, certificate=certificate)
+        _write_runtime(made)
+        return made
+
 
 def make(path: Path, api_base: str, api_key: str, tenant_id: UUID) -> Home:
     """Create a folder, or point an existing one to another service; its spool stays.
@@ -90,7 +109,8 @@ def make(path: Path, api_base: str, api_key: str, tenant_id: UUID) -> Home:
         private.make_directory(path / name)
     known = xml_files.read(path / RUNTIME, "runtime", _RUNTIME) or {}
     daemon_id = UUID(known["daemon_id"]) if "daemon_id" in known else uuid4()
-    made = Home(path, api_key, daemon_id, tenant_id)
+    running = {name: known.get(name, "") for name in ("address", "certificate")}
+    made = Home(path, api_key, daemon_id, tenant_id, **running)
     xml_files.write(path / CREDENTIALS, "credentials", {"api_key": api_key})
     _write_runtime(made)
     _write_config(path / CONFIG, api_base, tenant_id)
@@ -123,13 +143,14 @@ def load(path: Path) -> Home:
     for name in FOLDERS:
         private.make_directory(path / name)
         private.remove_leftovers(path / name)
-    return Home(path, key, *ids, runtime.get("public_key", ""))
+    more = (runtime.get(name, "") for name in ("public_key", "address", "certificate"))
+    return Home(path, key, *ids, *more)
 
 
 def _write_runtime(made: Home) -> None:
     values = {"daemon_id": str(made.daemon_id), "tenant_id": str(made.tenant_id)}
-    if made.public_key:
-        values["public_key"] = made.public_key
+    more = {name: getattr(made, name) for name in _RUNTIME if name not in values}
+    values |= {name: value for name, value in more.items() if value}
     xml_files.write(made.path / RUNTIME, "runtime", values)
 
 

@@ -8,12 +8,14 @@ import ssl
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 import attrs
 
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from tidegate_server.daemon.home import Home
     from tidegate_server.settings.hybrid import DaemonSettings
 
 SECONDS = 5.0
@@ -35,6 +37,27 @@ class LocalDaemon:
     settings: DaemonSettings
     tenant_id: UUID
 
+    @classmethod
+    def of(cls, home: Home, settings: DaemonSettings) -> LocalDaemon:
+        """The daemon of a folder, at the address where it runs.
+
+        Args:
+            home: the folder.
+            settings: have the token, and the address if the folder has none.
+        """
+        if not home.address:
+            return cls(settings, home.tenant_id)
+        where = urlsplit(home.address)
+        is_socket = where.scheme == "unix"
+        own = attrs.evolve(
+            settings,
+            host=where.hostname or "",
+            port=where.port or 0,
+            unix_socket=unquote(where.path) if is_socket else "",
+            tls_certificate=unquote(home.certificate),
+        )
+        return cls(own, home.tenant_id)
+
     @property
     def host(self) -> str:
         """The address by which this machine reaches the daemon."""
@@ -46,6 +69,13 @@ class LocalDaemon:
         if not is_any:
             return host
         return "::1" if ":" in host else "127.0.0.1"
+
+    @property
+    def shown(self) -> str:
+        """Where the daemon is asked, for messages."""
+        if self.settings.unix_socket:
+            return f"the Unix socket {self.settings.unix_socket}"
+        return f"{self.host} port {self.settings.port}"
 
     @property
     def base_url(self) -> str:

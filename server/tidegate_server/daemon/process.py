@@ -8,13 +8,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+from urllib.parse import quote
 
 from tidegate_server.asgi import hot_handlers
 from tidegate_server.connection.protocol import Shared, close_late_connections
 from tidegate_server.daemon import private
 from tidegate_server.daemon.application import DaemonAnswers
+from tidegate_server.daemon.home import RUNTIME
 from tidegate_server.daemon.service import Daemon
 from tidegate_server.http.application import HttpApplication
+from tidegate_server.logging import log
 from tidegate_server.process import (
     Server,
     accepting,
@@ -57,6 +60,7 @@ async def run(settings: Settings, home: Home, started: Callable[[str], None]) ->
     daemon = Daemon(settings, home)
     hot = await daemon.start()
     try:
+        daemon.home = _announced(daemon.home, place, address)
         shared = Shared(hot, bounds_of(place))
         application = HttpApplication(hot_handlers(hot), DaemonAnswers(daemon))
         server = Server(configuration(place, application, shared), lambda: started(address))
@@ -66,10 +70,23 @@ async def run(settings: Settings, home: Home, started: Callable[[str], None]) ->
         await server.serve(sockets=accepting(listening))
     finally:
         await daemon.stop()
+        _announced(daemon.home, place, "")
         listening.close()
         if place.unix_socket:
             with suppress(OSError):
                 Path(place.unix_socket).unlink()
+
+
+def _announced(home: Home, place: ServerSettings, address: str) -> Home:
+    """Tell other commands of the folder where the daemon runs; an empty address that it stopped."""
+    certificate = place.tls_certificate and quote(str(Path(place.tls_certificate).absolute()))
+    if address and place.unix_socket:
+        address = f"unix:{quote(str(Path(place.unix_socket).absolute()))}"
+    try:
+        return home.running(address, certificate if address else "")
+    except OSError as error:
+        log.warning("the address cannot be written", file=RUNTIME, reason=str(error))
+        return home
 
 
 def place_of(own: DaemonSettings) -> ServerSettings:

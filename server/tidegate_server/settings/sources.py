@@ -87,10 +87,15 @@ def _with_texts(content: dict[Any, Any]) -> dict[Any, Any]:
 
 @attrs.frozen
 class _Section:
-    """One section of a settings file, for commands that need no others."""
+    """The part of a settings file that a command needs.
+
+    Args:
+        file: the whole file, of which every setting is checked.
+        name: the section that the command's settings are in; None if they are in several.
+    """
 
     file: _File
-    name: str
+    name: str | None
 
     def __call__(self, settings_cls: SettingsClass, options: OptionList) -> LoadedSettings:
         """The settings of the section.
@@ -99,8 +104,8 @@ class _Section:
             SettingsError: as for the whole file.
         """
         whole = self.file(Settings, options)
-        content = whole.settings.get(self.name) or {}
-        known = dict(fields_of(settings_cls))
+        content = whole.settings if self.name is None else whole.settings.get(self.name) or {}
+        known = {name.partition(".")[0] for name, _ in fields_of(settings_cls)}
         return LoadedSettings(
             {each: content[each] for each in content if each in known}, whole.meta
         )
@@ -158,9 +163,21 @@ def remote_loaders() -> list[Loader]:
     Raises:
         SettingsError: the named file doesn't exist.
     """
+    return partial_loaders("remote")
+
+
+def partial_loaders(section: str | None = None) -> list[Loader]:
+    """The sources of settings for commands that need a part of them.
+
+    Args:
+        section: of the settings file; None if the command's settings are in several.
+
+    Raises:
+        SettingsError: the named file doesn't exist.
+    """
     file = _file()
     environment = Environment(prefix=PREFIX)
-    return [environment] if file is None else [_Section(file, "remote"), environment]
+    return [environment] if file is None else [_Section(file, section), environment]
 
 
 def where_read(setting: str) -> str:

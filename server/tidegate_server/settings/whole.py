@@ -27,6 +27,15 @@ from tidegate_server.settings.store import NodeSettings, StoreSettings
 
 
 @ts.settings
+class DaemonProcessSettings:
+    """The settings of a daemon's process (``tidegate run``)."""
+
+    daemon: DaemonSettings = DaemonSettings()
+    remote: RemoteSettings = RemoteSettings()
+    log: LogSettings = LogSettings()
+
+
+@ts.settings
 class Settings:
     """Everything that can be set."""
 

@@ -32,6 +32,7 @@ from tidegate_server.settings.environment import home
 from tidegate_server.settings.sources import load_settings
 
 if TYPE_CHECKING:
+    from tidegate_server.settings.hybrid import CaptureSettings
     from tidegate_server.settings.whole import Settings
 
 CLOSE_SECONDS = 5.0
@@ -53,9 +54,19 @@ def capture() -> None:
 @capture.command()
 @click.option("--interface", help="Interface to read from.")
 @click.option("--filter", "filter_", help="Which packets to look at, as `tcp dst port 80`.")
-@click.option("--source", type=_SOURCES, help="Where requests come from.")
+@click.option(
+    "--source",
+    type=_SOURCES,
+    help="Where requests come from: an interface (the default, with `--interface`), or with"
+    " `--file` a pcap file or an access log that is followed.",
+)
 @click.option("--file", "file", help="The file of the source.")
-@click.option("--format", "form", type=click.Choice(list(FORMS)), default="combined")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMS)),
+    help="How lines of an access log are written; combined without it.",
+)
 @click.option("--enforce", is_flag=True, help="Drop packets of blocked addresses in the kernel.")
 @click.option(
     "--dry-run",
@@ -68,7 +79,7 @@ def capture() -> None:
 @json_option
 def run(
     *,
-    form: str,
+    form: str | None,
     enforce: bool,
     dry_run: bool,
     stats: bool,
@@ -78,6 +89,11 @@ def run(
 ) -> None:
     """Forward requests as events; whatever the service or the network does, capture goes on."""
     settings = _settings(load_settings(), given, is_test=is_test)
+    own = settings.capture
+    if own.source == "access-log" and given["filter_"] is not None:
+        raise click.UsageError("--filter chooses packets, and an access log has none")
+    if own.source != "access-log" and form is not None:
+        raise click.UsageError("--format is of access logs; give --source access-log and --file")
     if enforce:
         _need_enforceable(settings)
     logging.configure(settings.log)
@@ -91,11 +107,18 @@ def run(
     client = None if dry_run or folder is None else Forwarding(settings, folder)
     sends: Any = _Printing() if dry_run and not enforce else client
     made = Capture(
-        settings.capture, sends, guard.saw, _parser(form), ended.is_set, missing=_say_missing
+        own,
+        sends,
+        guard.saw,
+        _parser(form or "combined"),
+        ended.is_set,
+        missing=_say_missing,
+        waits=lambda: _say_waiting(own),
     )
     enforcement = None
     if enforce and folder is not None:
         enforcement = Enforcement(settings, folder, guard, is_dry=dry_run)
+    _say_source(own)
     try:
         made.run()
     finally:
@@ -147,8 +170,15 @@ def _settings(settings: Settings, given: dict[str, str | None], *, is_test: bool
         changed |= {"source": "interface", "interface": "lo"}
     made = attrs.evolve(settings, capture=attrs.evolve(settings.capture, **changed))
     own = made.capture
+    if own.source == "interface" and own.file:
+        raise click.UsageError(
+            f"`{own.file}` is not read from an interface: give --source access-log or --source pcap"
+        )
     if own.source == "interface" and not own.interface:
-        raise click.UsageError("--interface is missing; --test takes the loopback interface")
+        raise click.UsageError(
+            "--interface is missing; --test takes the loopback interface, and --source access-log"
+            " or pcap a file"
+        )
     if own.source != "interface" and not own.file:
         raise click.UsageError(f"--file is missing, which `--source {own.source}` reads")
     if own.source != "interface" and not Path(own.file).is_file():
@@ -195,6 +225,28 @@ def _parser(form: str) -> Callable[[str], bytes]:
         return event
 
     return read
+
+
+def _say_source(own: CaptureSettings) -> None:
+    match own.source:
+        case "interface":
+            text = f"reading requests on {own.interface} that match `{own.filter}`"
+        case "pcap":
+            text = f"reading the requests in {own.file}"
+        case "access-log":
+            text = f"reading the lines that are added to {own.file}"
+    errors.print(text, markup=False)
+
+
+def _say_waiting(own: CaptureSettings) -> None:
+    if own.source == "access-log":
+        text = f"no request yet: nothing was added to {own.file} since the start"
+    else:
+        text = (
+            f"no request yet on {own.interface}: requests count that match `{own.filter}`, in"
+            " HTTP/1.1 without TLS, on connections that began after the start"
+        )
+    errors.print(f"warning: {text}", markup=False)
 
 
 def _say_missing(reason: str) -> None:

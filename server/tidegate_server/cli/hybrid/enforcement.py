@@ -101,7 +101,7 @@ class Enforcement:
         try:
             self._enforcing = Enforcing(
                 Origin(transport, folder.tenant_id, folder.public_key),
-                LocalDaemon(daemon, folder.tenant_id),
+                LocalDaemon.of(folder, daemon),
                 self._firewall,
                 self._drops,
                 self._never,

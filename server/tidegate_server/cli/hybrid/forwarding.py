@@ -36,7 +36,7 @@ class Forwarding:
     """
 
     def __init__(self, settings: Settings, folder: Home) -> None:
-        local_daemon = LocalDaemon(settings.daemon, folder.tenant_id)
+        local_daemon = LocalDaemon.of(folder, settings.daemon)
         queue = settings.capture.queue
         has_daemon = bool(local_daemon.base_url) and local_daemon.status() is not None
         self._away_until = 0.0

@@ -12,19 +12,21 @@ from tidegate.cli.output import console, json_option, print_json
 from tidegate.errors import SettingsError
 from tidegate_server import logging
 from tidegate_server.cli.service.cover import need_private_daemon
-from tidegate_server.cli.service.settings import SettingsCommand, settings_options
+from tidegate_server.cli.service.settings import SettingsCommand, flags_of
 from tidegate_server.daemon.home import load
 from tidegate_server.daemon.process import log_to
 from tidegate_server.daemon.process import run as run_daemon
 from tidegate_server.settings.environment import home
-from tidegate_server.settings.whole import Settings
+from tidegate_server.settings.sources import partial_loaders
+from tidegate_server.settings.whole import DaemonProcessSettings, Settings
 
 
 @click.command(cls=SettingsCommand)
-@settings_options
+@flags_of(DaemonProcessSettings, partial_loaders())
 @json_option
-def run(settings: Settings, as_json: bool) -> None:
+def run(own: DaemonProcessSettings, as_json: bool) -> None:
     """Decide on this machine by the definitions of the service, and forward what was decided."""
+    settings = Settings(daemon=own.daemon, remote=own.remote, log=own.log)
     logging.configure(settings.log)
     need_private_daemon(settings.daemon)
     found = load(home())

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from tidegate.cli.output import console, json_option, print_json
+from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate_server.daemon import enforcement_status
 from tidegate_server.daemon.definitions import Definitions
 from tidegate_server.daemon.home import load
@@ -30,7 +30,8 @@ def status(as_json: bool) -> None:
         "revision": 0 if known is None else known.revision,
         "running": False,
     }
-    found = LocalDaemon(settings.daemon, folder.tenant_id).status()
+    asked = LocalDaemon.of(folder, settings.daemon)
+    found = asked.status()
     if found is not None:
         said |= {**found, "running": True}
     capture = enforcement_status.read(folder)
@@ -42,4 +43,9 @@ def status(as_json: bool) -> None:
         for name, value in said.items():
             console.print(f"{name}: {value}", markup=False)
     if not said["running"]:
+        errors.print(
+            f"no daemon of this folder answers at {asked.shown}: start it with `tidegate run`, or"
+            " set `daemon.token` if it needs one",
+            markup=False,
+        )
         raise SystemExit(1)
