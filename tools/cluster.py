@@ -222,6 +222,7 @@ def cluster(
     network: Network | None = None,
     databases_at: AbstractContextManager[Pair] | None = None,
     partitions: int = 1,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Cluster]:
     """A cluster that runs as long as the block does.
 
@@ -230,9 +231,11 @@ def cluster(
         names: a letter for each node.
         standby: as of the setting ``store.standby``.
         partitions: as of the setting ``store.partitions``.
+        progress: called with each step before it begins.
         network: with a machine for each node; without one, all are on the loopback interface.
         databases_at: the databases, which the nodes can reach.
     """
+    progress("starting PostgreSQL, a primary and a standby")
     with databases_at or pair() as databases:
         url = databases.url(databases.new_database())
         first = directory / names[0]
@@ -250,11 +253,14 @@ def cluster(
         }
         made = Cluster(databases, url, nodes, Demo("", "", "", "", ""))
         try:
+            progress(f"starting the nodes {', '.join(nodes)}")
             for node in nodes.values():
                 node.begin()
             for node in nodes.values():
                 node.wait_until_started()
+            progress("waiting until one of them owns the log, and the others reach it")
             made.wait_until_ready()
+            progress("making a tenant with sample definitions and an API key")
             made.demo = make_demo(nodes[names[-1]].base_url, token)
             yield made
         finally:
@@ -289,7 +295,7 @@ def main() -> None:
         sys.exit(f"PostgreSQL {NEEDED} or newer is needed: install it from the distribution")
     with tempfile.TemporaryDirectory(prefix="tidegate-cluster-") as directory:
         try:
-            with cluster(Path(directory)) as made:
+            with cluster(Path(directory), progress=_say_step) as made:
                 _say(made, Path(directory))
                 _watch(made)
         except KeyboardInterrupt:
@@ -297,12 +303,21 @@ def main() -> None:
     print("stopped", flush=True)
 
 
+def _say_step(step: str) -> None:
+    print(f"{step} ...", flush=True)
+
+
+def program() -> str:
+    """The command of this environment, which need not be on the path of a shell."""
+    return f"{shlex.quote(os.path.relpath(sys.executable))} -m tidegate"
+
+
 def _say(made: Cluster, directory: Path) -> None:
     lines = [
         f"three nodes, with logs in {directory}; stop with Ctrl-C",
         "",
         f"console  {made.owner().base_url}/console/#access_token={made.demo.owner_token}",
-        f"status   tidegate cluster status --store-url '{made.url}'",
+        f"status   {program()} cluster status --store-url '{made.url}'",
         "",
         "one event in, one decision out, at each node:",
         "",

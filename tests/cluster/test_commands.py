@@ -22,6 +22,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield running
 
 
+def test_the_status_says_who_follows_and_whether_it_is_level(made: Cluster) -> None:
+    """One partition has its owner and its follower on a line, as several have."""
+    made.wait_until_level()
+    arguments = ["cluster", "status", "--store-url", made.url]
+    shown = CliRunner().invoke(tidegate, arguments)
+    assert shown.exit_code == 0, shown.output
+    owner, (other,) = made.owner().name, made.others()
+    lines = [line.split() for line in shown.output.splitlines()]
+    assert [owner, "owner"] in [line[:2] for line in lines]
+    assert [other.name, "follower"] in [line[:2] for line in lines]
+    assert ["0", owner, other.name, "level"] in [line[:4] for line in lines]
+
+
 def test_a_node_is_drained_while_calls_go_on(made: Cluster) -> None:
     """The other node takes over, calls wait for it, and the drained one ends with 0."""
     owner, (other,) = made.owner(), made.others()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -34,17 +35,30 @@ def test_printed_calls_are_answered_also_while_the_owner_is_killed() -> None:
         calls: dict[str, str] = {}
         kills: dict[str, str] = {}
         status = ""
+        steps: list[str] = []
         while len(calls) < 3:
             line = process.stdout.readline()
             assert line, "it ended"
             if line.startswith("status"):
-                status = line.removeprefix("status   tidegate ").strip()
+                status = line.removeprefix("status   ").strip()
+            if line.endswith(" ...\n"):
+                steps.append(line)
             if found := NODE.match(line):
                 kills[found["name"]] = found["kill"]
                 calls[found["name"]] = process.stdout.readline()
         assert all(answered(line) for line in calls.values())
-        command = f"{sys.executable} -m tidegate {status} --json"
-        shown = subprocess.run(command, shell=True, capture_output=True, timeout=60, check=True)
+        assert "starting PostgreSQL" in steps[0]
+        assert "starting the nodes a, b, c" in steps[1]
+        # As a shell has it whose path lacks this environment.
+        shown = subprocess.run(
+            f"{status} --json",
+            shell=True,
+            cwd=ROOT,
+            env={**os.environ, "PATH": os.defpath},
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
         document = orjson.loads(shown.stdout)
         assert sorted(each["name"] for each in document["nodes"]) == ["a", "b", "c"]
         assert all(each["is_connected"] for each in document["nodes"])

@@ -41,9 +41,10 @@ def cluster() -> None:
 @settings_options
 @json_option
 def status(settings: Settings, as_json: bool) -> None:
-    """Show each node, and the partitions that it decides for.
+    """Show each node, and the owner and the follower of each partition.
 
-    Exits with 1 when a partition has no owner.
+    A follower is level when it has all states, so that it can take over at once.  Exits with 1 when
+    a partition has no owner.
     """
     with _reader(settings) as reader:
         view = reader.read()
@@ -58,12 +59,10 @@ def status(settings: Settings, as_json: bool) -> None:
         print_json({**first, "revision": revision, "nodes": nodes, "partitions": partitions})
     else:
         _print(nodes)
-        if len(partitions) > 1:
-            _print_partitions(partitions)
-            console.print(f"revision {revision} of the tables", markup=False)
-        else:
-            text = f"epoch {first['epoch'] or 0} of the log, revision {revision} of the tables"
-            console.print(text, markup=False)
+        console.print()
+        _print_partitions(partitions)
+        console.print()
+        console.print(f"revision {revision} of the tables", markup=False)
     if not partitions or any(each["owner"] is None for each in partitions):
         raise ClusterError(
             "a partition has no node that decides: start one with `tidegate serve --node-name NAME`"
@@ -145,11 +144,12 @@ def _reader(settings: Settings) -> Iterator[ClusterReader]:
 def _described(member: Member, view: View) -> dict[str, Any]:
     owns = [number for number, each in view.partitions.items() if each.owner == member.name]
     places = ownership.plan(view)
+    follows = [number for number, each in places.items() if each.follower == member.name]
     return {
         "name": member.name,
         "role": "owner" if owns else "gateway",
         "owns": owns,
-        "follows": [number for number, each in places.items() if each.follower == member.name],
+        "follows": follows,
         "address": member.address,
         "is_connected": member.session is not None,
         "is_draining": member.is_draining,
@@ -165,7 +165,8 @@ def _print(nodes: list[dict[str, Any]]) -> None:
         state = "draining" if each["is_draining"] else "up"
         if not each["is_connected"]:
             state = "gone"
-        table.add_row(each["name"], each["role"], each["address"], state)
+        role = "follower" if each["role"] == "gateway" and each["follows"] else each["role"]
+        table.add_row(each["name"], role, each["address"], state)
     console.print(table)
 
 
@@ -185,9 +186,11 @@ def _print_partitions(partitions: list[dict[str, Any]]) -> None:
     for title in ("partition", "owner", "follower", "state", "epoch"):
         table.add_column(title)
     for each in partitions:
-        state = "followed" if each["is_level"] else "reading" if each["follower"] else "alone"
+        state = "no follower"
         if each["is_moving"]:
             state = "moving"
+        elif each["follower"]:
+            state = "level" if each["is_level"] else "catching up"
         names = (each["owner"] or "-", each["follower"] or "-")
         table.add_row(str(each["partition"]), *names, state, str(each["epoch"]))
     console.print(table)
