@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,9 @@ def opened(name: str, directory: Path) -> Path:
     """A copy of an example that fails open."""
     folder = directory / name
     shutil.copytree(EXAMPLES / name, folder)
+    if name == "caddy":
+        (folder / "Caddyfile.fail-open").rename(folder / "Caddyfile")
+        return folder
     file = folder / {"nginx": "tidegate.conf.template", "envoy": "envoy.yaml"}[name]
     text = file.read_text()
     if name == "envoy":
@@ -39,7 +45,7 @@ def alone(tmp_path: Path, process: None) -> Iterator[Service]:
         yield made
 
 
-@pytest.mark.parametrize("name", ["nginx", "envoy"])
+@pytest.mark.parametrize("name", ["nginx", "caddy", "envoy"])
 def test_without_the_service_a_visitor_passes(
     name: str, alone: Service, tmp_path: Path, proxy: None
 ) -> None:
@@ -50,6 +56,7 @@ def test_without_the_service_a_visitor_passes(
         alone.process.terminate()
         alone.process.wait(30)
         assert ask(edge.base_url, "/").status == 200
+        assert ask(edge.base_url, "/", method="POST", body=b"a=b").status == 200
 
 
 def check_that_nobody_chooses_it(edge: Edge) -> None:
@@ -64,9 +71,58 @@ def check_that_nobody_chooses_it(edge: Edge) -> None:
     assert ask(edge.base_url, "/", headers).status in (403, 431)
 
 
-@pytest.mark.parametrize("name", ["nginx", "envoy"])
-def test_a_block_stays_one(name: str, shop: Deciding, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["nginx", "caddy", "envoy"])
+def test_a_block_stays_one(name: str, shop: Deciding, tmp_path: Path, proxy: None) -> None:
     """A block stays one, also with a status that would be a failure to the proxy."""
     folder = opened(name, tmp_path)
     with running(name, shop.service.base_url, shop.key, tmp_path, folder) as edge:
-        assert [ask(edge.base_url, path).status for path in ("/closed", "/free")] == [403, 200]
+        closed = 503 if name == "caddy" else 403
+        assert [ask(edge.base_url, path).status for path in ("/closed", "/free")] == [closed, 200]
+
+
+def test_a_site_that_fails_is_not_asked_again(shop: Deciding, tmp_path: Path, proxy: None) -> None:
+    """An error of the site is no lack of a decision: Caddy asks the site once, and passes it on."""
+    folder = opened("caddy", tmp_path)
+    file = folder / "Caddyfile"
+    text = file.read_text()
+    # Nothing listens at the place of the site.
+    file.write_text(
+        text.replace("reverse_proxy 127.0.0.1:{$SITE_PORT:8001}", "reverse_proxy 127.0.0.1:9", 1)
+    )
+    with running("caddy", shop.service.base_url, shop.key, tmp_path, folder) as edge:
+        assert ask(edge.base_url, "/free").status == 502
+
+
+def test_an_answer_without_a_decision_passes(shop: Deciding, tmp_path: Path, proxy: None) -> None:
+    """Tidegate is there and has no decision, as when its log cannot be written; a wrong key isn't
+    such a failure."""
+    folder = opened("caddy", tmp_path)
+    with (
+        answering(b"HTTP/1.1 502 -\r\nx-service-no-decision: 1\r\ncontent-length: 0\r\n") as url,
+        running("caddy", url, shop.key, tmp_path, folder) as edge,
+    ):
+        assert ask(edge.base_url, "/free").status == 200
+    with running("caddy", shop.service.base_url, "tg_wrong", tmp_path, folder) as edge:
+        assert ask(edge.base_url, "/free").status == 401
+
+
+@contextmanager
+def answering(head: bytes) -> Iterator[str]:
+    """A server that gives every question one answer, until the block ends."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(65_536)
+                    connection.sendall(head + b"connection: close\r\n\r\n")
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(30)

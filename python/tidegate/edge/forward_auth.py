@@ -43,6 +43,8 @@ LOCATION = "x-service-location"
 """The header with the URL to which nginx redirects the visitor."""
 PROBLEM = "x-service-problem"
 """The document that nginx must respond with instead."""
+NO_DECISION = "x-service-no-decision"
+"""The header of a response that no decision stands behind."""
 _URL = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#]*)(?P<path>/[^?]*)?(?:\?(?P<query>.*))?")
 _ODD_IN_A_PATH = re.compile(r"[^!\"$-\[\]-~]|%(?![0-9A-Fa-f]{2})|%00")
 _ODD_IN_A_QUERY = re.compile(r"[^!\"$-~]")
@@ -92,6 +94,9 @@ class Inquiry:
 
     def _told(self, reply: Reply | None, *, is_failure: bool = False) -> Reply | None:
         """A response in the proxy's dialect."""
+        if reply is not None and reply.code == "no-decision":
+            # A block may have the same status; a proxy that fails open tells them apart.
+            return attrs.evolve(reply, headers=(*reply.headers, (NO_DECISION, "1")))
         if reply is None or is_failure:
             return reply
         if self.dialect is Dialect.AUTH_REQUEST:
