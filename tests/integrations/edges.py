@@ -62,7 +62,7 @@ def _of_readme(folder: str) -> Command:
 
 
 COMMANDS: Mapping[str, Command] = {
-    **{name: _of_readme(name) for name in ("asgi", "wsgi", "nginx", "caddy", "envoy")},
+    **{name: _of_readme(name) for name in ("asgi", "wsgi", "nginx", "caddy", "envoy", "haproxy")},
     "express": _of_readme("javascript"),
     "worker": lambda *_: ["node", str(Path(__file__).with_name("worker_host.mjs"))],
 }

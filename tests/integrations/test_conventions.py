@@ -16,6 +16,7 @@ from tidegate_server.challenge.return_url import OF_VISITOR
 
 BAD_PROOF = "dGhpcyBpcyBubyBwcm9vZiBhdCBhbGw"
 PAGE = b"A small site"
+PROXIES = ("nginx", "caddy", "envoy", "haproxy")
 
 
 def test_an_allowed_request_reaches_the_site(edge: Edge) -> None:
@@ -135,7 +136,7 @@ def test_the_event_is_the_request_as_it_was_asked(edge: Edge, shop: Deciding) ->
     decision = shop.get(f"decisions/{problem['redirect_url'].rpartition('/')[2]}")
     event, request = decision["event"], decision["event"]["request"]
     # A proxy's own word for the host is the visitor's.
-    mark = OF_VISITOR if edge.name in ("nginx", "caddy", "envoy") else ""
+    mark = OF_VISITOR if edge.name in PROXIES else ""
     assert event["return_url"] == edge.base_url + target + mark
     assert (request["method"], request["path"]) == ("PUT", "/challenged/a%20b%2Fc")
     assert request["query_params"] == {"x": ["1", "2"], "y": "/../", "z": ""}
@@ -184,7 +185,7 @@ def test_a_wrong_key_lets_nothing_pass(edge: Edge, shop: Deciding, tmp_path: Pat
     """A wrong key refuses visitors, so that its owner notices."""
     with running(edge.name, shop.service.base_url, "tg_wrong_key", tmp_path) as wrong:
         seen = ask(wrong.base_url, "/")
-        expected = 401 if edge.name in ("caddy", "envoy") else 502
+        expected = 401 if edge.name in ("caddy", "envoy", "haproxy") else 502
         assert (seen.status, PAGE in seen.body) == (expected, False)
 
 

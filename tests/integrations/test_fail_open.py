@@ -22,6 +22,11 @@ def opened(name: str, directory: Path) -> Path:
     if name == "caddy":
         (folder / "Caddyfile.fail-open").rename(folder / "Caddyfile")
         return folder
+    if name == "haproxy":
+        file = folder / "haproxy.cfg"
+        setting = "global\n    setenv TIDEGATE_FAIL_OPEN true\n"
+        file.write_text(file.read_text().replace("global\n", setting))
+        return folder
     file = folder / {"nginx": "tidegate.conf.template", "envoy": "envoy.yaml"}[name]
     text = file.read_text()
     if name == "envoy":
@@ -45,7 +50,7 @@ def alone(tmp_path: Path, process: None) -> Iterator[Service]:
         yield made
 
 
-@pytest.mark.parametrize("name", ["nginx", "caddy", "envoy"])
+@pytest.mark.parametrize("name", ["nginx", "caddy", "envoy", "haproxy"])
 def test_without_the_service_a_visitor_passes(
     name: str, alone: Service, tmp_path: Path, proxy: None
 ) -> None:
@@ -71,12 +76,27 @@ def check_that_nobody_chooses_it(edge: Edge) -> None:
     assert ask(edge.base_url, "/", headers).status in (403, 431)
 
 
-@pytest.mark.parametrize("name", ["nginx", "caddy", "envoy"])
+def test_a_question_that_is_too_large_for_haproxy_is_refused(
+    shop: Deciding, tmp_path: Path, proxy: None
+) -> None:
+    """HAProxy could not ask it, and would let the visitor pass."""
+    folder = opened("haproxy", tmp_path)
+    with running("haproxy", shop.service.base_url, shop.key, tmp_path, folder) as edge:
+        for length in range(11_000, 15_000, 500):
+            assert ask(edge.base_url, "/blocked", {"x-long": "a" * length}).status in (
+                403,
+                431,
+                451,
+            )
+            assert ask(edge.base_url, "/blocked?" + "a" * length).status in (403, 431, 451)
+
+
+@pytest.mark.parametrize("name", ["nginx", "caddy", "envoy", "haproxy"])
 def test_a_block_stays_one(name: str, shop: Deciding, tmp_path: Path, proxy: None) -> None:
     """A block stays one, also with a status that would be a failure to the proxy."""
     folder = opened(name, tmp_path)
     with running(name, shop.service.base_url, shop.key, tmp_path, folder) as edge:
-        closed = 503 if name == "caddy" else 403
+        closed = 503 if name in ("caddy", "haproxy") else 403
         assert [ask(edge.base_url, path).status for path in ("/closed", "/free")] == [closed, 200]
 
 

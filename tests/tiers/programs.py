@@ -15,7 +15,7 @@ from pathlib import Path
 NEEDED: Mapping[str, Mapping[str, str]] = {
     "browser": {"chromium": "chromium"},
     "postgresql": {"initdb": "postgresql"},
-    "proxy": {"nginx": "nginx", "caddy": "caddy"},
+    "proxy": {"nginx": "nginx", "caddy": "caddy", "haproxy": "haproxy"},
     "broker": {"nats-server": "nats-server"},
     "namespace": {"ip": "iproute2", "nft": "nftables"},
     "node": {"node": "nodejs"},
