@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import click
 import pytest
 
-from tidegate_server.cli.remote.api_key import Expiry
+from tidegate_server.cli.remote.api_key import expiry
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from tidegate_server.cli.remote.api_key import Expiry
 )
 def test_a_time_is_taken_with_its_zone(text: str, expected: datetime) -> None:
     """A day begins in UTC."""
-    assert Expiry().convert(text, None, None) == expected
+    assert expiry(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_a_time_is_taken_with_its_zone(text: str, expected: datetime) -> None:
 def test_a_span_begins_now(text: str, seconds: int) -> None:
     """Minutes, hours, days, weeks and years."""
     before = datetime.now(UTC)
-    found = Expiry().convert(text, None, None)
+    found = expiry(text)
     assert before <= found - timedelta(seconds=seconds) <= datetime.now(UTC)
 
 
@@ -37,4 +37,4 @@ def test_a_span_begins_now(text: str, seconds: int) -> None:
 def test_anything_else_is_refused(text: str) -> None:
     """A time without a zone could mean another hour."""
     with pytest.raises(click.BadParameter):
-        Expiry().convert(text, None, None)
+        expiry(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -9,6 +11,7 @@ from tests.browser import Watched
 from tests.service.service_process import Service, start, stop
 from tools import plain_http
 
+EMAIL, PASSWORD = "me@example.test", "a password of eight words that nobody else has"
 STORED = "localStorage.getItem('service.auth_token')"
 
 
@@ -54,5 +57,30 @@ def test_who_signs_out_has_a_token_that_no_longer_counts(visitor: Watched, tmp_p
         page.wait_for_url("**/login?**")
         assert page.evaluate(STORED) is None
         assert plain_http.get(f"{said['base_url']}/api/v1/me", headers=bearer).status_code == 401
+    finally:
+        stop(process)
+
+
+def test_a_login_with_a_password_ends_in_the_console(visitor: Watched, tmp_path: Path) -> None:
+    """The operator that `init --server` made logs in at the page that nothing led to."""
+    data = ["--store-directory", str(tmp_path / "data")]
+    named = ["--email", EMAIL, "--tenant", "Shop", "--password-stdin"]
+    subprocess.run(
+        [sys.executable, "-m", "tidegate", "init", "--server", *named, *data],
+        input=f"{PASSWORD}\n",
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    process, said = start(*data, log=tmp_path / "log")
+    page = visitor.page
+    try:
+        page.goto(f"{said['base_url']}/login")
+        page.get_by_role("link", name="Email and password").click()
+        page.get_by_label("Email").fill(EMAIL)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        page.wait_for_url(f"{said['base_url']}/console/shop/**")
+        expect(page.get_by_role("button", name="Log out")).to_be_visible()
     finally:
         stop(process)

@@ -91,35 +91,6 @@ def test_a_password_ends_in_a_token_and_the_sign_out_ends_it(
     assert visitor.elsewhere == []
 
 
-def test_a_login_of_somebody_with_a_role_ends_in_the_console(
-    visitor: Watched, place: Place
-) -> None:
-    """Without a role there is nothing to see there, so the page says who is logged in."""
-    page = visitor.page
-    page.goto("/login")
-    page.get_by_role("link", name="Email and password").click()
-
-    def log_in() -> None:
-        page.get_by_label("Email").fill(EMAIL)
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Log in").click()
-
-    log_in()
-    expect(page.get_by_role("heading")).to_have_text("Logged in as The owner")
-    plain_http.post(
-        f"{place.base_url}/api/v1/tenants",
-        json={"name": "Shop"},
-        headers={"authorization": f"Bearer {page.evaluate(STORED)}"},
-        timeout=30,
-    )
-    page.get_by_role("button", name="Log out").click()
-    page.get_by_role("link", name="Log in again").click()
-    page.get_by_role("link", name="Email and password").click()
-    log_in()
-    page.wait_for_url(f"{place.base_url}/console/shop/")
-    expect(page.get_by_role("button", name="Log out")).to_be_visible()
-
-
 def test_a_token_in_a_link_logs_nobody_in(visitor: Watched) -> None:
     """The page takes a token only from the login that this browser began."""
     page = visitor.page

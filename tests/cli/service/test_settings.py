@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -173,3 +174,19 @@ def test_plain_http_where_other_machines_reach_it_is_refused(host: str, tmp_path
     text = refusal("serve", "--host", host, "--store-directory", str(tmp_path / "data"))
     assert f"`server.host` is `{host}` (from --server-host)" in text
     assert "server.behind_proxy" in text
+
+
+def test_a_daemon_takes_its_own_settings_alone(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flag of the service is refused. The file may have the service's settings too."""
+    monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "home"))
+    file.write_text("server: {port: 8099}\ndaemon: {port: 0}\nlog: {level: error}\n")
+    refused = run("run", "--server-port", "9")
+    assert refused.exit_code == 2
+    assert "No such option" in refused.output
+    shown = run("run", "--help").output
+    groups = set(re.findall(r"^  (?:-h, )?--([a-z]+)", shown, re.MULTILINE))
+    assert groups == {"daemon", "remote", "log", "json", "help"}
+    started = run("run")
+    assert "there is no folder" in str(started.exception)

@@ -20,32 +20,25 @@ _SPAN = re.compile(r"([1-9][0-9]{0,4})([mhdwy])")
 _UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 
 
-class Expiry(click.ParamType):
-    """A time with its zone, a day, or a span from now."""
+def expiry(text: str) -> datetime:
+    """Read a time with its zone, a day, or a span from now.
 
-    name = "WHEN"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        """Return the time."""
-        if isinstance(value, datetime):
-            return value
-        span = _SPAN.fullmatch(value)
-        if span is not None:
-            return datetime.now(UTC) + timedelta(seconds=int(span[1]) * _UNITS[span[2]])
-        try:
-            found = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(
-                f"`{value}` is not a time; write it as 90d, 2027-01-01 or 2027-01-01T00:00:00Z",
-                param,
-                ctx,
-            )
-        is_day = "T" not in value and " " not in value
-        if found.tzinfo is None and not is_day:
-            self.fail(f"`{value}` names no time zone; add Z for UTC", param, ctx)
-        return found.replace(tzinfo=found.tzinfo or UTC)
+    Raises:
+        click.BadParameter: the text is anything else.
+    """
+    span = _SPAN.fullmatch(text)
+    if span is not None:
+        return datetime.now(UTC) + timedelta(seconds=int(span[1]) * _UNITS[span[2]])
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(
+            f"`{text}` is not a time; write it as 90d, 2027-01-01 or 2027-01-01T00:00:00Z"
+        ) from None
+    is_day = "T" not in text and " " not in text
+    if found.tzinfo is None and not is_day:
+        raise click.BadParameter(f"`{text}` names no time zone; add Z for UTC")
+    return found.replace(tzinfo=found.tzinfo or UTC)
 
 
 @click.group("api-key")
@@ -64,7 +57,8 @@ def api_key() -> None:
     "--expires",
     "--expires-at",
     "expires_at",
-    type=Expiry(),
+    type=expiry,
+    metavar="WHEN",
     help="When it ends: 90d, 2027-01-01 (in UTC) or 2027-01-01T00:00:00Z. Without it, never.",
 )
 @click.option(
