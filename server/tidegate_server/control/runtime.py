@@ -332,8 +332,8 @@ class LiveRuntime:
         with self._store.read() as connection:
             oldest = snapshots.oldest_newest_ns(connection)
             alive = passes.alive(connection, self._clock())
-        tenants = list(self._runtimes.all())
             refused = list_refreshes.refused(connection)
+        tenants = list(self._runtimes.all())
         age = GaugeMetricFamily(
             "tidegate_snapshot_age_seconds",
             "Age of the oldest of the tenants' newest snapshots; 0 without any.",
