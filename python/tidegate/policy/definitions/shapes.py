@@ -115,7 +115,7 @@ class Anything:
 
 
 @attrs.frozen
-class RouteKey:
+class Map:
     """An object with names chosen by the author, each with a value of one shape."""
 
     item: Shape
@@ -156,7 +156,7 @@ Shape: TypeAlias = (
     | Headers
     | Labels
     | Anything
-    | RouteKey
+    | Map
     | Many
     | Part
 )

@@ -76,7 +76,7 @@ def expected(shape: shapes.Shape) -> Expected:
             return Expected("free", item=expected(LABEL), maximum=MAX_FREE)
         case shapes.Anything():
             return ANY
-        case shapes.RouteKey(item=item, maximum=maximum):
+        case shapes.Map(item=item, maximum=maximum):
             return Expected("free", item=expected(item), maximum=maximum)
         case shapes.Boolean():
             return Expected("scalar", types=(bool,))

@@ -115,7 +115,7 @@ def stand_in(shape: shapes.Shape) -> Any:
             return minimum
         case shapes.Many():
             return ()
-        case shapes.RouteKey():
+        case shapes.Map():
             return {}
         case shapes.Anything():
             return None

@@ -241,7 +241,7 @@ class _Reader:
                 return self._labels(shape, node, pointer)
             case shapes.Anything():
                 return self._anything(node, pointer)
-            case shapes.RouteKey():
+            case shapes.Map():
                 return self._named(shape, node, pointer)
             case shapes.Boolean():
                 return self._scalar(shape, node, pointer, bool)
@@ -332,7 +332,7 @@ class _Reader:
                 ]
         return node.value
 
-    def _named(self, shape: shapes.RouteKey, node: Node, pointer: str) -> dict[str, Any]:
+    def _named(self, shape: shapes.Map, node: Node, pointer: str) -> dict[str, Any]:
         members = self._members(node, pointer, "an object of names and values")
         if len(members) > shape.maximum:
             message = f"{len(members)} names, but at most {shape.maximum} may be given"

@@ -85,7 +85,7 @@ def _shown(shape: shapes.Shape) -> dict[str, Any]:
         case shapes.Headers(maximum=maximum):
             values = {"type": "string"}
             return {"type": "object", "additionalProperties": values, "maxProperties": maximum}
-        case shapes.RouteKey(item=item, maximum=maximum):
+        case shapes.Map(item=item, maximum=maximum):
             free = _shown(item)
             return {"type": "object", "additionalProperties": free, "maxProperties": maximum}
         case shapes.Anything():

@@ -13,8 +13,8 @@ from tidegate.policy.definitions.shapes import (
     Choice,
     Integer,
     Many,
+    Map,
     Part,
-    RouteKey,
     Text,
     member,
 )
@@ -78,11 +78,11 @@ class Expectation:
     )
     """Every action of the event, in order."""
     entities: Mapping[str, tuple[Any, ...]] | None = attrs.field(
-        default=None, metadata=member(RouteKey(Many(Anything(), maximum=8), maximum=MAX_NAMES))
+        default=None, metadata=member(Map(Many(Anything(), maximum=8), maximum=MAX_NAMES))
     )
     """Slugs of all entity definitions that apply, with the parts of the keys."""
     errors: Mapping[str, str] | None = attrs.field(
-        default=None, metadata=member(RouteKey(Text(minimum=1), maximum=MAX_NAMES))
+        default=None, metadata=member(Map(Text(minimum=1), maximum=MAX_NAMES))
     )
     """Places of all expressions that failed, with the codes."""
     client_ip_problem: str | None = attrs.field(default=None, metadata=_TEXT)
@@ -149,7 +149,7 @@ class Document:
     definitions: str = attrs.field(metadata=_TEXT)
     start: str = attrs.field(default=DEFAULT_START, metadata=_LENGTH)
     events: Mapping[str, Any] = attrs.field(
-        factory=dict, metadata=member(RouteKey(Anything(), maximum=MAX_EVENTS))
+        factory=dict, metadata=member(Map(Anything(), maximum=MAX_EVENTS))
     )
     tests: tuple[Test, ...] = attrs.field(
         metadata=member(Many(Part(Test), minimum=1, maximum=MAX_TESTS))
