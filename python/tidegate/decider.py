@@ -20,6 +20,8 @@ Reason: TypeAlias = Literal[
     "active-mitigation",
     "budget-exceeded",
     "challenge-proof",
+    "banned",
+    "exempt",
     "fail-open",
     "fail-closed",
 ]

@@ -22,12 +22,16 @@ from tidegate.policy.definitions.model import (
     Definitions,
     EntityDefinition,
     Mitigation,
+    Override,
     Policy,
     Settings,
     Tenant,
     Window,
 )
+from tidegate.functions.time import timestamp_text
+from tidegate.policy.definitions.keys import EntityKey, entity_id
 from tidegate.testing.choices import happens, pick
+from tidegate.values import Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,6 +94,8 @@ _KEY_FIELDS = (
 _COUNTED = (*_KEY_FIELDS, "request.path", "fields.n")
 _ACCOUNTS = ("ann", "bob", 'a"\\\n\u0001b', "é\u2028😀", "")
 _ADDRESSES = ("10.0.0.1", "10.0.0.2", "192.0.2.7", "2001:DB8::1", "::ffff:10.0.0.1", "no address")
+_NETWORKS = ("10.0.0.1", "10.0.0.0/30", "0.0.0.0/0", "2001:db8::/32", "192.0.2.0/24", None, None)
+_KEYS = ("ann", "GET", "POST", "curl", "a bot", True, "10.0.0.1", "192.0.2.7", 4)
 _MODES: tuple[Mode, ...] = ("Monitor", "Challenge", "Block")
 _BODIES: tuple[Any, ...] = ({"k": 1, "flag": True}, {"k": "x", "flag": 1}, '{"k": 2}', "text", [1])
 
@@ -118,6 +124,7 @@ def definitions(choices: Choices) -> Definitions:
             _policy(choices, number, (actions, entities, mitigations))
             for number in range(_count(choices, 1, 4))
         ),
+        overrides=_overrides(choices),
     )
 
 
@@ -128,7 +135,8 @@ def changed(choices: Choices, definitions: Definitions) -> Definitions:
         for policy in definitions.policies
         if happens(choices, 90)
     )
-    return attrs.evolve(definitions, policies=policies)
+    overrides = _overrides(choices) if happens(choices, 30) else definitions.overrides
+    return attrs.evolve(definitions, policies=policies, overrides=overrides)
 
 
 def arrivals(
@@ -228,6 +236,32 @@ def _policy(choices: Choices, number: int, objects: tuple[int, int, int]) -> Pol
         priority=choices.below(3),
         expression=_condition(choices, objects[0]) if happens(choices, 40) else None,
         clauses=tuple(_clauses(choices, objects)),
+    )
+
+
+def _overrides(choices: Choices) -> tuple[Override, ...]:
+    """No override mostly, else some that begin and end while the events arrive."""
+    count = _count(choices, 1, 4) if happens(choices, 40) else 0
+    return tuple(_override(choices, number) for number in range(count))
+
+
+def _override(choices: Choices, number: int) -> Override:
+    network = pick(choices, (*_NETWORKS, None))
+    slug, key = f"e{choices.below(3)}", EntityKey.of("", (pick(choices, _KEYS),))
+    entity = entity_id(TENANT, _id("entity", int(slug[1:])), key)
+    start = START + choices.below(60) * SECOND
+    end = start + 1 + choices.below(90 * SECOND)
+    return Override(
+        override_id=_id("override", number),
+        name=f"Override {number}",
+        slug=f"o{number}",
+        kind=pick(choices, ("ban", "allow")),
+        network=network,
+        entity_id=str(entity) if network is None else None,
+        starts_at=None if happens(choices, 50) else timestamp_text(Timestamp(start)),
+        ends_at=timestamp_text(Timestamp(end)),
+        reason="generated",
+        wide=True,
     )
 
 

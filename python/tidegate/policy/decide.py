@@ -2,7 +2,7 @@
 
 Short and plain on purpose; the native engine must match it.  A decision is a function of the
 compiled definitions, the state, the event, the time it was received, and the findings about its
-challenge proofs.
+challenge proofs.  An override changes only the answer: everything counts as it would without it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.event import read_event
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.evaluation.reference import evaluate
+from tidegate.functions.addresses import parse_address
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.budget import Ends, past_budget
 from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         CompiledEntity,
         CompiledPolicy,
     )
+    from tidegate.policy.definitions.overrides import CompiledOverride
     from tidegate.policy.definitions.secrets import Redacts
     from tidegate.policy.proofs import ProofKeys
 
@@ -44,8 +46,8 @@ LATEST = 2**63 - 1
 MISSING = frozenset({"no_such_key", "no_such_field"})
 RETURN_URL = "return_url"
 PATH = "request.raw_path"
-CLIENT_PROBLEM = "derived.client_ip_problem"
 CLIENT_IP = "request.client_ip"
+CLIENT_PROBLEM = "derived.client_ip_problem"
 
 Record: TypeAlias = Mapping[str, Any]
 Evaluate: TypeAlias = Callable[[str, "CheckedExpression", Record], Outcome]
@@ -148,13 +150,15 @@ def decide(
         addresses=addresses,
     )
     time = event_time(record.get("observed_at"), received_at)
+    received_at = min(max(received_at, 0), LATEST)
     evaluate_with = evaluate_at or _evaluator(compiled)
     if proofs is None:
         proofs = shown_proofs(proof_keys, record, received_at) if proof_keys else []
     member = read_event(event, frozenset({RETURN_URL})).texts.get("client_ip")
     client_ip = _kept_client(member, record[CLIENT_IP], redactor)
-    walk = _Walk(compiled, state, record, time, evaluate_with, ends, redactor, client_ip)
-    return walk.run(counting(proofs, state.passes), min(max(received_at, 0), LATEST))
+    times = (time, received_at)
+    walk = _Walk(compiled, state, record, times, evaluate_with, ends, redactor, client_ip)
+    return walk.run(counting(proofs, state.passes))
 
 
 def _kept_client(member: str | None, address: str, redactor: Redacts | None) -> str | None:
@@ -195,7 +199,7 @@ class _Walk:
         compiled: CompiledDefinitions,
         state: State,
         record: Record,
-        time: int,
+        times: tuple[int, int],
         evaluate_at: Evaluate,
         ends: Ends,
         redactor: Redacts | None,
@@ -205,12 +209,13 @@ class _Walk:
         self._compiled = compiled
         self._state = state
         self._record = dict(record)
-        self._time = time
+        self._time, self._received_at = times
         self._evaluate = evaluate_at
         self._ends = ends
         self._final: str | None = None
         """The place of the clause that ended the walk."""
         self._redactor = redactor
+        self._override: CompiledOverride | None = None
         self._matched: list[str] = []
         self._entities: dict[str, AppliedEntity] = {}
         self._tried: list[TriedClause] = []
@@ -218,16 +223,17 @@ class _Walk:
         self._counts: list[tuple[EntityKey, Count]] = []
         self._mitigations: list[tuple[EntityKey, Mitigate]] = []
 
-    def run(self, proof: ShownProof | None, received_at: int) -> Decided:
+    def run(self, proof: ShownProof | None) -> Decided:
         self._actions()
         for definition in self._compiled.entities:
             self._entity(definition)
+        self._override = self._find_override()
         for policy in self._compiled.policies:
             if self._policy(policy):
                 break
         changes: list[Changed] = [self._change(entity) for entity in self._entities.values()]
         if proof is not None:
-            changes += proof.changes(self._state.passes, received_at, blocks=self._blocks())
+            changes += proof.changes(self._state.passes, self._received_at, blocks=self._blocks())
         return Decided(
             self._decision(proof),
             tuple(changes),
@@ -282,6 +288,17 @@ class _Walk:
             self._errors[place] = "no_such_overload"
             return None
         return kept_part(self._redactor, read, part)
+
+    def _find_override(self) -> CompiledOverride | None:
+        if not self._compiled.overrides.all:
+            return None
+        address = parse_address(self._record[CLIENT_IP])
+        ids = {each.id for each in self._entities.values()}
+        return self._compiled.overrides.find(address, ids, self._received_at)
+
+    @property
+    def _is_exempt(self) -> bool:
+        return self._override is not None and self._override.kind == "allow"
 
     # --- policies -------------------------------------------------------------------------
 
@@ -377,7 +394,9 @@ class _Walk:
         self, policy: CompiledPolicy, clause: CompiledClause, entity: AppliedEntity | None
     ) -> None:
         mitigation = clause.mitigation
-        if entity is not None and mitigation is not None and mitigation.ttl_seconds > 0:
+        if self._is_exempt or entity is None or mitigation is None:
+            return
+        if mitigation.ttl_seconds > 0:
             expires_at = min(self._time + mitigation.ttl_seconds * 1_000_000_000, LATEST)
             change = Mitigate((policy.slug, clause.name), expires_at)
             self._mitigations.append((entity.key, change))
@@ -414,20 +433,29 @@ class _Walk:
         )
 
     def _blocks(self) -> bool:
-        """Whether a Block fired, or is the answer past the budget."""
+        """Whether a Block fired, or is the answer past the budget; never while exempt."""
+        if self._is_exempt:
+            return False
         modes = [_mode(each.clause) for each in self._tried if each.fired]
         is_past_budget = bool(self._ends.reached(self._final)) and set(modes) <= {"Monitor"}
         return "Block" in modes or (is_past_budget and self._compiled.on_budget_exceeded == "block")
 
     def _decision(self, proof: ShownProof | None) -> EngineDecision:
         fired = [each for each in self._tried if each.fired]
+        override = self._override
         is_proven = proof is not None and proof.status == "valid"
-        answer = None if is_proven else _answer(fired, proof)
+        answer = None if is_proven or override else _answer(fired, proof)
         mitigation = answer.clause.mitigation if answer else None
         ended_at = self._ends.reached(self._final)
+        action: decider.Action = decider.Allow()
+        reason: decider.Reason = "challenge-proof"
+        if override is not None:
+            action, reason = _overriding(override, self._received_at)
+        elif not is_proven:
+            action, reason = self._action(answer, ended_at), _reason(answer, ended_at)
         return EngineDecision(
-            action=decider.Allow() if is_proven else self._action(answer, ended_at),
-            reason="challenge-proof" if is_proven else _reason(answer, ended_at),
+            action=action,
+            reason=reason,
             policy=answer.policy.slug if answer else None,
             clause=answer.clause.name if answer else None,
             mitigation=mitigation.slug if mitigation else None,
@@ -442,6 +470,7 @@ class _Walk:
             client_ip_problem=noted(self._record[CLIENT_PROBLEM]),
             client_ip=self._client_ip,
             proof=proof,
+            override=override.id if override else None,
         )
 
     def _kept_link(self, name: str) -> str | None:
@@ -465,6 +494,16 @@ class _Walk:
             block = mitigation.block
             return decider.Block(block.status_code, block.body, dict(block.headers))
         return decider.Allow()
+
+
+def _overriding(
+    override: CompiledOverride, received_at: int
+) -> tuple[decider.Action, decider.Reason]:
+    """The answer that an override gives."""
+    if override.kind == "allow":
+        return decider.Allow(), "exempt"
+    headers = {"retry-after": str(override.seconds_left(received_at))}
+    return decider.Block(headers=headers), "banned"
 
 
 def _reason(answer: TriedClause | None, ended_at: tuple[str, ...]) -> decider.Reason:

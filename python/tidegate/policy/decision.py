@@ -51,8 +51,8 @@ class EngineDecision(Decision):
 
     Attributes:
         action: the action for the request.
-        reason: ``policy``, ``active-mitigation``, ``no-match``, ``budget-exceeded`` or
-            ``challenge-proof``.
+        reason: ``policy``, ``active-mitigation``, ``no-match``, ``budget-exceeded``,
+            ``challenge-proof``, ``banned`` or ``exempt``.
         policy: slug of the policy that decided; None if none did.
         clause: name of its clause.
         mitigation: slug of the mitigation applied.
@@ -67,6 +67,7 @@ class EngineDecision(Decision):
         client_ip: the client's address that rules saw, where the event as recorded doesn't have
             the same text in ``request.client_ip``: behind a proxy, for example.
         proof: the finding about the challenge proof in the event; None if it has none.
+        override: id of the override that answered; None if none did.
     """
 
     policy: str | None
@@ -80,6 +81,7 @@ class EngineDecision(Decision):
     client_ip_problem: str | None = None
     client_ip: str | None = attrs.field(default=None, eq=False)  # older records lack it
     proof: ShownProof | None = None
+    override: str | None = None
     _record: bytes | str | Mapping[str, Any] = attrs.field(
         default=b"", init=False, eq=False, repr=False
     )
@@ -127,6 +129,7 @@ class EngineDecision(Decision):
         shown = super()._shown()
         shown += [(name, getattr(self, name)) for name in ("policy", "clause", "mitigation")]
         shown += [(each.definition, ", ".join(map(str, each.key))) for each in self.entities]
+        shown.append(("override", self.override))
         shown.append(("actions", ", ".join(self.matched_actions)))
         shown.append(("client address", self.client_ip_problem))
         shown += [(f"error in {place}", code) for place, code in self.errors.items()]
@@ -155,6 +158,7 @@ class EngineDecision(Decision):
             **({"client_ip_problem": problem} if problem else {}),
             **({"client_ip": self.client_ip} if self.client_ip else {}),
             **({"proof": self.proof.to_record()} if self.proof else {}),
+            **({"override": self.override} if self.override else {}),
         }
 
     def to_wire(self) -> dict[str, Any]:
@@ -223,5 +227,6 @@ _READ: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "client_ip_problem": lambda record: record.get("client_ip_problem"),
     "client_ip": lambda record: record.get("client_ip"),
     "proof": lambda record: ShownProof.of(record["proof"]) if "proof" in record else None,
+    "override": lambda record: record.get("override"),
 }
 """Member of a decision to the function that parses it from a record."""

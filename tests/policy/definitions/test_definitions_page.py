@@ -18,9 +18,10 @@ PAGE = (Path(__file__).parents[3] / "docs" / "definitions.md").read_text()
 CLASSES = (
     model.Definitions, model.Tenant, model.Settings, model.NamedList, model.ListSource,
     model.Action, model.EntityDefinition, model.Mitigation, model.Challenge, model.Block,
-    model.Policy, model.Clause, model.Window,
+    model.Policy, model.Clause, model.Window, model.Override,
 )  # fmt: skip
 DERIVED = {"slug"} | {"tenant_id", "list_id", "action_id", "mitigation_id", "policy_id"}
+DERIVED |= {"override_id"}
 
 
 def table(heading: str) -> list[list[str]]:
@@ -53,7 +54,7 @@ def described(shape: shapes.Shape) -> str:
             return shape.type.__name__
     plain = {
         shapes.Identifier: "UUID", shapes.Slug: "slug", shapes.Boolean: "bool",
-        shapes.Expression: "expression", shapes.Network: "address or network",
+        shapes.Expression: "expression", shapes.Network: "address or network", shapes.Moment: "time",
         shapes.Origin: "origin", shapes.UrlTemplate: "URL", shapes.SecureUrl: "https URL",
     }  # fmt: skip
     return plain[type(shape)]

@@ -44,6 +44,7 @@ def bundle(compiled: CompiledDefinitions) -> bytes:
             "entities": [_entity(each) for each in compiled.entities],
             "mitigations": [_mitigation(each) for each in compiled.mitigations],
             "policies": _policies(compiled),
+            "overrides": _overrides(compiled),
         }
     )
 
@@ -56,7 +57,7 @@ def change(before: CompiledDefinitions, compiled: CompiledDefinitions) -> bytes 
         compiled: the changed ones; an identical object is an unchanged policy.
 
     Returns:
-        None if more than policies differ: then build a new engine (:func:`bundle`).
+        None if more than policies and overrides differ: then build a new engine (:func:`bundle`).
     """
     if not _differ_in_policies(before, compiled):
         return None
@@ -74,6 +75,7 @@ def change(before: CompiledDefinitions, compiled: CompiledDefinitions) -> bytes 
             "base_revision": before.revision,
             "revision": compiled.revision,
             "policies": [{"kept": [each.start, each.count], "new": each.new} for each in pieces],
+            "overrides": _overrides(compiled),
         }
     )
 
@@ -95,7 +97,7 @@ class _Piece:
 
 
 def _differ_in_policies(before: CompiledDefinitions, compiled: CompiledDefinitions) -> bool:
-    """Whether definitions differ only in policies."""
+    """Whether definitions differ only in policies and overrides."""
     source, other = before.source, compiled.source
     return (
         source.tenant.tenant_id == other.tenant.tenant_id
@@ -183,6 +185,20 @@ def _window(window: CompiledWindow) -> dict[str, Any]:
         "field": _optional(window.field),
         "field_reading": _reading(window.field_reading) if window.field_reading else None,
     }
+
+
+def _overrides(compiled: CompiledDefinitions) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": each.id,
+            "kind": each.kind,
+            "network": None if each.network is None else str(each.network),
+            "entity_id": each.entity_id,
+            "starts_at": each.starts_at,
+            "ends_at": each.ends_at,
+        }
+        for each in compiled.overrides.all
+    ]
 
 
 def _optional(expression: CheckedExpression | None) -> orjson.Fragment | None:

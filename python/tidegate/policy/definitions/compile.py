@@ -29,6 +29,7 @@ from tidegate.policy.definitions.compiled import (
 from tidegate.policy.definitions.expressions import CheckedTexts, Expressions, Use
 from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding
 from tidegate.policy.definitions.model import Block, Challenge
+from tidegate.policy.definitions.overrides import Overrides
 from tidegate.policy.definitions.reads import reads
 from tidegate.policy.definitions.secrets import Reading, reading
 from tidegate.types import BOOL, NamedList
@@ -160,6 +161,7 @@ class _Compiler:
                 for made, each in zip(policies, source.policies, strict=True)
                 if each.enabled and each.status == "active"
             ),
+            overrides=Overrides.of(source.overrides),
         )
         self._expressions.finish()
         if not self._errors:

@@ -21,6 +21,7 @@ from tidegate.policy.definitions.model import (
     Mode,
     OnBudgetExceeded,
 )
+from tidegate.policy.definitions.overrides import Overrides
 from tidegate.policy.definitions.reads import reads
 from tidegate.policy.definitions.secrets import Reading
 from tidegate.types import NamedList, Type
@@ -130,6 +131,7 @@ class CompiledDefinitions:
     entities: tuple[CompiledEntity, ...]
     mitigations: tuple[CompiledMitigation, ...]
     policies: tuple[CompiledPolicy, ...]
+    overrides: Overrides
 
     @cached_property
     def names_read(self) -> frozenset[str]:

@@ -21,6 +21,7 @@ from tidegate.policy.definitions.shapes import (
     Integer,
     Labels,
     Many,
+    Moment,
     Network,
     Number,
     Origin,
@@ -41,6 +42,7 @@ DAY_SECONDS = 86_400
 MAX_BODY_CHARACTERS = 64 * 1024
 MAX_LIST_ENTRIES = 1_000_000
 MAX_ENTRY_CHARACTERS = 16_384
+MAX_OVERRIDES = 10_000
 MAX_OBJECTS = 100_000
 """Most objects of one kind; far above any tenant's, and low enough for loading to finish."""
 
@@ -61,6 +63,7 @@ FailMode: TypeAlias = Literal["last-known", "open", "closed"]
 OnBudgetExceeded: TypeAlias = Literal["allow", "challenge", "block"]
 ListKind: TypeAlias = Literal["ip", "string"]
 ListFormat: TypeAlias = Literal["prefixes", "lines", "json-pointer"]
+OverrideKind: TypeAlias = Literal["ban", "allow"]
 
 _ID = member(Identifier())
 _NAME = member(Text(minimum=1))
@@ -284,6 +287,28 @@ class Policy:
 
 
 @attrs.frozen(kw_only=True)
+class Override:
+    """An answer given by hand for a time: an actor is banned, or let through.
+
+    It is for the addresses of a network or for one entity.
+    """
+
+    override_id: str = attrs.field(metadata=_ID)
+    name: str = attrs.field(metadata=_NAME)
+    slug: str = attrs.field(metadata=member(Slug("override")))
+    kind: OverrideKind = attrs.field(metadata=member(Choice(("ban", "allow"))))
+    network: str | None = attrs.field(default=None, metadata=member(Network()))
+    entity_id: str | None = attrs.field(default=None, metadata=member(Identifier()))
+    starts_at: str | None = attrs.field(default=None, metadata=member(Moment()))
+    """It applies to events received from here on; None applies to all before its end."""
+    ends_at: str = attrs.field(metadata=member(Moment()))
+    reason: str = attrs.field(metadata=member(Text(minimum=1, maximum=500)))
+    author: str = attrs.field(default="", metadata=member(Text()))
+    wide: bool = attrs.field(default=False, metadata=member(Boolean()))
+    """Whether the network may be wider than /8 (IPv4) or /19 (IPv6)."""
+
+
+@attrs.frozen(kw_only=True)
 class Definitions:
     """All of a tenant's definitions, in one revision."""
 
@@ -304,6 +329,9 @@ class Definitions:
     )
     policies: tuple[Policy, ...] = attrs.field(
         default=(), metadata=member(Many(Part(Policy), maximum=MAX_OBJECTS))
+    )
+    overrides: tuple[Override, ...] = attrs.field(
+        default=(), metadata=member(Many(Part(Override), maximum=MAX_OVERRIDES))
     )
     compilation: Any = attrs.field(default=None, init=False, eq=False, repr=False)
     """Set by the document reader, so that an engine need not check everything again; a changed copy

@@ -81,6 +81,11 @@ class Network:
 
 
 @attrs.frozen
+class Moment:
+    """A time, as RFC 3339 writes it: ``2026-11-28T14:00:00Z``."""
+
+
+@attrs.frozen
 class Origin:
     """``scheme://host[:port]`` of an http or https URL."""
 
@@ -150,6 +155,7 @@ Shape: TypeAlias = (
     | Expression
     | Reference
     | Network
+    | Moment
     | Origin
     | UrlTemplate
     | SecureUrl

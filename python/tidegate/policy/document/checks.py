@@ -10,6 +10,7 @@ from tidegate.functions.addresses import is_range
 from tidegate.language.tree.diagnostics import nearest, quote
 from tidegate.policy.definitions.findings import Finding, SecondPlace, pointer_to
 from tidegate.policy.document.forms import is_pointer
+from tidegate.policy.document.override_checks import check_overrides
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -39,7 +40,7 @@ def check_objects(definitions: Definitions) -> Iterator[Finding]:
     Args:
         definitions: the document.
     """
-    for section in SECTIONS:
+    for section in (*SECTIONS, "overrides"):
         yield from _unique(section, getattr(definitions, section))
     for at, each in enumerate(definitions.lists):
         yield from _entries(each, f"/lists/{at}/entries")
@@ -47,6 +48,7 @@ def check_objects(definitions: Definitions) -> Iterator[Finding]:
             yield from _source(each, each.source, f"/lists/{at}/source")
     for at, mitigation in enumerate(definitions.mitigations):
         yield from _mode(mitigation, f"/mitigations/{at}")
+    yield from check_overrides(definitions)
 
 
 def check_references(definitions: Definitions, kept: Container[int] = ()) -> Iterator[Finding]:

@@ -6,7 +6,9 @@ from typing import Any
 
 import attrs
 
+from tidegate.errors import EvaluationError
 from tidegate.functions.addresses import parse_range
+from tidegate.functions.time import parse_timestamp
 from tidegate.language.tree.diagnostics import nearest, quote
 from tidegate.policy.definitions import shapes
 from tidegate.policy.definitions.slugs import form_of_slug, is_slug
@@ -35,6 +37,8 @@ def text_problem(shape: shapes.Shape, text: str) -> tuple[str, str] | None:
             return "empty-expression", "the expression is empty"
         case shapes.Network() if parse_range(text) is None:
             return "invalid-address", f"{quote(text)} is no address and no network"
+        case shapes.Moment() if not _is_moment(text):
+            return "invalid-time", f"{quote(text)} isn't a time such as `2026-11-28T14:00:00Z`"
         case shapes.Identifier():
             message = identifier_problem(text)
         case shapes.Origin():
@@ -47,6 +51,14 @@ def text_problem(shape: shapes.Shape, text: str) -> tuple[str, str] | None:
         return None
     code = "invalid-identifier" if isinstance(shape, shapes.Identifier) else "invalid-url"
     return code, f"{quote(text)} is {message}"
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        parse_timestamp(text)
+    except EvaluationError:
+        return False
+    return True
 
 
 def _plain_text_problem(shape: shapes.Text, text: str) -> tuple[str, str] | None:
@@ -84,6 +96,7 @@ WANTED: dict[type, str] = {
     shapes.Expression: "the text of an expression",
     shapes.Reference: "the slug of an object",
     shapes.Network: "an address or network as text",
+    shapes.Moment: "a time as text",
     shapes.Origin: "an origin as text",
     shapes.UrlTemplate: "a URL as text",
     shapes.SecureUrl: "a URL as text",

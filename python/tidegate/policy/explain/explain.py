@@ -24,6 +24,7 @@ from tidegate.policy.explain.parts import (
     ClauseExplanation,
     EntityExplanation,
     ExpressionExplanation,
+    OverrideExplanation,
     PolicyExplanation,
     StepExplanation,
     WindowExplanation,
@@ -66,15 +67,16 @@ class Explanation:
     actions: tuple[ActionExplanation, ...]
     entities: tuple[EntityExplanation, ...]
     policies: tuple[PolicyExplanation, ...]
+    override: OverrideExplanation | None
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as JSON data."""
-        members = ("time", "actions", "entities", "policies")
+        members = ("time", "actions", "entities", "policies", "override")
         parts = {name: _plain(getattr(self, name)) for name in members}
         return {"decision": self.decision.to_record(), **parts}
 
     def __str__(self) -> str:
-        return render(self.decision, self.time, self.actions, self.entities, self.policies)
+        return render(self)
 
     def _repr_html_(self) -> str:
         return notebook.text(str(self))
@@ -204,6 +206,17 @@ class _Explainer:
             ),
             entities=tuple(self._entity(each.slug) for each in self._compiled.entities),
             policies=tuple(self._policy(each) for each in self._compiled.policies),
+            override=self._override(),
+        )
+
+    def _override(self) -> OverrideExplanation | None:
+        override_id = self._decided.decision.override
+        overrides = self._compiled.source.overrides
+        found = next((each for each in overrides if each.override_id == override_id), None)
+        if found is None:
+            return None
+        return OverrideExplanation(
+            **{each.name: getattr(found, each.name) for each in attrs.fields(OverrideExplanation)}
         )
 
     def _entity(self, slug: str) -> EntityExplanation:

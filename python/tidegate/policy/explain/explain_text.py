@@ -9,14 +9,16 @@ from tidegate.evaluation.clients import PROBLEMS
 from tidegate.policy.explain.shown import clipped, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from tidegate.policy.decision import EngineDecision
+    from tidegate.policy.explain.explain import Explanation
     from tidegate.policy.explain.parts import (
         ActionExplanation,
         ClauseExplanation,
         EntityExplanation,
         ExpressionExplanation,
+        OverrideExplanation,
         PolicyExplanation,
     )
     from tidegate.policy.shown_proof import ShownProof
@@ -25,20 +27,14 @@ MAX_STEPS = 40
 """Most steps of one expression that are shown; the JSON form has more."""
 
 
-def render(
-    decision: EngineDecision,
-    time: str,
-    actions: Sequence[ActionExplanation],
-    entities: Sequence[EntityExplanation],
-    policies: Sequence[PolicyExplanation],
-) -> str:
+def render(explained: Explanation) -> str:
     """The explanation as indented lines."""
-    lines: list[Iterable[str]] = [
-        _decision(decision, time),
-        ["", "actions"],
-        *map(_action, actions),
-    ]
-    lines += [["entities"], *map(_entity, entities), ["policies"], *map(_policy, policies)]
+    lines: list[Iterable[str]] = [_decision(explained.decision, explained.time)]
+    if explained.override is not None:
+        lines.append(_override(explained.override))
+    lines += [["", "actions"], *map(_action, explained.actions)]
+    lines += [["entities"], *map(_entity, explained.entities)]
+    lines += [["policies"], *map(_policy, explained.policies)]
     return "\n".join(chain.from_iterable(lines))
 
 
@@ -53,6 +49,14 @@ def _decision(decision: EngineDecision, time: str) -> Iterator[str]:
         yield f"  no address of the client: {why} ({decision.client_ip_problem})"
     if decision.proof is not None:
         yield f"  {_proof(decision.proof)}"
+
+
+def _override(override: OverrideExplanation) -> Iterator[str]:
+    does = "bans" if override.kind == "ban" else "lets through"
+    target = override.network or f"entity {override.entity_id}"
+    author = f" by {override.author}" if override.author else ""
+    yield f"  override {override.override_id} {does} {target} until {override.ends_at}{author}"
+    yield f"    {override.reason}"
 
 
 def _proof(proof: ShownProof) -> str:

@@ -94,6 +94,21 @@ class ClauseExplanation:
 
 
 @attrs.frozen
+class OverrideExplanation:
+    """The ban or exemption that answered, as it is defined."""
+
+    override_id: str
+    name: str
+    kind: str
+    network: str | None
+    entity_id: str | None
+    starts_at: str | None
+    ends_at: str
+    author: str
+    reason: str
+
+
+@attrs.frozen
 class PolicyExplanation:
     """A policy: whether it was in scope, and its clauses."""
 

@@ -34,6 +34,7 @@ ActionType: TypeAlias = Literal["allow", "challenge", "block"]
 _TEXT = member(Text(minimum=1, maximum=1_000))
 _LENGTH = member(Text(minimum=1))
 _COUNT = member(Integer(0, 2**53))
+REASONS = ("no-match", "policy", "active-mitigation", "budget-exceeded", "banned", "exempt")
 _MODE = Choice(("Monitor", "Challenge", "Block"))
 
 
@@ -58,10 +59,7 @@ class Expectation:
     action: ActionType | None = attrs.field(
         default=None, metadata=member(Choice(("allow", "challenge", "block")))
     )
-    reason: str | None = attrs.field(
-        default=None,
-        metadata=member(Choice(("no-match", "policy", "active-mitigation", "budget-exceeded"))),
-    )
+    reason: str | None = attrs.field(default=None, metadata=member(Choice(REASONS)))
     policy: str | None = attrs.field(default=None, metadata=_TEXT)
     clause: str | None = attrs.field(default=None, metadata=_TEXT)
     mitigation: str | None = attrs.field(default=None, metadata=_TEXT)

@@ -19,10 +19,12 @@ use smallvec::SmallVec;
 use crate::decision::budget::{Ends, Spent};
 use crate::decision::candidates::{Candidates, EventEntity};
 use crate::decision::outcomes::{Conditions, EntityState};
+use crate::decision::record::entity_id;
 use crate::decision::walk::Walk;
-use crate::definitions::document::Mode;
+use crate::definitions::document::{Mode, OverrideKind};
+use crate::definitions::overrides::Override;
 use crate::definitions::window_rule::Family;
-use crate::definitions::{Clause, Definitions, Fallback, Mitigation, Policy, Response};
+use crate::definitions::{Clause, Definitions, Fallback, Mitigation, Policy, Response, answers};
 use crate::event::client::{Client, Problem};
 use crate::proofs::{Shown, Status};
 use crate::state::lock::StateGuard;
@@ -104,6 +106,8 @@ pub enum Reason {
     ActiveMitigation,
     BudgetExceeded,
     ChallengeProof,
+    Banned,
+    Exempt,
 }
 
 impl Reason {
@@ -114,6 +118,8 @@ impl Reason {
             Self::ActiveMitigation => "active-mitigation",
             Self::BudgetExceeded => "budget-exceeded",
             Self::ChallengeProof => "challenge-proof",
+            Self::Banned => "banned",
+            Self::Exempt => "exempt",
         }
     }
 }
@@ -138,10 +144,31 @@ pub struct Decision<'a> {
     pub client_ip: Option<Address>,
     /// The proof of a challenge that the event shows, with its status.
     pub proof: Option<Shown>,
+    /// The override that gives the answer.
+    pub(crate) overriding: Option<Overriding<'a>>,
     /// The changes of its pass.
     pub(crate) pass_changes: SmallVec<[PassChange; 2]>,
     on_budget_exceeded: &'a Fallback,
     changes: ArenaVec<'a, Pending<'a>>,
+}
+
+/// An override, and its answer.
+#[derive(Debug)]
+pub(crate) struct Overriding<'a> {
+    pub(crate) of: &'a Override,
+    response: Response,
+}
+
+impl<'a> Overriding<'a> {
+    fn new(of: &'a Override, received_at: i64) -> Self {
+        let response = match of.kind {
+            OverrideKind::Ban => {
+                Response::Block(answers::ban_action(of.seconds_left(received_at)).into())
+            }
+            OverrideKind::Allow => Response::None,
+        };
+        Self { of, response }
+    }
 }
 
 /// A change, and where the next one for the same entity is.
@@ -176,12 +203,13 @@ impl PendingChange<'_> {
 }
 
 impl<'a> Decision<'a> {
-    /// The first fired clause that challenges or blocks; None if a proof lets the event through.
+    /// The first fired clause that challenges or blocks; None if an override answers, or a proof
+    /// lets the event through.
     ///
     /// After a revoked pass a Block comes before Challenges, since one more solution would lead to
     /// it again.
     pub fn answer(&self) -> Option<&FiredClause<'a>> {
-        if self.is_proven() {
+        if self.overriding.is_some() || self.is_proven() {
             return None;
         }
         let is_revoked = self.proof.is_some_and(|proof| proof.status == Status::Revoked);
@@ -194,10 +222,17 @@ impl<'a> Decision<'a> {
         self.proof.is_some_and(|proof| proof.status == Status::Valid)
     }
 
-    /// Whether a Block fired, or the answer past the budget is a block.
+    /// Whether an override lets the event through.
+    pub(crate) fn is_exempt(&self) -> bool {
+        self.overriding.as_ref().is_some_and(|it| it.of.kind == OverrideKind::Allow)
+    }
+
+    /// Whether a Block fired, or the answer past the budget would be a block; never while exempt.
     fn blocks(&self) -> bool {
-        self.mode() == Some(Mode::Block)
-            || self.fired.iter().any(|fired| fired.mode() == Mode::Block)
+        let mut modes = self.fired.iter().map(FiredClause::mode);
+        let falls_back = self.ends.are_any() && modes.clone().all(|mode| mode == Mode::Monitor);
+        let is_blocked = falls_back && self.on_budget_exceeded.mode == Some(Mode::Block);
+        !self.is_exempt() && (is_blocked || modes.any(|mode| mode == Mode::Block))
     }
 
     /// Takes the proofs that an event shows, received at a time, before it is applied: the first
@@ -225,8 +260,12 @@ impl<'a> Decision<'a> {
         (self.reason() == Reason::BudgetExceeded).then_some(self.on_budget_exceeded)
     }
 
-    /// The mode of the answer: the mitigation's, or the fallback's where the budget ended.
+    /// The mode of the answer: an override's, the mitigation's, or the fallback's where the budget
+    /// ended.
     pub fn mode(&self) -> Option<Mode> {
+        if let Some(overriding) = &self.overriding {
+            return (overriding.of.kind == OverrideKind::Ban).then_some(Mode::Block);
+        }
         let answer = self.answer().map(FiredClause::mode);
         answer.or_else(|| self.fallback().and_then(|fallback| fallback.mode))
     }
@@ -238,12 +277,21 @@ impl<'a> Decision<'a> {
 
     /// The response to the caller.
     pub(crate) fn response(&self) -> &Response {
+        if let Some(overriding) = &self.overriding {
+            return &overriding.response;
+        }
         let mitigation = self.answer().and_then(|fired| fired.mitigation);
         let fallback = self.fallback().map(|fallback| &fallback.response);
         mitigation.map(|mitigation| &mitigation.response).or(fallback).unwrap_or(&Response::None)
     }
 
     pub fn reason(&self) -> Reason {
+        if let Some(overriding) = &self.overriding {
+            return match overriding.of.kind {
+                OverrideKind::Ban => Reason::Banned,
+                OverrideKind::Allow => Reason::Exempt,
+            };
+        }
         if self.is_proven() {
             return Reason::ChallengeProof;
         }
@@ -303,19 +351,23 @@ fn settled(proof: Shown, passes: &Passes) -> Shown {
     Shown { status, ..proof }
 }
 
-/// Decides on one event at `time`; the state stays as it is.
+/// Decides on one event that counts at `time`; the state stays as it is.
 pub fn decide<'a>(
     definitions: &'a Definitions,
     conditions: &mut Conditions<'a, '_>,
     mut candidates: Candidates<'a>,
     (state, known): (&StateGuard<'_>, AllKnown),
-    time: i64,
+    (time, received_at): (i64, i64),
     arena: &'a Bump,
 ) -> Decision<'a> {
     let mut entities = ArenaVec::with_capacity_in(known.len(), arena);
     let seen = candidates.entities.drain(..).zip(known);
     entities.extend(seen.map(|(entity, known)| applied(entity, known, state, time)));
     let client = conditions.record().client();
+    let overriding = definitions.overrides.as_ref().and_then(|overrides| {
+        let ids = entities.iter().map(|entity: &AppliedEntity| entity_id(definitions, &entity.key));
+        overrides.find(client.and_then(|client| client.address()), ids, received_at)
+    });
     let decision = Decision {
         time,
         matched_actions: ArenaVec::new_in(arena),
@@ -327,6 +379,7 @@ pub fn decide<'a>(
         client_problem: client.and_then(Client::problem).filter(|it| it.is_noted()),
         client_ip: None,
         proof: None,
+        overriding: overriding.map(|of| Overriding::new(of, received_at)),
         pass_changes: SmallVec::new(),
         on_budget_exceeded: &definitions.on_budget_exceeded,
         changes: ArenaVec::with_capacity_in(candidates.groups.len(), arena),

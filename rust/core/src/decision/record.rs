@@ -85,6 +85,10 @@ pub fn write_record(
         out.push_str(",\"proof\":");
         proof.write(out);
     }
+    if let Some(overriding) = &decision.overriding {
+        out.push_str(",\"override\":");
+        write_id(out, overriding.of.id);
+    }
     out.push('}');
 }
 

@@ -294,6 +294,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         let mitigation = self.definitions.mitigation(clause);
         if let (true, Some(entity), Some(mitigation)) = (fires, entity, mitigation)
             && mitigation.ttl > 0
+            && !self.decision.is_exempt()
         {
             let expires_at = self.decision.time.saturating_add(mitigation.ttl);
             let change = PendingChange::Mitigate { clause: clause.number, expires_at };

@@ -2,6 +2,7 @@
 
 use crate::definitions::document::{BlockForm, ChallengeForm};
 use crate::json::write::write_string;
+use serde_json::Value as Json;
 use std::fmt::Write;
 
 /// The `action` object of a block.
@@ -20,6 +21,13 @@ pub(crate) fn block_action(block: &BlockForm) -> String {
     }
     out.push_str("}}}");
     out
+}
+
+/// The `action` object of a ban that ends in some seconds.
+pub(crate) fn ban_action(seconds: i64) -> String {
+    let headers = [("retry-after".to_owned(), Json::from(seconds.to_string()))];
+    let headers = headers.into_iter().collect();
+    block_action(&BlockForm { status_code: 403, body: String::new(), headers })
 }
 
 /// The `action` object of a challenge, up to its return URL.

@@ -12,6 +12,7 @@ use crate::definitions::candidates_index::DefinitionsIndex;
 use crate::definitions::clause_group::ClauseGroups;
 use crate::definitions::document::{Change, Piece};
 use crate::definitions::names::Names;
+use crate::definitions::overrides::Overrides;
 use crate::index::layered::Built;
 use crate::ruleset::{keep_variables, read_json};
 use crate::value::error::ProgramError;
@@ -34,6 +35,7 @@ impl Definitions {
         let expressions = self.expressions.clone();
         let mut compiler = DefinitionsCompiler::new(&mut layout, &self.lists, expressions);
         let revision = change.revision;
+        let overrides = Overrides::new(change.overrides)?;
         let policies = self.policies_of(change.policies, &mut compiler)?;
         let DefinitionsCompiler { expressions, clause_places, .. } = compiler;
         unique("/policies", policies.iter().map(|policy| &*policy.slug))?;
@@ -51,6 +53,7 @@ impl Definitions {
             entities: Arc::clone(&self.entities),
             mitigations: Arc::clone(&self.mitigations),
             policies,
+            overrides,
             on_budget_exceeded: Arc::clone(&self.on_budget_exceeded),
             clause_places,
             redactor: self.redactor.clone(),

@@ -21,6 +21,7 @@ use crate::definitions::document::{
     Mode, OnBudgetExceeded, PolicyForm, WindowForm,
 };
 use crate::definitions::names::Names;
+use crate::definitions::overrides::Overrides;
 use crate::definitions::window_rule::Rule;
 use crate::event::layout::Layout;
 use crate::functions::named_lists::Lists;
@@ -93,6 +94,7 @@ impl Definitions {
             entities: entities.into(),
             mitigations: mitigations.into(),
             policies,
+            overrides: Overrides::new(bundle.overrides)?,
             entity_slots: EntitySlots::default(),
             on_budget_exceeded: fallback(bundle.on_budget_exceeded).into(),
             clause_places,

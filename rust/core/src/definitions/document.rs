@@ -37,12 +37,15 @@ pub(crate) struct Bundle<'t> {
     pub(crate) mitigations: Vec<MitigationForm>,
     #[serde(borrow, default)]
     pub(crate) policies: Vec<PolicyForm<'t>>,
+    #[serde(default)]
+    pub(crate) overrides: Vec<OverrideForm>,
     pub(crate) max_keys: u32,
     #[serde(default)]
     pub(crate) on_budget_exceeded: OnBudgetExceeded,
 }
 
-/// Definitions whose policies differ from compiled ones; everything else is the same.
+/// Definitions whose policies and overrides differ from compiled ones; everything else is the
+/// same.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change<'t> {
@@ -52,6 +55,8 @@ pub(crate) struct Change<'t> {
     /// All policies, in order.
     #[serde(borrow)]
     pub(crate) policies: Vec<Piece<'t>>,
+    #[serde(default)]
+    pub(crate) overrides: Vec<OverrideForm>,
 }
 
 /// A run of unchanged policies, and the new or changed ones after it.
@@ -72,6 +77,25 @@ pub enum OnBudgetExceeded {
     Challenge,
     #[default]
     Block,
+}
+
+/// An answer given by hand, for a network or an entity. Times are nanoseconds since 1970.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OverrideForm {
+    pub(crate) id: String,
+    pub(crate) kind: OverrideKind,
+    pub(crate) network: Option<String>,
+    pub(crate) entity_id: Option<String>,
+    pub(crate) starts_at: i64,
+    pub(crate) ends_at: i64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum OverrideKind {
+    Ban,
+    Allow,
 }
 
 #[derive(Debug, Deserialize)]

@@ -9,6 +9,7 @@ mod compile;
 pub mod document;
 pub mod entity_key;
 pub mod names;
+pub mod overrides;
 pub mod stop;
 pub mod window_rule;
 
@@ -26,6 +27,7 @@ use crate::definitions::clause_group::ClauseGroups;
 use crate::definitions::document::{MissingKey, Mode, Reading};
 use crate::definitions::entity_key::Part;
 use crate::definitions::names::Names;
+use crate::definitions::overrides::Overrides;
 use crate::definitions::window_rule::Rule;
 use crate::event::encode::is_plain_v4;
 use crate::event::layout::{Layout, Slot};
@@ -210,6 +212,8 @@ pub struct Definitions {
     pub entities: Arc<[EntityDefinition]>,
     pub mitigations: Arc<[Mitigation]>,
     pub policies: Vec<Policy>,
+    /// `None` if there are none.
+    pub overrides: Option<Overrides>,
     pub entity_slots: EntitySlots,
     pub on_budget_exceeded: Arc<Fallback>,
     /// Policy and position of each clause by its number.

@@ -441,7 +441,7 @@ impl Engine {
         };
         let record = encode(&event, &definitions.layout, arena, settings)
             .map_err(|error| source.refused(error))?;
-        let time = event_time(event.observed_at, received_at);
+        let times = (event_time(event.observed_at, received_at), received_at.max(0));
         let reads = self.proof_keys.as_deref().zip(definitions.proof_slots.as_ref());
         let shown = |(keys, slots): (&Keys, &Slots)| slots.shown(keys, &record, received_at);
         let proofs = proofs.or_else(|| reads.map(shown)).unwrap_or_default();
@@ -449,7 +449,7 @@ impl Engine {
         let candidates = Candidates::new(definitions, &mut conditions, from_index, budget, arena);
         let (state, known) = self.look_up(&candidates, stamps);
         let mut decision =
-            decide(definitions, &mut conditions, candidates, (&state, known), time, arena);
+            decide(definitions, &mut conditions, candidates, (&state, known), times, arena);
         decision.client_ip = conditions
             .record()
             .client_address()
