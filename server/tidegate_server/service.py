@@ -14,6 +14,7 @@ from uuid import UUID
 
 import attrs
 
+from tidegate.edge.addresses import TrustedProxies
 from tidegate.functions.addresses import parse_range
 from tidegate.policy.published import MAX_BYTES
 from tidegate_server.challenge.parts import ChallengeParts
@@ -173,6 +174,7 @@ class Service:
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
             partitions=1 if gateway is None else gateway.count,
+            proxies=TrustedProxies.of(settings.server.proxies),
             admit_key=self._admission.admit_text,
             challenges=ChallengeParts.of(keys.proofs, _turnstile(settings), lambda: self.base_url),
         )

@@ -14,6 +14,8 @@ import attrs
 import orjson
 from tests.generators.proofs import show_proofs
 
+from tidegate.functions.time import timestamp_text
+from tidegate.policy.definitions.keys import EntityKey, entity_id
 from tidegate.policy.definitions.model import (
     Action,
     Block,
@@ -28,8 +30,6 @@ from tidegate.policy.definitions.model import (
     Tenant,
     Window,
 )
-from tidegate.functions.time import timestamp_text
-from tidegate.policy.definitions.keys import EntityKey, entity_id
 from tidegate.testing.choices import happens, pick
 from tidegate.values import Timestamp
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import attrs
 from anyio import CapacityLimiter
 
+from tidegate.edge.addresses import TrustedProxies
 from tidegate_server.challenge.parts import ChallengeParts
 from tidegate_server.connection.accept_limit import AcceptLimit
 from tidegate_server.connection.held import HeldBytes
@@ -115,6 +116,7 @@ class Application:
         bodies: the bytes of incomplete bodies, by sender.
         challenges: makes, checks and counts challenges.
         admit_key: counts a request against the limit of its key; returns the key.
+        proxies: the service's own trusted proxies.
         clock: nanoseconds since 1970.
         refresher: fetches published lists; None where that is off.
     """
@@ -130,6 +132,7 @@ class Application:
     definitions_changed: Callable[[UUID], object] = _nobody
     api_keys_changed: Callable[[UUID], None] = _nobody
     partitions: int = 1
+    proxies: TrustedProxies = attrs.field(factory=lambda: TrustedProxies((), unix=False))
     runtime: Runtime = attrs.field(factory=NoRuntime)
     admit_key: Callable[[bytes], ApiKey] = _no_key
     challenges: ChallengeParts = attrs.field()

@@ -15,6 +15,7 @@ from tidegate_server.control.call import Answer, Call
 from tidegate_server.definitions.challenge_safety import challenge_warnings
 from tidegate_server.definitions.changes import ObjectChange, SetChange, change_definitions
 from tidegate_server.definitions.lists import MAX_ENTRIES
+from tidegate_server.definitions.overrides import PROXIES, contains_proxies
 from tidegate_server.engines.definition_set import load_set
 from tidegate_server.http.authorise import require
 from tidegate_server.http.headers import status_path
@@ -22,7 +23,7 @@ from tidegate_server.operators.permissions import Permission
 from tidegate_server.stores.objects import definitions
 from tidegate_server.stores.objects.definitions import Definition
 from tidegate_server.wire import documents as wire_documents
-from tidegate_server.wire.kinds import KINDS, POLICY, to_warning
+from tidegate_server.wire.kinds import KINDS, OVERRIDE, POLICY, to_warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,18 +45,23 @@ def read(call: Call) -> Answer:
 def replace(call: Call) -> Answer:
     """Make the tenant's definitions equal to a document; equal objects stay untouched."""
     query: wire_documents.DocumentQuery = call.query
-    parsed = parse_document(call.raw_body)
+    given = parse_document(call.raw_body)
     outcome: list[tuple[int, list[Finding], list[wire_documents.Change]]] = []
 
     def prepare(present: DefinitionSet) -> SetChange | None:
         call.require_revision(present.revision)
+        parsed = given
+        if not given.has(OVERRIDE.section):
+            # They are made by hand in between, so a document that doesn't name them keeps them.
+            kept = [dict(each.body) for each in present.objects[OVERRIDE.section]]
+            parsed = given.with_member(OVERRIDE.section, kept)
         tenant = Tenant(
             tenant_id=str(call.tenant_id), name=present.tenant.name, slug=present.tenant.slug
         )
         compilation = parsed.read(tenant, present.compilation, lint="")
         source = compilation.compiled.source
         objects, changes = object_changes(call, present, source)
-        settings = to_members(source.settings) if parsed.has("settings") else None
+        settings = to_members(source.settings) if given.has("settings") else None
         if settings is not None and settings != dict(present.tenant.settings):
             if call.role is not None:
                 require(call.role, Permission.MANAGE_TENANT)
@@ -103,6 +109,7 @@ def object_changes(
     """
     _need_own_templates(source)
     _need_small_lists(source)
+    _need_no_own_proxies(call, source)
     wanted = list(_wanted(call, present, source))
     return _object_changes(present, wanted, call.now), list(_changes(present, wanted))
 
@@ -140,6 +147,21 @@ def _need_small_lists(source: Definitions) -> None:
     ]
     if long:
         raise refuse(long)
+
+
+def _need_no_own_proxies(call: Call, source: Definitions) -> None:
+    """Refuse bans of proxies that the service trusts.
+
+    Raises:
+        DefinitionsError: with all of them.
+    """
+    found = [
+        Finding("protected-network", PROXIES, f"/overrides/{number}/network")
+        for number, each in enumerate(source.overrides)
+        if each.kind == "ban" and contains_proxies(call.app.proxies, each.network)
+    ]
+    if found:
+        raise refuse(found)
 
 
 def challenged(

@@ -1,4 +1,4 @@
-"""The common handlers of actions, entity definitions, mitigations, policies and lists.
+"""The common handlers of actions, entity definitions, mitigations, policies, lists and overrides.
 
 One function creates the five handlers of a kind; special handlers of a kind are in its own file.
 """
@@ -60,12 +60,27 @@ class Handlers:
         """Create an object, after all others of its kind."""
         body: Any = call.body
         members = {each.name: getattr(body, each.name) for each in attrs.fields(type(body))}
-        object_id = new_id()
+        return self.add(call, lambda _: members)
 
+    def add(
+        self,
+        call: Call,
+        members_of: Callable[[DefinitionSet], Mapping[str, Any]],
+        gone_of: Callable[[DefinitionSet], Sequence[ObjectChange]] = lambda _: (),
+    ) -> Answer:
+        """Add an object.
+
+        Args:
+            members_of: returns its members, given the present set.
+            gone_of: returns objects to remove before, given the present set.
+        """
+        object_id = new_id()
         answers: list[Answer] = []
 
         def prepare(present: DefinitionSet) -> SetChange:
-            body = to_body(self.kind, members, present)
+            gone = gone_of(present)
+            present = present.without(self.kind, [each.of.object_id for each in gone])
+            body = to_body(self.kind, members_of(present), present)
             checked = present.check_put(self.kind, object_id, body)
             model, warnings = checked.model, warnings_of(call, self.kind, present, checked)
             made = Definition(
@@ -86,7 +101,7 @@ class Handlers:
             )
             answers[:] = [answer]
             change = ObjectChange("create", None, made)
-            return SetChange([change], kept=call.kept(answer))
+            return SetChange([*gone, change], kept=call.kept(answer))
 
         change_definitions(call, prepare)
         return answers[0]

@@ -19,10 +19,10 @@ from tidegate.policy.document import Excerpt, Ready, count_nodes, read_document
 from tidegate.policy.lint.unused import NEVER_USED
 from tidegate_server.http.problems import ErrorDetail, Problem, Referrer, error_of_finding
 from tidegate_server.stores.objects import definitions, tenants
-from tidegate_server.wire.kinds import KINDS, LIST, MITIGATION, wire_pointer
+from tidegate_server.wire.kinds import KINDS, LIST, MITIGATION, OVERRIDE, wire_pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from uuid import UUID
 
     from sqlalchemy import Connection
@@ -165,6 +165,9 @@ class DefinitionSet:
         sections = {
             section: [show(each) for each in objects] for section, objects in self.objects.items()
         }
+        if not sections[OVERRIDE.section]:
+            # A daemon of an earlier version refuses a section that it doesn't know.
+            del sections[OVERRIDE.section]
         if not entries:
             sections[LIST.section] = [_without_entries(each) for each in sections[LIST.section]]
         return {
@@ -200,13 +203,13 @@ class DefinitionSet:
         changed = [{**body, kind.id_member: str(object_id)}]
         place = f"/{kind.section}/{at}"
         document = self.to_read(entries=False)
-        document[kind.section][at : at + 1] = changed
+        document.setdefault(kind.section, [])[at : at + 1] = changed
         try:
             compilation = read_document(document, self.compilation, lint=place)
         except DefinitionsError as error:
             findings: list[Finding] = list(error.diagnostics)  # type: ignore[arg-type]
             shown = self.document(entries=False)
-            shown[kind.section][at : at + 1] = changed
+            shown.setdefault(kind.section, [])[at : at + 1] = changed
             raise _refusal(shown, findings, place) from None
         shown = {kind.section: {str(at): changed[0]}}
         found = _of_object(
@@ -251,19 +254,22 @@ class DefinitionSet:
         Raises:
             Problem: ``in-use``, with the referrers.
         """
-        objects = {
-            **self.objects,
-            kind.section: tuple(
-                each for each in self.objects[kind.section] if each.object_id != object_id
-            ),
-        }
-        rest = attrs.evolve(self, objects=objects)
+        rest = self.without(kind, [object_id])
         try:
             read_document(rest.to_read(entries=False), self.compilation)
         except DefinitionsError as error:
             referrers = rest.referrers(error.diagnostics)  # type: ignore[arg-type]
             detail = f"{len(referrers)} other objects refer to this {kind.name}"
             raise Problem("in-use", detail, referrers=referrers) from None
+
+    def without(self, kind: DefinitionKind, object_ids: Collection[UUID]) -> DefinitionSet:
+        """Return the set without some objects of a kind."""
+        if not object_ids:
+            return self
+        rest = tuple(
+            each for each in self.objects[kind.section] if each.object_id not in object_ids
+        )
+        return attrs.evolve(self, objects={**self.objects, kind.section: rest})
 
     def referrers(self, findings: Iterable[Finding]) -> list[Referrer]:
         """Return the objects that findings are about, each once."""

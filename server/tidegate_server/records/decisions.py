@@ -171,6 +171,7 @@ def _answer(
         ),
         client_ip_problem=record.get("client_ip_problem"),
         proof=_proof(record.get("proof")),
+        override_id=None if record.get("override") is None else UUID(record["override"]),
         duration_us=logged.duration_us,
         daemon=None if logged.daemon is None else wire_decisions.DecidedBy(*logged.daemon),
         answer=msgspec.Raw(logged.answer),

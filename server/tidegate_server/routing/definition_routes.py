@@ -32,6 +32,7 @@ class DefinitionResource:
         path: below the tenant.
         noun: the word for one object; ``plural`` is the word for several.
         change: the class of a PATCH.
+        create: the class of a POST, if it differs from the kind's.
         shown: the class of an item in the list, if it differs from the class of the object.
         also_bare: the specification shows the paths without the prefix.
         max_bytes: size limit of a body.
@@ -42,6 +43,7 @@ class DefinitionResource:
     noun: str
     plural: str
     change: Any
+    create: Any = None
     shown: Any = None
     also_bare: bool = False
     max_bytes: int = MAX_BYTES
@@ -79,7 +81,7 @@ class DefinitionResource:
                 summary=f"Create {self.noun}",
                 handler=handlers.create,
                 work=Work.COMPILE,
-                body=kind.create,
+                body=self.create or kind.create,
                 answer=kind.answer,
                 status=201,
                 refusals=CONFLICTS,

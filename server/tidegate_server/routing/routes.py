@@ -16,6 +16,7 @@ from tidegate_server.definitions import (
     findings,
     language,
     lists,
+    overrides,
     policies,
     refreshes,
 )
@@ -38,6 +39,7 @@ from tidegate_server.wire import definitions as wire_definitions
 from tidegate_server.wire import documents as wire_documents
 from tidegate_server.wire import events as wire_events
 from tidegate_server.wire import expressions as wire_expressions
+from tidegate_server.wire import overrides as wire_overrides
 from tidegate_server.wire import tenants as wire_tenants
 from tidegate_server.wire.kinds import ACTION, ENTITY, MITIGATION
 
@@ -47,7 +49,7 @@ TAGS: Mapping[str, str] = {
     "tenants": "Tenants and who operates them.",
     "api keys": "Keys of the applications that send events.",
     "challenges": "What visitors who are challenged see, and the passes they get.",
-    "definitions": "What decides: actions, entities, mitigations, policies, lists.",
+    "definitions": "What decides: actions, entities, mitigations, policies, lists, overrides.",
     "results": "What policies did, and what traffic has.",
     "records": "Decisions, entities, the audit trail; simulation and replay.",
     "traffic": "What recorded events are like, and what would match them.",
@@ -404,6 +406,14 @@ _DEFINITIONS: tuple[Route, ...] = (
         refusals=CONFLICTS,
         max_bytes=_LIST_BYTES,
     ),
+    *DefinitionResource(
+        handlers=overrides.handlers,
+        path="overrides",
+        noun="an override",
+        plural="bans and exemptions by hand",
+        create=wire_overrides.OverrideCreate,
+        change=wire_overrides.OverrideChange,
+    ).routes(),
     Route(
         method="GET",
         path=f"{_TENANT}/lists/{{list_id}}/refresh",

@@ -9,7 +9,12 @@ import attrs
 import msgspec
 from msgspec import Meta
 
-from tidegate.policy.explain.parts import ActionExplanation, EntityExplanation, PolicyExplanation
+from tidegate.policy.explain.parts import (
+    ActionExplanation,
+    EntityExplanation,
+    OverrideExplanation,
+    PolicyExplanation,
+)
 from tidegate.policy.shown_proof import Part, ProofStatus
 from tidegate_server.http.cursor import Paging
 from tidegate_server.wire.common import Time
@@ -17,7 +22,13 @@ from tidegate_server.wire.period import Period
 
 ActionName: TypeAlias = Literal["allow", "challenge", "block"]
 Reason: TypeAlias = Literal[
-    "no-match", "policy", "active-mitigation", "budget-exceeded", "challenge-proof"
+    "no-match",
+    "policy",
+    "active-mitigation",
+    "budget-exceeded",
+    "challenge-proof",
+    "banned",
+    "exempt",
 ]
 ModeName: TypeAlias = Literal["Monitor", "Challenge", "Block"]
 KeyPart: TypeAlias = str | int | bool
@@ -191,6 +202,9 @@ class Decision:
     proof: Annotated[
         ShownProof | None, Meta(description="null when the event showed no proof of a challenge")
     ]
+    override_id: Annotated[
+        UUID | None, Meta(description="the ban or exemption that answered; null when none did")
+    ]
     duration_us: int
     daemon: Annotated[DecidedBy | None, Meta(description="null where the service decided")]
     answer: Annotated[msgspec.Raw, Meta(description="what the caller was sent")]
@@ -212,6 +226,7 @@ class Trace:
     actions: tuple[ActionExplanation, ...]
     entities: tuple[EntityExplanation, ...]
     policies: tuple[PolicyExplanation, ...]
+    override: OverrideExplanation | None
 
 
 @attrs.frozen(kw_only=True)

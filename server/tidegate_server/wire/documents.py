@@ -10,7 +10,9 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tidegate_server.wire.common import Expression, Identifier
 
-DefinitionKindName: TypeAlias = Literal["list", "action", "entity", "mitigation", "policy"]
+DefinitionKindName: TypeAlias = Literal[
+    "list", "action", "entity", "mitigation", "policy", "override"
+]
 
 
 Active: TypeAlias = Annotated[

@@ -16,6 +16,7 @@ from tidegate_server.wire import audit as wire_audit
 from tidegate_server.wire import common as wire_common
 from tidegate_server.wire import definitions as wire_definitions
 from tidegate_server.wire import documents as wire_documents
+from tidegate_server.wire import overrides as wire_overrides
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +36,7 @@ class DefinitionKind:
         name: its name in the store and in the audit.
         section: its section of the definitions document.
         id_member: name of the id, on the wire and in the document.
-        create: the body of a POST; its defaults are those of every answer.
+        create: its members, mostly the body of a POST; its defaults are those of every answer.
         answer: the class of an answer.
     """
 
@@ -91,8 +92,15 @@ POLICY = DefinitionKind(
     create=wire_definitions.PolicyCreate,
     answer=wire_definitions.Policy,
 )
+OVERRIDE = DefinitionKind(
+    name="override",
+    section="overrides",
+    id_member="override_id",
+    create=wire_overrides.OverrideMembers,
+    answer=wire_overrides.Override,
+)
 KINDS: Mapping[str, DefinitionKind] = {
-    kind.name: kind for kind in (LIST, ACTION, ENTITY, MITIGATION, POLICY)
+    kind.name: kind for kind in (LIST, ACTION, ENTITY, MITIGATION, POLICY, OVERRIDE)
 }
 """Kinds in the order of the definitions document."""
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
+from tidegate.edge.addresses import TrustedProxies
 from tidegate_server import logging
 from tidegate_server.control.app import Application
 from tidegate_server.control.runtime import NoRuntime
@@ -58,6 +59,7 @@ class Setup:
     log: LogSettings
     token_lifetime_seconds: int
     base_url: str
+    proxies: TrustedProxies = attrs.field(factory=lambda: TrustedProxies((), unix=False))
 
 
 @attrs.frozen
@@ -133,6 +135,7 @@ def _application(setup: Setup, asking: _Asking) -> Application:
         keys=setup.keys,
         base_url=lambda: setup.base_url,
         token_lifetime_seconds=setup.token_lifetime_seconds,
+        proxies=setup.proxies,
         definitions_changed=lambda tenant_id: asking("definitions_changed", tenant_id),
         runtime=_Runtime(asking),
         replays=_Replays(asking),

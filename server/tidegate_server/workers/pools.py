@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
+from tidegate.edge.addresses import TrustedProxies
 from tidegate_server.workers.child import OfPartition, Setup
 from tidegate_server.workers.pool import Pool
 from tidegate_server.workers.worker import Worker
@@ -54,6 +55,7 @@ class WorkerPools:
             log=settings.log,
             token_lifetime_seconds=settings.token.lifetime_seconds,
             base_url=base_url,
+            proxies=TrustedProxies.of(settings.server.proxies),
         )
         self._setup = setup
         self._fork_server = fork_server

@@ -54,8 +54,9 @@ def described(shape: shapes.Shape) -> str:
             return shape.type.__name__
     plain = {
         shapes.Identifier: "UUID", shapes.Slug: "slug", shapes.Boolean: "bool",
-        shapes.Expression: "expression", shapes.Network: "address or network", shapes.Moment: "time",
+        shapes.Expression: "expression", shapes.Network: "address or network",
         shapes.Origin: "origin", shapes.UrlTemplate: "URL", shapes.SecureUrl: "https URL",
+        shapes.Moment: "time",
     }  # fmt: skip
     return plain[type(shape)]
 

@@ -71,6 +71,13 @@ class ParsedDocument:
         entries = self.root.entries if isinstance(self.root, Mapping) else ()
         return any(key.value == member for key, _ in entries)
 
+    def with_member(self, name: str, value: Any) -> ParsedDocument:
+        """The document with another member, given as plain data."""
+        if not isinstance(self.root, Mapping):
+            return self
+        entries = (*self.root.entries, (Scalar(name), from_python(value, ANY)))
+        return attrs.evolve(self, root=attrs.evolve(self.root, entries=entries))
+
     def locate(self, findings: Iterable[Finding]) -> list[Finding]:
         """Findings with their places in the text, in its order."""
         return locate(findings, self.root, self.source)

@@ -14,6 +14,7 @@ SECTIONS = {
     "entity": "entities",
     "mitigation": "mitigations",
     "policy": "policies",
+    "override": "overrides",
 }
 """Kinds of objects as named in changes, and their members of a document."""
 MAX_LINES = 40

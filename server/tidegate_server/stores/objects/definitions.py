@@ -1,4 +1,4 @@
-"""Definitions: lists, actions, entities, mitigations and policies, in the shape of a document.
+"""Definitions: the objects of all kinds, in the shape of a document.
 
 A body is an object in the format of a definitions document (docs/definitions.md); objects refer to
 each other by slug. References are checked before this, where the whole document is known.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tidegate_server.stores.rows.bulk import Rows
 
-Kind: TypeAlias = Literal["list", "action", "entity", "mitigation", "policy"]
+Kind: TypeAlias = Literal["list", "action", "entity", "mitigation", "policy", "override"]
 MOST_NAMED = 500
 """Most objects that one statement names; if more have changed, all are read."""
 
