@@ -37,6 +37,11 @@ export const ROUTES: readonly PageRoute[] = [
     needs: "Analyst",
   },
   {
+    path: "overrides",
+    page: lazy(() => import("./pages/overrides/page")),
+    nav: "overrides",
+  },
+  {
     path: "entities",
     page: lazy(() => import("./pages/entities/page")),
     nav: "entities",

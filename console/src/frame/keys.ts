@@ -25,6 +25,7 @@ export const LETTERS: Readonly<Record<string, string>> = {
   l: "lists",
   e: "entities",
   n: "active",
+  b: "overrides",
   r: "replay",
   c: "catalog",
   u: "audit",

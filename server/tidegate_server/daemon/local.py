@@ -218,9 +218,9 @@ class LocalTenant:
             ]  # fmt: skip
             page = engine.active_mitigations(now, PAGE, page[-1])
         document = self.definitions.document
-        parts = ("entities", "mitigations", "policies")
+        parts = ("tenant", "entities", "mitigations", "policies", "overrides")
         return {
-            "document": {name: document.get(name, []) for name in parts},
+            "document": {name: document[name] for name in parts if name in document},
             "effects": effects,
         }
 

@@ -14,10 +14,13 @@ from typing import Any, TypeAlias
 import attrs
 import orjson
 
+from tidegate_server.enforcement.exemptions import Exemptions
+
 Address: TypeAlias = "IPv4Address | IPv6Address"
 Subject: TypeAlias = "Address | IPv6Network"
 """An address, or a client's IPv6 network."""
-BY_ADDRESS = (["request.client_ip"], ["derived.client_network"])
+NETWORK_KEY = ["derived.client_network"]
+BY_ADDRESS = (["request.client_ip"], NETWORK_KEY)
 """The key fields of entity definitions that name addresses."""
 CLIENT_BITS = 64
 """Prefix length of a client's IPv6 network."""
@@ -45,12 +48,13 @@ class Blocks:
         self.define(document)
 
     def define(self, document: Mapping[str, Any]) -> None:
-        """Use other definitions for later mitigations."""
+        """Use other definitions for later mitigations, and their exemptions from now on."""
         self._entities = {
-            each["slug"]
+            each["slug"]: each["key_fields"] == NETWORK_KEY
             for each in document.get("entities", [])
             if each.get("key_fields") in BY_ADDRESS
         }
+        self.exemptions = Exemptions.of(document, self._entities)
         blocking = {
             each["slug"]
             for each in document.get("mitigations", [])

@@ -69,6 +69,7 @@ class Drops:
         self._limits = limits
         self._guard = guard
         self._never = never
+        self._exempt: Callable[[IPv4Address | IPv6Address], str] = lambda _: ""
         self._blocked: dict[str, Change] = {}
         self._dropped: dict[str, _Drop] = {}
         self._spent: dict[str, int] = {}
@@ -86,6 +87,10 @@ class Drops:
 
     def __len__(self) -> int:
         return len(self._dropped)
+
+    def exempt_by(self, exempt: Callable[[IPv4Address | IPv6Address], str]) -> None:
+        """Use a function that returns why an address is exempt now; empty if it isn't."""
+        self._exempt = exempt
 
     def block(self, changes: Iterable[Change]) -> None:
         """Apply changes of the blocked addresses, in order."""
@@ -173,15 +178,18 @@ class Drops:
         return max((each.until for each in blocks if each and each.until is not None), default=None)
 
     def spare(self) -> list[Change]:
-        """Unblock addresses that are now on the never-drop list; call this when the list has
-        changed."""
+        """Unblock addresses that are now on the never-drop list or exempt; call this when either
+        has changed."""
         changes = []
         for name in list(self._dropped):
-            reason = self._never(ip_address(name))
+            reason = self._sparing(ip_address(name))
             if reason:
                 changes.append(self._let_in(name))
                 self.spared[name] = reason
         return changes
+
+    def _sparing(self, address: IPv4Address | IPv6Address) -> str:
+        return self._never(address) or self._exempt(address)
 
     def _let_in(self, name: str) -> Change:
         del self._dropped[name]
@@ -199,7 +207,7 @@ class Drops:
             if until is None or until <= now:
                 continue
             address = ip_address(name)
-            reason = self._never(address) or self._guard.reason(name, monotonic)
+            reason = self._sparing(address) or self._guard.reason(name, monotonic)
             if reason:
                 self.spared[name] = reason
             else:

@@ -76,6 +76,7 @@ class Enforcing:
         self._changed = changed
         self._clock = clock
         self._blocks = Blocks({})
+        drops.exempt_by(lambda address: self._blocks.exemptions.reason(address, clock()))
         self._cursor: Cursor | None = None
         self._follows = ""
         self._contact = time.monotonic()
@@ -158,6 +159,8 @@ class Enforcing:
             read = _ITEMS.decode(item)
             if isinstance(read, messages.DefinitionsItem):
                 self._blocks.define(msgspec.json.decode(bytes(read.document)))
+                self._refreshed = 0.0  # Somebody who is dropped may be let through now.
+                self._wake.set()
             else:
                 changes = self._blocks.apply(bytes(read.effects), self._clock())
                 with self._lock:
@@ -182,6 +185,7 @@ class Enforcing:
     def _take(self, document: dict[str, Any], effects: bytes, of: str) -> None:
         self._follows = of
         self._blocks.define(document)
+        self._refreshed = 0.0
         self._blocks.replace(effects, self._clock())
         with self._lock:
             self._drops.replace(self._blocks.active(self._clock()))

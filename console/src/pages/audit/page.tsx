@@ -21,6 +21,7 @@ const PAGES: Readonly<Record<string, (id: string) => string>> = {
   entity: (id) => `entity-definitions/${id}`,
   pack: (id) => `packs/${id}`,
   "active-mitigation": (id) => `entities/${id}`,
+  override: () => "overrides",
 };
 const KINDS = [
   ["", text.decisions.filters.any],

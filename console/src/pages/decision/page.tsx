@@ -5,6 +5,8 @@ import { useRoute } from "preact-iso";
 import { api, body, type Schemas } from "../../api/client";
 import { readExact } from "../../api/exact";
 import { useTenant } from "../../frame/session";
+import { Act } from "../../overrides/act";
+import { entityTarget, type Target } from "../../overrides/targets";
 import { Answered } from "../../parts/answer";
 import { Badge, type Answer } from "../../parts/badge";
 import { Copy } from "../../parts/copy";
@@ -42,6 +44,7 @@ export default function DecisionPage() {
         {(found) => (
           <>
             <Head decision={found} />
+            <Act targets={targetsOf(found)} />
             <div class="cards">
               <section class="card" aria-labelledby="why">
                 <h2 id="why">{words.why}</h2>
@@ -63,6 +66,15 @@ export default function DecisionPage() {
 /** The type of an action, which the OpenAPI document only describes as an object. */
 function answerOf(action: unknown): Answer {
   return (action as { type: Answer }).type;
+}
+
+/** Whom a decision is about: its entities, and the address that the event names. */
+function targetsOf(decision: Decision): readonly Target[] {
+  const { client_ip } = (decision.event as { request?: { client_ip?: unknown } }).request ?? {};
+  const targets = decision.entities.map(entityTarget);
+  if (typeof client_ip === "string" && client_ip !== "")
+    targets.push({ label: client_ip, network: client_ip });
+  return targets;
 }
 
 function Head({ decision }: { decision: Decision }) {

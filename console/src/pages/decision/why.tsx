@@ -3,12 +3,14 @@
 import type { Schemas } from "../../api/client";
 import { Legend, Painted } from "../../expression/painted";
 import { marked } from "../../parts/foreign";
+import { Moment } from "../../parts/moment";
 import { text } from "../../text/en";
 
 const words = text.decision;
 type Explanation = Pick<Schemas["DecisionExplanation"], "reproduced" | "because" | "trace">;
 type Clause = Schemas["ClauseExplanation"];
 type Action = Schemas["ActionExplanation"];
+type Override = Schemas["OverrideExplanation"];
 
 export function Why(props: { explanation: Explanation; isDraft?: boolean }) {
   const { explanation, isDraft = false } = props;
@@ -27,6 +29,7 @@ export function Why(props: { explanation: Explanation; isDraft?: boolean }) {
           </ul>
         </div>
       )}
+      {trace?.override && <OverrideShown override={trace.override} />}
       {trace && <Legend />}
       {trace?.actions.map((action) => (
         <ActionShown key={action.slug} action={action} />
@@ -41,6 +44,18 @@ export function Why(props: { explanation: Explanation; isDraft?: boolean }) {
         </section>
       ))}
     </>
+  );
+}
+
+function OverrideShown({ override }: { override: Override }) {
+  const kind = override.kind === "ban" ? "ban" : "allow";
+  return (
+    <p>
+      <strong>
+        {text.overrides.by[kind]} {marked(override.author || text.overrides.somebody)}
+      </strong>{" "}
+      {text.overrides.until} <Moment at={override.ends_at} />: {marked(override.reason)}
+    </p>
   );
 }
 

@@ -4,6 +4,8 @@ import { useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
 import { api, body, type Schemas } from "../../api/client";
 import { useTenant } from "../../frame/session";
+import { Act } from "../../overrides/act";
+import { entityTarget } from "../../overrides/targets";
 import { Answered } from "../../parts/answer";
 import { Foreign, marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
@@ -44,6 +46,7 @@ function Shown({ state }: { state: State }) {
         <h2>
           {marked(state.definition)}: <Foreign text={state.key.join(", ")} />
         </h2>
+        <Act targets={[entityTarget(state)]} />
         <Pairs
           of={[
             [words.events, state.event_count],
