@@ -81,5 +81,5 @@ def test_another_duration_is_refused(run: Run, duration: str) -> None:
 
 def test_ending_nobody_is_refused(run: Run) -> None:
     """Ending needs exactly one override that is meant."""
-    with pytest.raises(TidegateError, match="no override is for `203.0.113.9`"):
+    with pytest.raises(TidegateError, match=r"no override is for `203\.0\.113\.9`"):
         run(override, "end", "203.0.113.9")

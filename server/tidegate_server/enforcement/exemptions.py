@@ -43,13 +43,14 @@ class Exemptions:
             by_address: slugs of the definitions whose entities are addresses.
         """
         tenant = UUID(document["tenant"]["tenant_id"]) if document.get("tenant") else UUID(int=0)
+        allowing = (each for each in document.get("overrides", []) if each["kind"] == "allow")
+        overrides = Overrides.of(map(_override, allowing))
         entities = {
             each["entity_definition_id"]: by_address[each["slug"]]
             for each in document.get("entities", [])
-            if each["slug"] in by_address
+            if overrides.all and each["slug"] in by_address
         }
-        allowing = (each for each in document.get("overrides", []) if each["kind"] == "allow")
-        return cls(tenant, Overrides.of(map(_override, allowing)), entities)
+        return cls(tenant, overrides, entities)
 
     def reason(self, address: IPv4Address | IPv6Address, now: int) -> str:
         """Why an address isn't dropped; empty if it isn't exempt.
