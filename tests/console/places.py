@@ -13,6 +13,7 @@ ALONE = {
     "traffic": "traffic",
     "decisions": "decisions",
     "active": "active",
+    "overrides": "overrides",
     "entities": "entities",
     "policies": "policies",
     "policy-new": "policies/new",

@@ -92,7 +92,7 @@ BUTTONS = """() => {
 }"""
 NEEDED = "Requires the role"
 WRITING = {
-    *("active", "entities", "policies", "actions", "mitigations", "lists"),
+    *("active", "overrides", "entities", "policies", "actions", "mitigations", "lists"),
     *("entity-definitions", "replay", "settings"),
 }
 """Where something can be written: the first parts of the addresses of pages."""
@@ -131,6 +131,8 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deciding]:
         owner = shop.by("Owner")
         day = {"since": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"}
         made(owner.post(f"{shop.path}/replay-jobs", day))
+        ban = {"kind": "ban", "network": "203.0.113.9", "duration_seconds": 9_000, "reason": "x"}
+        made(owner.post(f"{shop.path}/overrides", ban))
         # A second version, so that the first one can be restored.
         policy = f"{shop.path}/policies/{shop.get('policies')[0]['policy_id']}"
         made(owner.request("PATCH", policy, json={"description": "Logins"}))

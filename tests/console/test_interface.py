@@ -29,6 +29,8 @@ NOT_SHOWN = {
     f"POST {TENANT}/policies/{{policy_id}}/simulate": "an explanation shows a real event",
     f"GET {TENANT}/results/challenges": "the figures are in the Grafana dashboard",
     f"DELETE {TENANT}/active-mitigations/{{entity_id}}": "the lift of many takes one, too",
+    f"GET {TENANT}/overrides/{{override_id}}": "the list has every member",
+    f"PATCH {TENANT}/overrides/{{override_id}}": "one is ended and another made",
     f"GET {TENANT}/passes": "a pass is found by the decision that it followed",
     f"DELETE {TENANT}/passes/{{pass_id}}": "a pass is found by the decision that it followed",
 }

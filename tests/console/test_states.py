@@ -52,6 +52,7 @@ def test_every_empty_page_says_how_to_begin(browser: Browser, bare: Deciding) ->
         "actions": "No actions yet",
         "entities": "New entity definition",
         "active": "No active mitigations.",
+        "overrides": "Nobody is banned or let through by hand.",
         "replay": "No replays yet.",
         "lists": "No lists yet.",
         "mitigations": "No mitigations yet.",

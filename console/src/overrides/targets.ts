@@ -25,5 +25,5 @@ export function entityTarget(of: {
 /** The name of an override for a target, as the service takes it. */
 export function nameFor(kind: Kind, target: Target): string {
   const name = `${text.overrides.verbs[kind]} ${target.label}`.replace(UNSEEN, "?");
-  return [...name].slice(0, MOST).join("");
+  return Array.from(name).slice(0, MOST).join("");
 }
