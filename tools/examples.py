@@ -123,6 +123,13 @@ def definitions(demo: Demo) -> None:
     status = demo.call("read-list-refresh", **offices)
     refreshed = {**status, "enabled": True, "refreshed_at": made["list"]["created_at"]}
     demo.examples["refresh-list"] = {"answer": refreshed}
+    ban = {"kind": "ban", "network": "203.0.113.0/24", "duration_seconds": 7_200}
+    override = demo.call("create-override", {**ban, "reason": "Scrapes prices."})
+    ids = {"override_id": override["override_id"]}
+    demo.call("list-overrides")
+    demo.call("read-override", **ids)
+    demo.call("change-override", {"reason": "Scrapes prices, ticket 4711."}, **ids)
+    demo.http.delete(f"/api/v1/tenants/{demo.tenant_id}/overrides/{ids['override_id']}")
     policy = {"policy_id": made["policy"]["policy_id"]}
     demo.call("list-policy-versions", **policy)
     demo.call("restore-policy", {"version": 1}, **policy)

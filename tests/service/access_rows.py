@@ -21,6 +21,12 @@ ENTITY: dict[str, Any] = {"name": "{unique}", "key_fields": ["request.client_ip"
 MITIGATION: dict[str, Any] = {"name": "{unique}", "mode": "Block", "block": {"status_code": 429}}
 POLICY: dict[str, Any] = {"name": "{unique}", "status": "draft", "clauses": [{"name": "one"}]}
 LIST: dict[str, Any] = {"name": "{unique}", "kind": "ip", "entries": ["192.0.2.0/24"]}
+OVERRIDE: dict[str, Any] = {
+    "kind": "allow",
+    "network": "203.0.113.77",
+    "duration_seconds": 60,
+    "reason": "{unique}",
+}
 API_KEY: dict[str, Any] = {"name": "{unique}"}
 REPLAY: dict[str, Any] = {
     "since": "2026-01-01T00:00:00Z",
@@ -91,6 +97,11 @@ BODIES: dict[str, Any] = {
     "read-list-refresh": None,
     "refresh-list": None,
     "change-list-entries": {"add": ["198.51.100.7"], "remove": ["198.51.100.7"]},
+    "list-overrides": None,
+    "create-override": OVERRIDE,
+    "read-override": None,
+    "change-override": {"reason": "{unique}"},
+    "delete-override": None,
     "check-expression": {"expression": "true"},
     "complete-expression": {"expression": "req", "position": 3},
     "read-language": None,
@@ -214,6 +225,7 @@ OBJECTS: dict[str, tuple[str, Any]] = {
     "mitigation_id": ("mitigations", MITIGATION),
     "policy_id": ("policies", POLICY),
     "list_id": ("lists", LIST),
+    "override_id": ("overrides", OVERRIDE),
     "api_key_id": ("api-keys", API_KEY),
     "replay_job_id": ("replay-jobs", REPLAY),
 }

@@ -48,6 +48,7 @@ DOCUMENT: Mapping[str, Any] = {
             ],
         },
     ],
+    "overrides": [],
 }
 OBJECTS = [(kind, at) for kind in KINDS.values() for at in range(len(DOCUMENT[kind.section]))]
 DESCRIBED = st.dictionaries(st.sampled_from(OBJECTS), st.text("ab", max_size=3))

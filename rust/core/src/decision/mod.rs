@@ -366,7 +366,7 @@ pub fn decide<'a>(
     let client = conditions.record().client();
     let overriding = definitions.overrides.as_ref().and_then(|overrides| {
         let ids = entities.iter().map(|entity: &AppliedEntity| entity_id(definitions, &entity.key));
-        overrides.find(client.and_then(|client| client.address()), ids, received_at)
+        overrides.find(client.and_then(Client::address), ids, received_at)
     });
     let decision = Decision {
         time,

@@ -101,3 +101,7 @@ impl Overrides {
         best.map(|(_, of)| of)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
+mod tests;
