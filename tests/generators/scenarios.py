@@ -95,7 +95,17 @@ _COUNTED = (*_KEY_FIELDS, "request.path", "fields.n")
 _ACCOUNTS = ("ann", "bob", 'a"\\\n\u0001b', "é\u2028😀", "")
 _ADDRESSES = ("10.0.0.1", "10.0.0.2", "192.0.2.7", "2001:DB8::1", "::ffff:10.0.0.1", "no address")
 _NETWORKS = ("10.0.0.1", "10.0.0.0/30", "0.0.0.0/0", "2001:db8::/32", "192.0.2.0/24", None, None)
-_KEYS = ("ann", "GET", "POST", "curl", "a bot", True, "10.0.0.1", "192.0.2.7", 4)
+_KEYS: tuple[str | int | bool, ...] = (
+    "ann",
+    "GET",
+    "POST",
+    "curl",
+    "a bot",
+    True,
+    "10.0.0.1",
+    "192.0.2.7",
+    4,
+)
 _MODES: tuple[Mode, ...] = ("Monitor", "Challenge", "Block")
 _BODIES: tuple[Any, ...] = ({"k": 1, "flag": True}, {"k": "x", "flag": 1}, '{"k": 2}', "text", [1])
 

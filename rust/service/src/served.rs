@@ -21,6 +21,8 @@ pub struct Served {
     /// The effects that repeat it on a state, as JSON.
     pub effects: String,
     pub reason: Reason,
+    /// The mode of the answer, whether a clause gives it or an override; `None` allows.
+    pub mode: Option<Mode>,
     /// The time it counts at, in nanoseconds.
     pub time: i64,
     /// The `request.path` of the event, if it has one, up to a query.
@@ -72,6 +74,7 @@ impl Served {
                 record,
                 effects: effects::written(definitions, &decision),
                 reason: decision.reason(),
+                mode: decision.mode(),
                 time: decision.time,
                 path: path.map(|path| without_query(&path).into()),
                 entity_ids,

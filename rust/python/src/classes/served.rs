@@ -32,7 +32,7 @@ pub(crate) fn columns(served: Served, definitions: &Definitions) -> Columns {
         served.answer.into_bytes(),
         served.record.into_bytes(),
         served.effects.into_bytes(),
-        Action::of(mode).as_str(),
+        Action::of(served.mode).as_str(),
         served.reason.as_str(),
         policy,
         mode.map(|mode| mode.as_str()),

@@ -22,22 +22,24 @@ _VERBS = {"ban": "Ban", "allow": "Let through"}
 _DONE = {"ban": "banned", "allow": "let through"}
 
 
-class _Duration(click.ParamType):
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Whole seconds of a text such as ``2h`` or ``1h30m``."""
-        try:
-            seconds = parse_duration(str(value)).nanoseconds // _SECOND
-        except EvaluationError:
-            seconds = 0
-        if seconds < 1:
-            self.fail(f"{value!r} isn't a duration such as 2h, 1h30m or 45s", param, ctx)
-        return seconds
+def _whole_seconds(_: click.Context, __: click.Parameter, value: str) -> int:
+    """Whole seconds of a text such as ``2h`` or ``1h30m``."""
+    try:
+        seconds = parse_duration(value).nanoseconds // _SECOND
+    except EvaluationError:
+        seconds = 0
+    if seconds < 1:
+        raise click.BadParameter(f"`{value}` isn't a duration such as 2h, 1h30m or 45s")
+    return seconds
 
 
 _for = click.option(
-    "--for", "seconds", type=_Duration(), required=True, help="How long, such as 2h or 30m."
+    "--for",
+    "seconds",
+    callback=_whole_seconds,
+    required=True,
+    metavar="DURATION",
+    help="How long, such as 2h or 30m.",
 )
 _reason = click.option("--reason", required=True, help="Why; it is shown to other operators.")
 _wide = click.option("--wide", is_flag=True, help="Take a network wider than /8 or, IPv6, /19.")
