@@ -13,7 +13,6 @@ import pytest
 from tidegate.policy.definitions import model, shapes
 from tidegate_server.wire import common as wire_common
 from tidegate_server.wire import definitions as wire_definitions
-from tidegate_server.wire import overrides as wire_overrides
 from tidegate_server.wire import tenants as wire_tenants
 from tidegate_server.wire.common import given, time_text
 from tidegate_server.wire.period import nanoseconds
@@ -30,7 +29,7 @@ PAIRS = [
     (wire_definitions.Window, model.Window),
     (wire_definitions.Clause, model.Clause),
     (wire_definitions.PolicyCreate, model.Policy),
-    (wire_overrides.OverrideMembers, model.Override),
+    (wire_definitions.OverrideMembers, model.Override),
 ]
 NAMES = {"action_ids": "actions", "entity_definition_id": "entity", "mitigation_id": "mitigation"}
 FEWER = {"entries": 100_000}

@@ -1,5 +1,6 @@
 /** All texts of the console; a translation replaces this folder. */
 
+import { overrides } from "./overrides";
 import { packs } from "./packs";
 
 export const text = {
@@ -274,42 +275,7 @@ export const text = {
     lifted: (count: number, complete: boolean) =>
       `${count} lifted.${complete ? "" : " More remain; lift again."}`,
   },
-  overrides: {
-    about:
-      "An operator can ban a network or an entity, or let it through, for a time. A ban blocks" +
-      " before any policy. Letting through wins over policies, active mitigations and bans.",
-    empty: "Nobody is banned or let through by hand.",
-    buttons: { ban: "Ban for …", allow: "Let through for …" },
-    verbs: { ban: "Ban", allow: "Let through" },
-    meaning: {
-      ban: "Every request is blocked until the end, whatever the policies say.",
-      allow: "Every request is allowed until the end, whatever the policies say.",
-    },
-    sure: { ban: "End this ban?", allow: "End this exemption?" },
-    by: { ban: "Banned by", allow: "Let through by" },
-    somebody: "an operator",
-    target: "Whom",
-    network: "Address or network",
-    wide: "Allow a network wider than /8 (IPv4) or /19 (IPv6)",
-    duration: "Duration",
-    reason: "Reason",
-    author: "Author",
-    answer: "Answer",
-    from: "Since",
-    end: "Until",
-    until: "until",
-    ended: "(ended)",
-    endNow: "End",
-    lasts: (seconds: number) => {
-      const [count, unit] =
-        seconds < 3_600
-          ? [seconds / 60, "minute"]
-          : seconds < 86_400
-            ? [seconds / 3_600, "hour"]
-            : [seconds / 86_400, "day"];
-      return `${count} ${unit}${count === 1 ? "" : "s"}`;
-    },
-  },
+  overrides,
   entity: {
     title: "Entity",
     decisions: "Decisions for this entity",

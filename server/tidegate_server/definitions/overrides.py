@@ -15,7 +15,7 @@ from tidegate_server.definitions.changes import ObjectChange
 from tidegate_server.definitions.objects import Handlers
 from tidegate_server.http.problems import ErrorDetail, Problem
 from tidegate_server.wire import common as wire_common
-from tidegate_server.wire import overrides as wire_overrides
+from tidegate_server.wire import definitions as wire_definitions
 from tidegate_server.wire.kinds import OVERRIDE, to_body, to_wire_members
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class OverrideHandlers(Handlers):
 
     def create(self, call: Call) -> Answer:
         """Create an override that begins now, and remove those that have ended."""
-        body: wire_overrides.OverrideCreate = call.body
+        body: wire_definitions.OverrideCreate = call.body
         if body.kind == "ban" and contains_proxies(call.app.proxies, body.network):
             error = ErrorDetail(detail=PROXIES, code="protected-network", pointer="/network")
             raise Problem("invalid-definitions", PROXIES, errors=[error])

@@ -39,7 +39,6 @@ from tidegate_server.wire import definitions as wire_definitions
 from tidegate_server.wire import documents as wire_documents
 from tidegate_server.wire import events as wire_events
 from tidegate_server.wire import expressions as wire_expressions
-from tidegate_server.wire import overrides as wire_overrides
 from tidegate_server.wire import tenants as wire_tenants
 from tidegate_server.wire.kinds import ACTION, ENTITY, MITIGATION
 
@@ -411,8 +410,8 @@ _DEFINITIONS: tuple[Route, ...] = (
         path="overrides",
         noun="an override",
         plural="bans and exemptions by hand",
-        create=wire_overrides.OverrideCreate,
-        change=wire_overrides.OverrideChange,
+        create=wire_definitions.OverrideCreate,
+        change=wire_definitions.OverrideChange,
     ).routes(),
     Route(
         method="GET",

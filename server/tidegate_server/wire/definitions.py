@@ -1,4 +1,4 @@
-"""Definitions: actions, entity definitions, mitigations, policies, lists.
+"""Definitions: actions, entity definitions, mitigations, policies, lists, overrides.
 
 The bounds equal those of ``policy.model``; a test compares the two.
 """
@@ -371,3 +371,76 @@ class ListRefreshStatus:
     refused: Annotated[
         RefusedRefresh | None, Meta(description="the last refused refresh, even before a good one")
     ]
+
+
+MAX_OVERRIDE_SECONDS = 366 * 86_400
+OverrideKind: TypeAlias = Literal["ban", "allow"]
+OverrideReason: TypeAlias = Annotated[str, Meta(min_length=1, max_length=500)]
+OverrideNetwork: TypeAlias = Annotated[
+    str, Meta(max_length=64, description="an address or a network")
+]
+Seconds: TypeAlias = Annotated[
+    int, Meta(ge=1, le=MAX_OVERRIDE_SECONDS, description="from now until it ends")
+]
+Wide: TypeAlias = Annotated[
+    bool, Meta(description="the network may be wider than /8 (IPv4) or /19 (IPv6)")
+]
+
+
+@attrs.frozen(kw_only=True)
+class OverrideCreate:
+    """A ban or an exemption that begins now; it is for a network or for an entity."""
+
+    kind: OverrideKind
+    network: OverrideNetwork | None = None
+    entity_id: UUID | None = None
+    duration_seconds: Seconds
+    reason: OverrideReason
+    wide: Wide = False
+    name: Annotated[Name | None, Meta(description="made from the target by default")] = None
+
+
+@attrs.frozen(kw_only=True)
+class OverrideChange:
+    """Omitted members don't change."""
+
+    duration_seconds: Seconds | UnsetType = UNSET
+    reason: OverrideReason | UnsetType = UNSET
+
+
+@attrs.frozen(kw_only=True)
+class OverrideMembers:
+    """The members of an override as it is stored."""
+
+    name: Name
+    slug: Slug | None = None
+    kind: OverrideKind
+    network: str | None = None
+    entity_id: UUID | None = None
+    starts_at: Time | None = None
+    ends_at: Time
+    reason: OverrideReason
+    author: Annotated[str, Meta(max_length=200)] = ""
+    wide: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class Override(Versioned):
+    """A ban or an exemption; it applies to events received from its start until its end."""
+
+    override_id: UUID
+    tenant_id: UUID
+    name: str
+    slug: str
+    kind: OverrideKind
+    network: str | None
+    entity_id: UUID | None
+    starts_at: Time | None
+    ends_at: Time
+    reason: str
+    author: Annotated[str, Meta(description="who made it")]
+    wide: bool
+    warnings: Warnings = UNSET
+
+
+answered_as(Override, OverrideCreate, OverrideChange)

@@ -16,7 +16,6 @@ from tidegate_server.wire import audit as wire_audit
 from tidegate_server.wire import common as wire_common
 from tidegate_server.wire import definitions as wire_definitions
 from tidegate_server.wire import documents as wire_documents
-from tidegate_server.wire import overrides as wire_overrides
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -96,8 +95,8 @@ OVERRIDE = DefinitionKind(
     name="override",
     section="overrides",
     id_member="override_id",
-    create=wire_overrides.OverrideMembers,
-    answer=wire_overrides.Override,
+    create=wire_definitions.OverrideMembers,
+    answer=wire_definitions.Override,
 )
 KINDS: Mapping[str, DefinitionKind] = {
     kind.name: kind for kind in (LIST, ACTION, ENTITY, MITIGATION, POLICY, OVERRIDE)

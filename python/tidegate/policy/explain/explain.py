@@ -76,7 +76,8 @@ class Explanation:
         return {"decision": self.decision.to_record(), **parts}
 
     def __str__(self) -> str:
-        return render(self)
+        head = (self.decision, self.time, self.override)
+        return render(head, self.actions, self.entities, self.policies)
 
     def _repr_html_(self) -> str:
         return notebook.text(str(self))

@@ -9,10 +9,9 @@ from tidegate.evaluation.clients import PROBLEMS
 from tidegate.policy.explain.shown import clipped, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tidegate.policy.decision import EngineDecision
-    from tidegate.policy.explain.explain import Explanation
     from tidegate.policy.explain.parts import (
         ActionExplanation,
         ClauseExplanation,
@@ -27,14 +26,26 @@ MAX_STEPS = 40
 """Most steps of one expression that are shown; the JSON form has more."""
 
 
-def render(explained: Explanation) -> str:
-    """The explanation as indented lines."""
-    lines: list[Iterable[str]] = [_decision(explained.decision, explained.time)]
-    if explained.override is not None:
-        lines.append(_override(explained.override))
-    lines += [["", "actions"], *map(_action, explained.actions)]
-    lines += [["entities"], *map(_entity, explained.entities)]
-    lines += [["policies"], *map(_policy, explained.policies)]
+def render(
+    head: tuple[EngineDecision, str, OverrideExplanation | None],
+    actions: Sequence[ActionExplanation],
+    entities: Sequence[EntityExplanation],
+    policies: Sequence[PolicyExplanation],
+) -> str:
+    """The explanation as indented lines.
+
+    Args:
+        head: the decision, its time, and the override that answered, if one did.
+        actions: the actions.
+        entities: the entities.
+        policies: the policies.
+    """
+    decision, time, override = head
+    lines: list[Iterable[str]] = [_decision(decision, time)]
+    if override is not None:
+        lines.append(_override(override))
+    lines += [["", "actions"], *map(_action, actions)]
+    lines += [["entities"], *map(_entity, entities), ["policies"], *map(_policy, policies)]
     return "\n".join(chain.from_iterable(lines))
 
 
