@@ -55,6 +55,10 @@ def test_a_blocked_visitor_is_let_through_from_the_entity(owner: Watched, servic
     expect(row).to_contain_text("allow")
     end_all(page)
     assert decided(service, address)["reason"] == "active-mitigation"
+    page.goto(f"{HOME}/audit")
+    rows = page.get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("ended the exemption of address: ")
+    expect(rows.nth(2)).to_contain_text(": a customer called")
     owner.require_silence()
 
 

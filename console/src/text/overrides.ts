@@ -26,6 +26,12 @@ export const overrides = {
   until: "until",
   ended: "(ended)",
   endNow: "End",
+  said: {
+    create: { ban: "banned", allow: "let through" },
+    update: { ban: "changed the ban of", allow: "changed the exemption of" },
+    delete: { ban: "ended the ban of", allow: "ended the exemption of" },
+    expire: { ban: "removed the ended ban of", allow: "removed the ended exemption of" },
+  } as Readonly<Record<string, Readonly<Record<"ban" | "allow", string>>>>,
   lasts: (seconds: number) => {
     const [count, unit] =
       seconds < 3_600

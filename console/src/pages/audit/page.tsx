@@ -3,6 +3,7 @@
 import { api, page, type Schemas } from "../../api/client";
 import { bounds, filters, setFilters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
+import { said } from "../../overrides/said";
 import { marked } from "../../parts/foreign";
 import { ChoiceField } from "../../parts/form";
 import { Difference } from "../../parts/difference";
@@ -43,8 +44,13 @@ export default function AuditPage() {
         // Lifting many at once doesn't refer to a single entity.
         const isOne = entry.object_id !== tenant_id;
         const shown = isOne ? PAGES[entry.kind]?.(entry.object_id) : undefined;
-        const said = `${entry.action} ${entry.kind}`;
-        return shown === undefined ? said : <a href={`/console/${slug}/${shown}`}>{said}</a>;
+        const sentence =
+          entry.kind === "override" ? marked(said(entry)) : `${entry.action} ${entry.kind}`;
+        return shown === undefined ? (
+          sentence
+        ) : (
+          <a href={`/console/${slug}/${shown}`}>{sentence}</a>
+        );
       },
     },
     {
