@@ -7,6 +7,7 @@ mostly; some are equal, late, missing or too far ahead.
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
@@ -30,7 +31,7 @@ from tidegate.policy.definitions.model import (
     Tenant,
     Window,
 )
-from tidegate.testing.choices import happens, pick
+from tidegate.testing.choices import RandomChoices, happens, pick
 from tidegate.values import Timestamp
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ _KEY_FIELDS = (
 _COUNTED = (*_KEY_FIELDS, "request.path", "fields.n")
 _ACCOUNTS = ("ann", "bob", 'a"\\\n\u0001b', "é\u2028😀", "")
 _ADDRESSES = ("10.0.0.1", "10.0.0.2", "192.0.2.7", "2001:DB8::1", "::ffff:10.0.0.1", "no address")
-_NETWORKS = ("10.0.0.1", "10.0.0.0/30", "0.0.0.0/0", "2001:db8::/32", "192.0.2.0/24", None, None)
+_NETWORKS = ("10.0.0.1", "10.0.0.0/30", "10.0.0.0/7", "2001:db8::/32", "192.0.2.0/24", None, None)
 _KEYS: tuple[str | int | bool, ...] = (
     "ann",
     "GET",
@@ -123,9 +124,10 @@ def definitions(choices: Choices) -> Definitions:
     actions = _count(choices, 0, 3)
     entities = _count(choices, 0, 3)
     mitigations = _count(choices, 1, 4)
+    revision = choices.below(100)
     return Definitions(
         tenant=Tenant(tenant_id=str(TENANT), name="Generated", slug="generated"),
-        revision=choices.below(100),
+        revision=revision,
         settings=Settings(max_keys=pick(choices, (1, 2, 3, 5, 1_000))),
         actions=tuple(_action(choices, number) for number in range(actions)),
         entities=tuple(_entity(choices, number, actions) for number in range(entities)),
@@ -134,7 +136,7 @@ def definitions(choices: Choices) -> Definitions:
             _policy(choices, number, (actions, entities, mitigations))
             for number in range(_count(choices, 1, 4))
         ),
-        overrides=_overrides(choices),
+        overrides=_overrides(revision),
     )
 
 
@@ -145,7 +147,7 @@ def changed(choices: Choices, definitions: Definitions) -> Definitions:
         for policy in definitions.policies
         if happens(choices, 90)
     )
-    overrides = _overrides(choices) if happens(choices, 30) else definitions.overrides
+    overrides = definitions.overrides[: len(policies)]
     return attrs.evolve(definitions, policies=policies, overrides=overrides)
 
 
@@ -249,8 +251,9 @@ def _policy(choices: Choices, number: int, objects: tuple[int, int, int]) -> Pol
     )
 
 
-def _overrides(choices: Choices) -> tuple[Override, ...]:
+def _overrides(seed: int) -> tuple[Override, ...]:
     """No override mostly, else some that begin and end while the events arrive."""
+    choices = RandomChoices(random.Random(seed))
     count = _count(choices, 1, 4) if happens(choices, 40) else 0
     return tuple(_override(choices, number) for number in range(count))
 

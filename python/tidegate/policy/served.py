@@ -28,7 +28,8 @@ class Served(NamedTuple):
         action: the type of its action.
         reason: why it was taken.
         policy: slug of the answering policy.
-        mode: mode of the answering mitigation.
+        mode: mode of the answer, whether a policy, a ban or the end of the budget gives it; None if
+            it allows.
         entity_id: id of the first entity of the event.
         entity_ids: ids of its entities.
         observed_at: the time at which the event counts, in nanoseconds since 1970.
@@ -61,17 +62,13 @@ def served_of(decided: Decided, decision_id: str) -> Served:
         action=decision.action.type,
         reason=decision.reason,
         policy=decision.policy,
-        mode=_mode(decision),
+        mode=_MODES.get(decision.action.type),
         entity_id=next(iter(entity_ids), None),
         entity_ids=entity_ids,
         observed_at=decided.time,
         path=None if decided.path is None else _without_query(decided.path),
         fired=_strongest(decision),
     )
-
-
-def _mode(decision: EngineDecision) -> Mode | None:
-    return _MODES.get(decision.action.type) if decision.policy is not None else None
 
 
 def _without_query(path: str) -> str:

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use tidegate_core::decision::record::Written;
 use tidegate_core::decision::{Decision, Reason, effects, record};
 use tidegate_core::definitions::document::Mode;
-use tidegate_core::definitions::{Clause, Definitions, Policy};
+use tidegate_core::definitions::{Definitions, Policy};
 use tidegate_core::engine::{Engine, Given};
 use tidegate_core::value::error::EventError;
 
@@ -35,10 +35,9 @@ pub struct Served {
 }
 
 impl Served {
-    /// The policy that answered, and the mode of its mitigation.
-    pub fn answered<'d>(&self, definitions: &'d Definitions) -> Option<(&'d Policy, Mode)> {
-        let (policy, clause) = definitions.clause(self.clause?)?;
-        Some((policy, mode(definitions, clause)))
+    /// The policy that answered.
+    pub fn answered<'d>(&self, definitions: &'d Definitions) -> Option<&'d Policy> {
+        Some(definitions.clause(self.clause?)?.0)
     }
 
     /// The policies of which a clause fired, once each, with their strongest mode.
@@ -105,8 +104,4 @@ pub(crate) fn strongest(decision: &Decision<'_>) -> SmallVec<[(u32, Mode); 4]> {
         last = Some(fired.policy);
     }
     strongest
-}
-
-fn mode(definitions: &Definitions, clause: &Clause) -> Mode {
-    definitions.mitigation(clause).map_or(Mode::Monitor, |mitigation| mitigation.mode)
 }

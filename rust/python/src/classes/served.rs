@@ -22,9 +22,7 @@ pub(crate) type Columns = (
 
 /// A decision, with the names of the definitions that decided.
 pub(crate) fn columns(served: Served, definitions: &Definitions) -> Columns {
-    let answered = served.answered(definitions);
-    let mode = answered.map(|(_, mode)| mode);
-    let policy = answered.map(|(policy, _)| policy.slug.to_string());
+    let policy = served.answered(definitions).map(|policy| policy.slug.to_string());
     let fired = served.fired(definitions);
     let fired = fired.map(|(policy, mode)| (policy.slug.to_string(), mode.as_str())).collect();
     let entity_ids: Vec<String> = served.entity_ids.iter().map(ToString::to_string).collect();
@@ -35,7 +33,7 @@ pub(crate) fn columns(served: Served, definitions: &Definitions) -> Columns {
         Action::of(served.mode).as_str(),
         served.reason.as_str(),
         policy,
-        mode.map(|mode| mode.as_str()),
+        served.mode.map(|mode| mode.as_str()),
         entity_ids.first().cloned(),
         entity_ids,
         served.time,
