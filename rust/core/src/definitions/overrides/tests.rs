@@ -10,7 +10,7 @@ fn overrides(of: &[(&str, &str, i64, i64)]) -> Option<Overrides> {
         } else {
             (json!(target), json!(null))
         };
-        let form = json!({"id": Uuid::from_u128(number), "kind": kind, "network": network,
+        let form = json!({"id": Uuid::from_u128(number).to_string(), "kind": kind, "network": network,
             "entity_id": entity, "starts_at": start * SECOND, "ends_at": end * SECOND});
         serde_json::from_value(form).unwrap()
     });
