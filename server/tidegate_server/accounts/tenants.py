@@ -9,7 +9,9 @@ import attrs
 import msgspec
 from msgspec import UNSET
 
+from tidegate.edge.addresses import TrustedProxies
 from tidegate.errors import DefinitionsError
+from tidegate.functions.addresses import parse_range
 from tidegate.policy.definitions.findings import Finding
 from tidegate.policy.definitions.model import API_VERSION
 from tidegate.policy.definitions.return_urls import TEMPLATE, foreign_templates
@@ -17,16 +19,17 @@ from tidegate.policy.definitions.slugs import slug_from_name
 from tidegate.policy.document import read_document, to_members
 from tidegate_server.control.call import Answer, Call
 from tidegate_server.control.pages import page_by_id
+from tidegate_server.definitions.overrides import contains_proxies
 from tidegate_server.definitions.starting_entities import starting_entities
 from tidegate_server.http.headers import activity
 from tidegate_server.http.ids import new_id
-from tidegate_server.http.problems import Problem, error_of_finding
+from tidegate_server.http.problems import ErrorDetail, Problem, error_of_finding
 from tidegate_server.operators.permissions import Role
 from tidegate_server.stores.objects import definitions, memberships, tenants
 from tidegate_server.wire import audit as wire_audit
 from tidegate_server.wire import common as wire_common
 from tidegate_server.wire import tenants as wire_tenants
-from tidegate_server.wire.kinds import ENTITY, MITIGATION
+from tidegate_server.wire.kinds import ENTITY, MITIGATION, OVERRIDE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,6 +134,7 @@ def change(call: Call) -> Answer:
     def work(connection: Connection) -> tenants.Tenant:
         # Checked here and not before, as a mitigation may be saved meanwhile.
         _need_own_templates(connection, call.tenant_id, settings)
+        _need_no_banned_proxies(connection, call.tenant_id, settings)
         tenants.change(
             connection,
             call.tenant_id,
@@ -202,6 +206,29 @@ def _need_own_templates(
         detail = "mitigations have return URLs outside of the list"
         errors = [attrs.evolve(error_of_finding(each), hint=UNSET) for each in foreign]
         raise Problem("invalid-request", detail, errors=errors)
+
+
+def _need_no_banned_proxies(
+    connection: Connection, tenant_id: UUID, settings: Mapping[str, Any]
+) -> None:
+    """Refuse trusted proxies that a ban contains: the definitions would no longer hold together.
+
+    Raises:
+        Problem: ``invalid-request``.
+    """
+    ranges = filter(None, map(parse_range, settings.get("trusted_proxies") or ()))
+    proxies = TrustedProxies(tuple(each.network for each in ranges), unix=False)
+    errors = [
+        ErrorDetail(
+            detail=f"the ban of {body['network']} contains trusted proxies: end it first",
+            code="protected-network",
+            pointer="/settings/trusted_proxies",
+        )
+        for _, body in definitions.bodies(connection, OVERRIDE.name, tenant_id)
+        if body["kind"] == "ban" and contains_proxies(proxies, body.get("network"))
+    ]
+    if errors:
+        raise Problem("invalid-request", "a ban contains trusted proxies", errors=errors)
 
 
 def _checked(tenant_id: UUID, name: str, slug: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,6 +104,17 @@ def test_proxies_that_the_service_trusts_are_found_in_a_network() -> None:
     assert found == [True, True, True, False, False, False]
 
 
+def test_a_banned_network_cannot_become_a_trusted_proxy(owner: Caller, tenant: str) -> None:
+    """Settings that no ban allows are refused, since the definitions would stop being valid."""
+    ban = made(owner.post(f"{tenant}/overrides", BAN))
+    settings = {"settings": {"trusted_proxies": ["203.0.113.7"]}}
+    refused = owner.patch(tenant, settings)
+    assert refused.status_code == 422
+    assert [each["code"] for each in refused.json()["errors"]] == ["protected-network"]
+    owner.delete(f"{tenant}/overrides/{ban['override_id']}")
+    assert made(owner.patch(tenant, settings))["settings"]["trusted_proxies"] == ["203.0.113.7"]
+
+
 def test_a_document_without_overrides_keeps_them(owner: Caller, tenant: str) -> None:
     """Definitions kept in a file don't remove bans made meanwhile; an empty section does."""
     made(owner.post(f"{tenant}/overrides", BAN))
