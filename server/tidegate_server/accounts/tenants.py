@@ -216,8 +216,9 @@ def _need_no_banned_proxies(
     Raises:
         Problem: ``invalid-request``.
     """
-    ranges = filter(None, map(parse_range, settings.get("trusted_proxies") or ()))
-    proxies = TrustedProxies(tuple(each.network for each in ranges), unix=False)
+    ranges = map(parse_range, settings.get("trusted_proxies") or ())
+    networks = tuple(each.network for each in ranges if each is not None)
+    proxies = TrustedProxies(networks, unix=False)
     errors = [
         ErrorDetail(
             detail=f"the ban of {body['network']} contains trusted proxies: end it first",
