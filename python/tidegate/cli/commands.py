@@ -68,6 +68,9 @@ SERVICE: Mapping[str, Mapping[str, str]] = {
     "Use a service": {
         "tenant": "Create and list tenants of a running service.",
         "api-key": "Create, list and revoke the keys that sources of events call with.",
+        "ban": "Block a network or an entity for a time, with a reason.",
+        "allow": "Let a network or an entity through for a time, with a reason.",
+        "override": "List and end what was banned or let through by hand.",
         "apply": "Replace a tenant's definitions by those of a document, and print the changes.",
         "export": "Print a tenant's definitions as a document that `tidegate apply` takes.",
         "record": "Write a test from a recorded decision, with the events that its windows needed.",

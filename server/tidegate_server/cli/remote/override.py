@@ -9,10 +9,11 @@ from uuid import UUID
 import click
 
 from tidegate.cli.output import console, json_option, print_json
+from tidegate.cli.remote import Remote, RemoteError
 from tidegate.errors import EvaluationError
 from tidegate.functions.addresses import parse_range
 from tidegate.functions.time import parse_duration
-from tidegate_server.cli.remote.client import Remote, RemoteError, remote_options
+from tidegate_server.cli.remote.client import remote_options
 from tidegate_server.settings.outbound import RemoteSettings
 
 _PAGE = 500
