@@ -933,6 +933,82 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/tenants/{tenant_id}/overrides": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List bans and exemptions by hand
+     * @description Requires a role that may read definitions, results and the field catalog.
+     */
+    get: operations["list-overrides"];
+    put?: never;
+    /**
+     * Create an override
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    post: operations["create-override"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/overrides/{override_id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read an override
+     * @description Requires a role that may read definitions, results and the field catalog.
+     */
+    get: operations["read-override"];
+    put?: never;
+    post?: never;
+    /**
+     * Delete an override
+     * @description Refused while other objects refer to this one; the answer names them. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    delete: operations["delete-override"];
+    options?: never;
+    head?: never;
+    /**
+     * Change an override
+     * @description Omitted members don't change. The slug can't be changed. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    patch: operations["change-override"];
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/lists/{list_id}/refresh": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read when a list was refreshed from its source, and why a refresh was refused
+     * @description Requires a role that may read definitions, results and the field catalog.
+     */
+    get: operations["read-list-refresh"];
+    put?: never;
+    /**
+     * Refresh a list from its source now
+     * @description A refusal is part of a 200 answer, and leaves the list as it is. New entries are a new revision of the definitions. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    post: operations["refresh-list"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/tenants/{tenant_id}/expressions/check": {
     parameters: {
       query?: never;
@@ -1673,6 +1749,46 @@ export interface paths {
      * @description Takes at most a second; `complete` is false if there is more. An operator can run one query over traffic at a time. Requires a role that may read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["read-key-health"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/entity-definitions/health": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Check by recorded events how well the key of an entity definition that isn't saved would identify actors
+     * @description With the slug of a saved definition, the windows that count by that one are looked at. Takes at most a second; `complete` is false if there is more. An operator can run one query over traffic at a time. Requires a role that may read decisions, events, entities and audit; simulate and replay.
+     */
+    post: operations["try-key"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/lint": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Find what definitions can't do, and what recorded events show about them
+     * @description The findings of `tidegate lint --events`, over recorded events. Takes at most four seconds; `complete` is false if there is more. An operator can run one query over traffic at a time. Requires a role that may read decisions, events, entities and audit; simulate and replay.
+     */
+    get: operations["lint-definitions"];
     put?: never;
     post?: never;
     delete?: never;
@@ -2454,7 +2570,7 @@ export interface components {
       tenant_id: string;
       /** Format: date-time */
       at: string;
-      /** @description id of the operator, or `service`, or `command-line` */
+      /** @description id of the operator, or `system`, `service` or `command-line` */
       actor: string;
       /** @description of the operator now, also when no longer a member; null for machines */
       actor_name: string | null;
@@ -2757,7 +2873,14 @@ export interface components {
       /** @description whether a visitor who passes the challenge is sent back, by the settings of now; null where nobody was challenged */
       challenge_returns: boolean | null;
       /** @enum {unknown} */
-      reason: "active-mitigation" | "budget-exceeded" | "challenge-proof" | "no-match" | "policy";
+      reason:
+        | "active-mitigation"
+        | "banned"
+        | "budget-exceeded"
+        | "challenge-proof"
+        | "exempt"
+        | "no-match"
+        | "policy";
       policy_id: string | null;
       policy: string | null;
       clause: string | null;
@@ -2771,10 +2894,14 @@ export interface components {
       errors: components["schemas"]["ExpressionError"][];
       /** @description places at which the budget of the decision ended; mostly none */
       budget_ended_at: string[];
+      /** @description the client's address that rules saw: the event's, or the one that a trusted proxy names; null without one, or if the tenant hides it */
+      client_ip: string | null;
       /** @description why the client that the event names has no address: `empty`, `not-an-address`, `several-addresses` or `only-proxies` */
       client_ip_problem: string | null;
       /** @description null when the event showed no proof of a challenge */
       proof: components["schemas"]["ShownProof"] | null;
+      /** @description the ban or exemption that answered; null when none did */
+      override_id: string | null;
       duration_us: number;
       /** @description null where the service decided */
       daemon: components["schemas"]["DecidedBy"] | null;
@@ -2833,7 +2960,15 @@ export interface components {
       action?: ("allow" | "block" | "challenge") | null;
       /** @default null */
       reason?:
-        | ("active-mitigation" | "budget-exceeded" | "challenge-proof" | "no-match" | "policy")
+        | (
+            | "active-mitigation"
+            | "banned"
+            | "budget-exceeded"
+            | "challenge-proof"
+            | "exempt"
+            | "no-match"
+            | "policy"
+          )
         | null;
       /**
        * @description a clause of this policy fired
@@ -2901,7 +3036,14 @@ export interface components {
       /** @enum {unknown} */
       action: "allow" | "block" | "challenge";
       /** @enum {unknown} */
-      reason: "active-mitigation" | "budget-exceeded" | "challenge-proof" | "no-match" | "policy";
+      reason:
+        | "active-mitigation"
+        | "banned"
+        | "budget-exceeded"
+        | "challenge-proof"
+        | "exempt"
+        | "no-match"
+        | "policy";
       policy_id: string | null;
       /** @description gave the answer; else the first of those that fired */
       clause: string | null;
@@ -2909,6 +3051,7 @@ export interface components {
       mode: ("Block" | "Challenge" | "Monitor") | null;
       method: string | null;
       path: string | null;
+      /** @description the address that rules saw */
       client_ip: string | null;
       user_agent: string | null;
       api_key_id: string | null;
@@ -2936,7 +3079,7 @@ export interface components {
       /** Format: uuid */
       tenant_id: string;
       /** @enum {unknown} */
-      kind: "action" | "entity" | "list" | "mitigation" | "policy";
+      kind: "action" | "entity" | "list" | "mitigation" | "override" | "policy";
       /** Format: uuid */
       id: string;
       name: string;
@@ -2985,6 +3128,14 @@ export interface components {
             /** @enum {string} */
             kind: "ip" | "string";
             entries?: string[] | null;
+            source?: {
+              url: string;
+              /** @enum {string} */
+              format: "prefixes" | "lines" | "json-pointer";
+              pointer?: string | null;
+              refresh_seconds?: number | null;
+              max_change_percent?: number | null;
+            } | null;
           }[]
         | null;
       actions?:
@@ -3072,6 +3223,22 @@ export interface components {
               } | null;
               final?: boolean | null;
             }[];
+          }[]
+        | null;
+      overrides?:
+        | {
+            override_id?: string | null;
+            name: string;
+            slug?: string | null;
+            /** @enum {string} */
+            kind: "ban" | "allow";
+            network?: string | null;
+            entity_id?: string | null;
+            starts_at?: string | null;
+            ends_at: string;
+            reason: string;
+            author?: string | null;
+            wide?: boolean | null;
           }[]
         | null;
     };
@@ -3443,6 +3610,8 @@ export interface components {
       /** @default null */
       method?: string | null;
       /** @default null */
+      protocol?: string | null;
+      /** @default null */
       scheme?: string | null;
       /** @default null */
       host?: string | null;
@@ -3760,6 +3929,28 @@ export interface components {
       detail: string;
     };
     /**
+     * KeyHealthTrial
+     * @description An entity definition that isn't saved, and the events to try it on.
+     */
+    KeyHealthTrial: {
+      definition: components["schemas"]["EntityDefinitionCreate"];
+      /**
+       * @description from this time on
+       * @default null
+       */
+      since?: string | null;
+      /**
+       * @description before this time
+       * @default null
+       */
+      until?: string | null;
+      /**
+       * @description events looked at
+       * @default 10000
+       */
+      newest?: number;
+    };
+    /**
      * KeyPartHealth
      * @description A part of the key, over the events that the definition applies to.
      */
@@ -3830,6 +4021,25 @@ export interface components {
       reason: string;
       events: number;
     };
+    /**
+     * LintFound
+     * @description What definitions say but can't do, and what events show about them.
+     */
+    LintFound: {
+      /** @description events */
+      looked_at: number;
+      /** @description whether all events that were asked for were read */
+      complete: boolean;
+      /** @description when the first of these was observed */
+      since: string | null;
+      /** @description when the last of these was observed */
+      until: string | null;
+      matched: number;
+      /** @description the objects with findings, in document order */
+      definitions: components["schemas"]["DefinitionFindings"][];
+      /** @description about no object alone, such as that there are too few events */
+      general: components["schemas"]["DefinitionWarning"][];
+    };
     /** ListChange */
     ListChange: {
       name?: string;
@@ -3841,6 +4051,7 @@ export interface components {
       /** @enum {unknown} */
       kind?: "ip" | "string";
       entries?: string[];
+      source?: components["schemas"]["ListSource"] | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -3871,6 +4082,8 @@ export interface components {
       };
       /** @default [] */
       entries?: string[];
+      /** @default null */
+      source?: components["schemas"]["ListSource"] | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -3884,6 +4097,41 @@ export interface components {
       readonly entry_count?: number;
       /** @description in the answer to a write: probable mistakes */
       readonly warnings?: components["schemas"]["DefinitionWarning"][];
+    };
+    /**
+     * ListRefreshStatus
+     * @description The refreshes of a list from its present source.
+     */
+    ListRefreshStatus: {
+      /** Format: uuid */
+      tenant_id: string;
+      /** Format: uuid */
+      list_id: string;
+      /** @description whether the service fetches lists: the setting `lists.refresh` */
+      enabled: boolean;
+      /** @description when its entries were last what is published */
+      refreshed_at: string | null;
+      /** @description the last refused refresh, even before a good one */
+      refused: components["schemas"]["RefusedRefresh"] | null;
+    };
+    /**
+     * ListSource
+     * @description The address at which the entries of a list are published.
+     */
+    ListSource: {
+      /** @description an https address */
+      url: string;
+      /** @enum {unknown} */
+      format: "json-pointer" | "lines" | "prefixes";
+      /** @default null */
+      pointer?: string | null;
+      /** @default 86400 */
+      refresh_seconds?: number;
+      /**
+       * @description a refresh that changes the number of entries by more is refused
+       * @default 50
+       */
+      max_change_percent?: number;
     };
     /**
      * ListSummary
@@ -3908,6 +4156,7 @@ export interface components {
       };
       /** @enum {unknown} */
       kind: "ip" | "string";
+      source: components["schemas"]["ListSource"] | null;
       entry_count: number;
       /** @description in the answer to a write: probable mistakes */
       warnings?: components["schemas"]["DefinitionWarning"][];
@@ -4150,6 +4399,7 @@ export interface components {
       };
       /** @enum {unknown} */
       kind: "ip" | "string";
+      source: components["schemas"]["ListSource"] | null;
       entry_count: number;
       entries: string[];
       /** @description in the answer to a write: probable mistakes */
@@ -4216,6 +4466,128 @@ export interface components {
       challenge?: number;
       /** @default 0 */
       block?: number;
+    };
+    /**
+     * Override
+     * @description A ban or an exemption; it applies to events received from its start until its end.
+     */
+    Override: {
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      updated_at: string;
+      /** @description counts the changes of the object; also its ETag */
+      revision: number;
+      /** Format: uuid */
+      override_id: string;
+      /** Format: uuid */
+      tenant_id: string;
+      name: string;
+      slug: string;
+      /** @enum {unknown} */
+      kind: "allow" | "ban";
+      network: string | null;
+      entity_id: string | null;
+      starts_at: string | null;
+      /** Format: date-time */
+      ends_at: string;
+      reason: string;
+      /** @description who made it */
+      author: string;
+      wide: boolean;
+      /** @description in the answer to a write: probable mistakes */
+      warnings?: components["schemas"]["DefinitionWarning"][];
+    };
+    /**
+     * OverrideChange
+     * @description Omitted members don't change.
+     */
+    OverrideChange: {
+      /** @description from now until it ends */
+      duration_seconds?: number;
+      reason?: string;
+      /** Format: date-time */
+      readonly created_at?: string;
+      /** Format: date-time */
+      readonly updated_at?: string;
+      /** @description counts the changes of the object; also its ETag */
+      readonly revision?: number;
+      /** Format: uuid */
+      readonly override_id?: string;
+      /** Format: uuid */
+      readonly tenant_id?: string;
+      readonly name?: string;
+      readonly slug?: string;
+      /** @enum {unknown} */
+      readonly kind?: "allow" | "ban";
+      readonly network?: string | null;
+      readonly entity_id?: string | null;
+      readonly starts_at?: string | null;
+      /** Format: date-time */
+      readonly ends_at?: string;
+      /** @description who made it */
+      readonly author?: string;
+      readonly wide?: boolean;
+      /** @description in the answer to a write: probable mistakes */
+      readonly warnings?: components["schemas"]["DefinitionWarning"][];
+    };
+    /**
+     * OverrideCreate
+     * @description A ban or an exemption that begins now; it is for a network or for an entity.
+     */
+    OverrideCreate: {
+      /** @enum {unknown} */
+      kind: "allow" | "ban";
+      /** @description from now until it ends */
+      duration_seconds: number;
+      reason: string;
+      /** @default null */
+      network?: string | null;
+      /** @default null */
+      entity_id?: string | null;
+      /**
+       * @description the network may be wider than /8 (IPv4) or /19 (IPv6)
+       * @default false
+       */
+      wide?: boolean;
+      /**
+       * @description made from the target by default
+       * @default null
+       */
+      name?: string | null;
+      /** Format: date-time */
+      readonly created_at?: string;
+      /** Format: date-time */
+      readonly updated_at?: string;
+      /** @description counts the changes of the object; also its ETag */
+      readonly revision?: number;
+      /** Format: uuid */
+      readonly override_id?: string;
+      /** Format: uuid */
+      readonly tenant_id?: string;
+      readonly slug?: string;
+      readonly starts_at?: string | null;
+      /** Format: date-time */
+      readonly ends_at?: string;
+      /** @description who made it */
+      readonly author?: string;
+      /** @description in the answer to a write: probable mistakes */
+      readonly warnings?: components["schemas"]["DefinitionWarning"][];
+    };
+    /**
+     * OverrideExplanation
+     * @description The ban or exemption that answered, as it is defined.
+     */
+    OverrideExplanation: {
+      override_id: string;
+      name: string;
+      kind: string;
+      network: string | null;
+      entity_id: string | null;
+      starts_at: string | null;
+      ends_at: string;
+      author: string;
+      reason: string;
     };
     /**
      * Pack
@@ -4586,6 +4958,16 @@ export interface components {
       detail: string;
     };
     /**
+     * RefusedRefresh
+     * @description A refresh that left the list as it was.
+     */
+    RefusedRefresh: {
+      /** Format: date-time */
+      at: string;
+      code: string;
+      detail: string;
+    };
+    /**
      * ReplayDifference
      * @description A recorded decision that the draft decides otherwise.
      */
@@ -4746,7 +5128,14 @@ export interface components {
       /** @enum {unknown} */
       action: "allow" | "block" | "challenge";
       /** @enum {unknown} */
-      reason: "active-mitigation" | "budget-exceeded" | "challenge-proof" | "no-match" | "policy";
+      reason:
+        | "active-mitigation"
+        | "banned"
+        | "budget-exceeded"
+        | "challenge-proof"
+        | "exempt"
+        | "no-match"
+        | "policy";
       policy: string | null;
       clause: string | null;
       mitigation: string | null;
@@ -4768,7 +5157,14 @@ export interface components {
       /** Format: uuid */
       decision_id: string;
       /** @enum {unknown} */
-      reason: "active-mitigation" | "budget-exceeded" | "challenge-proof" | "no-match" | "policy";
+      reason:
+        | "active-mitigation"
+        | "banned"
+        | "budget-exceeded"
+        | "challenge-proof"
+        | "exempt"
+        | "no-match"
+        | "policy";
     };
     /**
      * SavedPolicy
@@ -5119,6 +5515,7 @@ export interface components {
       actions: components["schemas"]["ActionExplanation"][];
       entities: components["schemas"]["EntityExplanation"][];
       policies: components["schemas"]["PolicyExplanation"][];
+      override: components["schemas"]["OverrideExplanation"] | null;
     };
     /** TrafficFacets */
     TrafficFacets: {
@@ -5313,8 +5710,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "item_id": "019a4300-0000-7000-8000-000000000041",
-           *       "lookup_entity_id": "019a4300-0000-7000-8000-000000000012",
+           *       "item_id": "019a4300-0000-7000-8000-000000000042",
+           *       "lookup_entity_id": "019a4300-0000-7000-8000-000000000013",
            *       "active_mitigation": null
            *     }
            */
@@ -5502,14 +5899,14 @@ export interface operations {
            * @example [
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-000000000042",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000043",
+           *         "item_id": "019a4300-0000-7000-8000-000000000043",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000044",
            *         "active_mitigation": null
            *       },
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-000000000044",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000045",
+           *         "item_id": "019a4300-0000-7000-8000-000000000045",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000046",
            *         "active_mitigation": null
            *       }
            *     ]
@@ -5643,7 +6040,7 @@ export interface operations {
            *         }
            *       },
            *       "reason": "policy",
-           *       "decision_id": "019a4300-0000-7000-8000-000000000011"
+           *       "decision_id": "019a4300-0000-7000-8000-000000000012"
            *     }
            */
           "application/json": components["schemas"]["RuntimeAnswer"];
@@ -6941,7 +7338,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "definition_revision": 17,
+           *         "definition_revision": 20,
            *         "name": "Example Shop",
            *         "settings": {
            *           "challenge_wait_seconds": 0,
@@ -6977,7 +7374,7 @@ export interface operations {
            *           "trusted_proxies": []
            *         },
            *         "slug": "example-bakery",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000010",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000011",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -7111,7 +7508,7 @@ export interface operations {
            *         "trusted_proxies": []
            *       },
            *       "slug": "example-bakery",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000010",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000011",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -7247,7 +7644,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "definition_revision": 17,
+           *       "definition_revision": 20,
            *       "name": "Example Shop",
            *       "settings": {
            *         "challenge_wait_seconds": 0,
@@ -7531,7 +7928,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "definition_revision": 17,
+           *       "definition_revision": 20,
            *       "name": "Example Shop",
            *       "settings": {
            *         "challenge_wait_seconds": 0,
@@ -7715,7 +8112,7 @@ export interface operations {
            *         "pending": true,
            *         "role": "Analyst",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "user_id": "019a4300-0000-7000-8000-000000000028",
+           *         "user_id": "019a4300-0000-7000-8000-000000000029",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -7869,7 +8266,7 @@ export interface operations {
            *       "pending": true,
            *       "role": "Analyst",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "user_id": "019a4300-0000-7000-8000-000000000028",
+           *       "user_id": "019a4300-0000-7000-8000-000000000029",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -8167,7 +8564,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *         "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *         "can_sync": false,
            *         "expires_at": null,
            *         "last_used_at": null,
@@ -8184,7 +8581,7 @@ export interface operations {
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       },
            *       {
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *         "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *         "can_sync": true,
            *         "expires_at": null,
            *         "last_used_at": null,
@@ -9146,7 +9543,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "action_id": "019a4300-0000-7000-8000-000000000016",
+           *         "action_id": "019a4300-0000-7000-8000-000000000017",
            *         "description": "Somebody sends credentials.",
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\"",
@@ -9160,7 +9557,7 @@ export interface operations {
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       },
            *       {
-           *         "action_id": "019a4300-0000-7000-8000-000000000017",
+           *         "action_id": "019a4300-0000-7000-8000-000000000018",
            *         "description": "",
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
@@ -10623,7 +11020,7 @@ export interface operations {
            *       {
            *         "description": "",
            *         "enabled": true,
-           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
+           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
            *         "key_fields": [
            *           "derived.client_network"
            *         ],
@@ -10641,7 +11038,7 @@ export interface operations {
            *       {
            *         "description": "One client program, whatever address it uses.",
            *         "enabled": true,
-           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
+           *         "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
            *         "key_fields": [
            *           "fields[\"ja4\"]"
            *         ],
@@ -12134,7 +12531,7 @@ export interface operations {
            *         "description": "",
            *         "enabled": true,
            *         "labels": {},
-           *         "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
+           *         "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
            *         "mode": "Block",
            *         "name": "Refuse",
            *         "slug": "refuse",
@@ -12154,7 +12551,7 @@ export interface operations {
            *         "description": "",
            *         "enabled": true,
            *         "labels": {},
-           *         "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
+           *         "mitigation_id": "019a4300-0000-7000-8000-000000000010",
            *         "mode": "Block",
            *         "name": "Refuse once",
            *         "slug": "refuse-once",
@@ -13633,7 +14030,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "policy_id": "019a4300-0000-7000-8000-000000000024",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "name": "Known crawlers pass",
            *         "slug": "known-crawlers-pass",
@@ -13655,10 +14052,10 @@ export interface operations {
            *           },
            *           {
            *             "action_ids": [],
-           *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
+           *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
            *             "expression": null,
            *             "final": false,
-           *             "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
+           *             "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
            *             "name": "from elsewhere",
            *             "window": null
            *           }
@@ -13681,12 +14078,12 @@ export interface operations {
            *         "clauses": [
            *           {
            *             "action_ids": [
-           *               "019a4300-0000-7000-8000-00000000000b"
+           *               "019a4300-0000-7000-8000-00000000000c"
            *             ],
-           *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
+           *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
            *             "expression": null,
            *             "final": false,
-           *             "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
+           *             "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
            *             "name": "repeated probes",
            *             "window": {
            *               "duration_seconds": 60,
@@ -13697,12 +14094,12 @@ export interface operations {
            *           },
            *           {
            *             "action_ids": [
-           *               "019a4300-0000-7000-8000-00000000000e"
+           *               "019a4300-0000-7000-8000-00000000000f"
            *             ],
            *             "entity_definition_id": null,
            *             "expression": null,
            *             "final": false,
-           *             "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
+           *             "mitigation_id": "019a4300-0000-7000-8000-000000000010",
            *             "name": "injection",
            *             "window": null
            *           }
@@ -13859,7 +14256,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *       "policy_id": "019a4300-0000-7000-8000-00000000000b",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
@@ -14041,7 +14438,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *       "policy_id": "019a4300-0000-7000-8000-00000000000b",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
@@ -14346,7 +14743,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *       "policy_id": "019a4300-0000-7000-8000-00000000000b",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
@@ -14542,7 +14939,7 @@ export interface operations {
            *         "created_by": "019a4300-0000-7000-8000-000000000002",
            *         "missing_references": [],
            *         "policy": {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000000b",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *           "name": "Sign-ups",
            *           "slug": "sign-ups",
@@ -14571,7 +14968,7 @@ export interface operations {
            *             }
            *           ]
            *         },
-           *         "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000000b",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "version": 2
            *       },
@@ -14580,7 +14977,7 @@ export interface operations {
            *         "created_by": "019a4300-0000-7000-8000-000000000002",
            *         "missing_references": [],
            *         "policy": {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000000b",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *           "name": "Sign-ups",
            *           "slug": "sign-ups",
@@ -14609,7 +15006,7 @@ export interface operations {
            *             }
            *           ]
            *         },
-           *         "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000000b",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "version": 1
            *       }
@@ -14746,7 +15143,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *       "policy_id": "019a4300-0000-7000-8000-00000000000b",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
@@ -14941,9 +15338,10 @@ export interface operations {
            *         "entry_count": 2,
            *         "kind": "ip",
            *         "labels": {},
-           *         "list_id": "019a4300-0000-7000-8000-000000000026",
+           *         "list_id": "019a4300-0000-7000-8000-000000000027",
            *         "name": "Crawler networks",
            *         "slug": "crawler-networks",
+           *         "source": null,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
@@ -14954,9 +15352,10 @@ export interface operations {
            *         "entry_count": 5,
            *         "kind": "string",
            *         "labels": {},
-           *         "list_id": "019a4300-0000-7000-8000-000000000027",
+           *         "list_id": "019a4300-0000-7000-8000-000000000028",
            *         "name": "Countries served",
            *         "slug": "countries-served",
+           *         "source": null,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
@@ -15079,7 +15478,11 @@ export interface operations {
          *       "kind": "ip",
          *       "entries": [
          *         "192.0.2.0/28"
-         *       ]
+         *       ],
+         *       "source": {
+         *         "url": "https://www.example.com/offices.txt",
+         *         "format": "lines"
+         *       }
          *     }
          */
         "application/json": components["schemas"]["ListCreate"];
@@ -15110,6 +15513,13 @@ export interface operations {
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
+           *       "source": {
+           *         "format": "lines",
+           *         "max_change_percent": 50,
+           *         "pointer": null,
+           *         "refresh_seconds": 86400,
+           *         "url": "https://www.example.com/offices.txt"
+           *       },
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
@@ -15275,6 +15685,13 @@ export interface operations {
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
+           *       "source": {
+           *         "format": "lines",
+           *         "max_change_percent": 50,
+           *         "pointer": null,
+           *         "refresh_seconds": 86400,
+           *         "url": "https://www.example.com/offices.txt"
+           *       },
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
@@ -15563,6 +15980,13 @@ export interface operations {
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
+           *       "source": {
+           *         "format": "lines",
+           *         "max_change_percent": 50,
+           *         "pointer": null,
+           *         "refresh_seconds": 86400,
+           *         "url": "https://www.example.com/offices.txt"
+           *       },
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 2,
@@ -15745,6 +16169,13 @@ export interface operations {
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
+           *       "source": {
+           *         "format": "lines",
+           *         "max_change_percent": 50,
+           *         "pointer": null,
+           *         "refresh_seconds": 86400,
+           *         "url": "https://www.example.com/offices.txt"
+           *       },
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 3,
@@ -15836,6 +16267,1046 @@ export interface operations {
         };
       };
       /** @description `invalid-definitions`: the definitions would not hold together; `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "list-overrides": {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the next page, as `rel="next"`; absent on the last */
+          Link?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example [
+           *       {
+           *         "author": "owner@example.test",
+           *         "ends_at": "2026-11-02T09:15:00.000Z",
+           *         "entity_id": null,
+           *         "kind": "ban",
+           *         "name": "Ban 203.0.113.0/24",
+           *         "network": "203.0.113.0/24",
+           *         "override_id": "019a4300-0000-7000-8000-00000000000a",
+           *         "reason": "Scrapes prices.",
+           *         "slug": "ban-203-0-113-0-24",
+           *         "starts_at": "2026-11-02T09:15:00.000Z",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "wide": false,
+           *         "created_at": "2026-11-02T09:15:00.000Z",
+           *         "revision": 1,
+           *         "updated_at": "2026-11-02T09:15:00.000Z"
+           *       }
+           *     ]
+           */
+          "application/json": components["schemas"]["Override"][];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "create-override": {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description who repeats the request under the same key gets the first answer, for 24 hours */
+        "Idempotency-Key"?: string;
+      };
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "kind": "ban",
+         *       "network": "203.0.113.0/24",
+         *       "duration_seconds": 7200,
+         *       "reason": "Scrapes prices."
+         *     }
+         */
+        "application/json": components["schemas"]["OverrideCreate"];
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description `true` when the answer is an earlier one */
+          "Idempotency-Replayed"?: string;
+          /** @description the path of the new object */
+          Location?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "author": "owner@example.test",
+           *       "ends_at": "2026-11-02T09:15:00.000Z",
+           *       "entity_id": null,
+           *       "kind": "ban",
+           *       "name": "Ban 203.0.113.0/24",
+           *       "network": "203.0.113.0/24",
+           *       "override_id": "019a4300-0000-7000-8000-00000000000a",
+           *       "reason": "Scrapes prices.",
+           *       "slug": "ban-203-0-113-0-24",
+           *       "starts_at": "2026-11-02T09:15:00.000Z",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "wide": false,
+           *       "created_at": "2026-11-02T09:15:00.000Z",
+           *       "revision": 1,
+           *       "updated_at": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Override"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `idempotency-key-reused`: the idempotency key belongs to another body; `invalid-definitions`: the definitions would not hold together; `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-override": {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description answered with 304 when the object is still the same */
+        "If-None-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+        override_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "author": "owner@example.test",
+           *       "ends_at": "2026-11-02T09:15:00.000Z",
+           *       "entity_id": null,
+           *       "kind": "ban",
+           *       "name": "Ban 203.0.113.0/24",
+           *       "network": "203.0.113.0/24",
+           *       "override_id": "019a4300-0000-7000-8000-00000000000a",
+           *       "reason": "Scrapes prices.",
+           *       "slug": "ban-203-0-113-0-24",
+           *       "starts_at": "2026-11-02T09:15:00.000Z",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "wide": false,
+           *       "created_at": "2026-11-02T09:15:00.000Z",
+           *       "revision": 1,
+           *       "updated_at": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Override"];
+        };
+      };
+      /** @description The caller has the present revision. */
+      304: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "delete-override": {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description refused with 412 when the object has changed since */
+        "If-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+        override_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description No Content */
+      204: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state; `in-use`: other objects refer to this one */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `stale-revision`: the object has changed since it was read */
+      412: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "change-override": {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description refused with 412 when the object has changed since */
+        "If-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+        override_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "reason": "Scrapes prices, ticket 4711."
+         *     }
+         */
+        "application/json": components["schemas"]["OverrideChange"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "author": "owner@example.test",
+           *       "ends_at": "2026-11-02T09:15:00.000Z",
+           *       "entity_id": null,
+           *       "kind": "ban",
+           *       "name": "Ban 203.0.113.0/24",
+           *       "network": "203.0.113.0/24",
+           *       "override_id": "019a4300-0000-7000-8000-00000000000a",
+           *       "reason": "Scrapes prices, ticket 4711.",
+           *       "slug": "ban-203-0-113-0-24",
+           *       "starts_at": "2026-11-02T09:15:00.000Z",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "wide": false,
+           *       "created_at": "2026-11-02T09:15:00.000Z",
+           *       "revision": 2,
+           *       "updated_at": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Override"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `stale-revision`: the object has changed since it was read */
+      412: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-definitions`: the definitions would not hold together; `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-list-refresh": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+        list_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "enabled": false,
+           *       "list_id": "019a4300-0000-7000-8000-000000000008",
+           *       "refreshed_at": null,
+           *       "refused": null,
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *     }
+           */
+          "application/json": components["schemas"]["ListRefreshStatus"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "refresh-list": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+        list_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "enabled": true,
+           *       "list_id": "019a4300-0000-7000-8000-000000000008",
+           *       "refreshed_at": "2026-11-02T09:15:00.000Z",
+           *       "refused": null,
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *     }
+           */
+          "application/json": components["schemas"]["ListRefreshStatus"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state; `refresh-off`: the service does not fetch lists */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
       422: {
         headers: {
           [name: string]: unknown;
@@ -16266,7 +17737,7 @@ export interface operations {
            *           "type": "string"
            *         },
            *         {
-           *           "name": "request.scheme",
+           *           "name": "request.protocol",
            *           "type": "string"
            *         }
            *       ],
@@ -16528,7 +17999,7 @@ export interface operations {
         /**
          * @example {
          *       "policy_ids": [
-         *         "019a4300-0000-7000-8000-00000000000a"
+         *         "019a4300-0000-7000-8000-00000000000b"
          *       ]
          *     }
          */
@@ -16550,13 +18021,13 @@ export interface operations {
            * @example [
            *       {
            *         "name": "Sign-ups",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000000b",
            *         "priority": 10,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
            *         "name": "Known crawlers pass",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000024",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
            *         "priority": 20,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
@@ -16725,7 +18196,7 @@ export interface operations {
            *         "name": "Example Shop",
            *         "slug": "example-shop"
            *       },
-           *       "revision": 15,
+           *       "revision": 18,
            *       "settings": {
            *         "return_url_origins": [],
            *         "proof_ttl_seconds": 1800,
@@ -16740,7 +18211,7 @@ export interface operations {
            *       },
            *       "lists": [
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-000000000026",
+           *           "list_id": "019a4300-0000-7000-8000-000000000027",
            *           "name": "Crawler networks",
            *           "slug": "crawler-networks",
            *           "kind": "ip",
@@ -16750,7 +18221,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-000000000027",
+           *           "list_id": "019a4300-0000-7000-8000-000000000028",
            *           "name": "Countries served",
            *           "slug": "countries-served",
            *           "kind": "string",
@@ -16768,6 +18239,10 @@ export interface operations {
            *           "slug": "offices",
            *           "description": "Of the sign-up page.",
            *           "kind": "ip",
+           *           "source": {
+           *             "url": "https://www.example.com/offices.txt",
+           *             "format": "lines"
+           *           },
            *           "entries": [
            *             "192.0.2.0/28",
            *             "198.51.100.0/28"
@@ -16776,14 +18251,14 @@ export interface operations {
            *       ],
            *       "actions": [
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000016",
+           *           "action_id": "019a4300-0000-7000-8000-000000000017",
            *           "name": "Login attempt",
            *           "slug": "login_attempt",
            *           "description": "Somebody sends credentials.",
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000017",
+           *           "action_id": "019a4300-0000-7000-8000-000000000018",
            *           "name": "Failed login",
            *           "slug": "failed_login",
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
@@ -16795,14 +18270,14 @@ export interface operations {
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000000b",
+           *           "action_id": "019a4300-0000-7000-8000-00000000000c",
            *           "name": "Secret probe",
            *           "slug": "secret_probe",
            *           "description": "Asking for files that no page links to.",
            *           "expression": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".bak\", \".pem\"])"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000000e",
+           *           "action_id": "019a4300-0000-7000-8000-00000000000f",
            *           "name": "Injection attempt",
            *           "slug": "injection_attempt",
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
@@ -16829,7 +18304,7 @@ export interface operations {
            *       ],
            *       "entities": [
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
            *           "name": "Address",
            *           "slug": "address",
            *           "priority": 10,
@@ -16838,7 +18313,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
            *           "name": "Fingerprint",
            *           "slug": "fingerprint",
            *           "description": "One client program, whatever address it uses.",
@@ -16871,7 +18346,7 @@ export interface operations {
            *       ],
            *       "mitigations": [
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
            *           "name": "Refuse",
            *           "slug": "refuse",
            *           "mode": "Block",
@@ -16884,7 +18359,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
+           *           "mitigation_id": "019a4300-0000-7000-8000-000000000010",
            *           "name": "Refuse once",
            *           "slug": "refuse-once",
            *           "mode": "Block",
@@ -16915,7 +18390,7 @@ export interface operations {
            *       ],
            *       "policies": [
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000024",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000025",
            *           "name": "Known crawlers pass",
            *           "slug": "known-crawlers-pass",
            *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -16962,7 +18437,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002b",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000032",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 40,
@@ -16996,7 +18471,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000032",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000033",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -17019,7 +18494,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000033",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -17034,7 +18509,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000000b",
            *           "name": "Sign-ups",
            *           "slug": "sign-ups",
            *           "clauses": [
@@ -17182,7 +18657,7 @@ export interface operations {
          *         "name": "Example Shop",
          *         "slug": "example-shop"
          *       },
-         *       "revision": 15,
+         *       "revision": 18,
          *       "settings": {
          *         "return_url_origins": [],
          *         "proof_ttl_seconds": 1800,
@@ -17197,7 +18672,7 @@ export interface operations {
          *       },
          *       "lists": [
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-000000000026",
+         *           "list_id": "019a4300-0000-7000-8000-000000000027",
          *           "name": "Crawler networks",
          *           "slug": "crawler-networks",
          *           "kind": "ip",
@@ -17207,7 +18682,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-000000000027",
+         *           "list_id": "019a4300-0000-7000-8000-000000000028",
          *           "name": "Countries served",
          *           "slug": "countries-served",
          *           "kind": "string",
@@ -17225,6 +18700,10 @@ export interface operations {
          *           "slug": "offices",
          *           "description": "Of the sign-up page.",
          *           "kind": "ip",
+         *           "source": {
+         *             "url": "https://www.example.com/offices.txt",
+         *             "format": "lines"
+         *           },
          *           "entries": [
          *             "192.0.2.0/28",
          *             "198.51.100.0/28"
@@ -17233,14 +18712,14 @@ export interface operations {
          *       ],
          *       "actions": [
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000016",
+         *           "action_id": "019a4300-0000-7000-8000-000000000017",
          *           "name": "Login attempt",
          *           "slug": "login_attempt",
          *           "description": "Somebody sends credentials.",
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000017",
+         *           "action_id": "019a4300-0000-7000-8000-000000000018",
          *           "name": "Failed login",
          *           "slug": "failed_login",
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
@@ -17252,14 +18731,14 @@ export interface operations {
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000000b",
+         *           "action_id": "019a4300-0000-7000-8000-00000000000c",
          *           "name": "Secret probe",
          *           "slug": "secret_probe",
          *           "description": "Asking for files that no page links to.",
          *           "expression": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".bak\", \".pem\"])"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000000e",
+         *           "action_id": "019a4300-0000-7000-8000-00000000000f",
          *           "name": "Injection attempt",
          *           "slug": "injection_attempt",
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
@@ -17286,7 +18765,7 @@ export interface operations {
          *       ],
          *       "entities": [
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
          *           "name": "Address",
          *           "slug": "address",
          *           "priority": 10,
@@ -17295,7 +18774,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
          *           "name": "Fingerprint",
          *           "slug": "fingerprint",
          *           "description": "One client program, whatever address it uses.",
@@ -17328,7 +18807,7 @@ export interface operations {
          *       ],
          *       "mitigations": [
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
+         *           "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
          *           "name": "Refuse",
          *           "slug": "refuse",
          *           "mode": "Block",
@@ -17341,7 +18820,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
+         *           "mitigation_id": "019a4300-0000-7000-8000-000000000010",
          *           "name": "Refuse once",
          *           "slug": "refuse-once",
          *           "mode": "Block",
@@ -17372,7 +18851,7 @@ export interface operations {
          *       ],
          *       "policies": [
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000024",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000025",
          *           "name": "Known crawlers pass",
          *           "slug": "known-crawlers-pass",
          *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -17419,7 +18898,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002b",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000032",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 40,
@@ -17453,7 +18932,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000032",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000033",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -17476,7 +18955,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000033",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -17491,7 +18970,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000000a",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000000b",
          *           "name": "Sign-ups",
          *           "slug": "sign-ups",
          *           "clauses": [
@@ -17533,7 +19012,7 @@ export interface operations {
            *       "active": false,
            *       "changes": [],
            *       "dry_run": true,
-           *       "revision": 15,
+           *       "revision": 18,
            *       "status": "/api/v1/tenants/019a4300-0000-7000-8000-000000000001/status",
            *       "warnings": [
            *         {
@@ -17546,7 +19025,7 @@ export interface operations {
            *         },
            *         {
            *           "code": "never-used",
-           *           "column": 909,
+           *           "column": 981,
            *           "detail": "nothing refers to the action `login_attempt`",
            *           "hint": "remove it, or use it in a policy",
            *           "line": 1,
@@ -17554,7 +19033,7 @@ export interface operations {
            *         },
            *         {
            *           "code": "needless-pattern",
-           *           "column": 2054,
+           *           "column": 2126,
            *           "detail": "the pattern only tests for the text `../../`",
            *           "hint": "use `contains` with a list",
            *           "line": 1,
@@ -17562,7 +19041,7 @@ export interface operations {
            *         },
            *         {
            *           "code": "challenge-without-return",
-           *           "column": 5097,
+           *           "column": 5169,
            *           "detail": "visitors who pass the challenge of `prove-you-are-human` are sent back only where the call names a `return_url`: behind a proxy they are not, and are challenged again",
            *           "hint": "name the origin of the site in the setting `return_url_origins`, or give the mitigation a `default_return_url_template`",
            *           "line": 1,
@@ -17570,7 +19049,7 @@ export interface operations {
            *         },
            *         {
            *           "code": "challenge-without-return",
-           *           "column": 5691,
+           *           "column": 5763,
            *           "detail": "visitors who pass the challenge of `prove-you-are-human` are sent back only where the call names a `return_url`: behind a proxy they are not, and are challenged again",
            *           "hint": "name the origin of the site in the setting `return_url_origins`, or give the mitigation a `default_return_url_template`",
            *           "line": 1,
@@ -17578,7 +19057,7 @@ export interface operations {
            *         },
            *         {
            *           "code": "challenge-without-return",
-           *           "column": 6048,
+           *           "column": 6120,
            *           "detail": "visitors who pass the challenge of `prove-you-are-human` are sent back only where the call names a `return_url`: behind a proxy they are not, and are challenged again",
            *           "hint": "name the origin of the site in the setting `return_url_origins`, or give the mitigation a `default_return_url_template`",
            *           "line": 1,
@@ -17754,7 +19233,7 @@ export interface operations {
            *         ]
            *       },
            *       {
-           *         "id": "019a4300-0000-7000-8000-000000000016",
+           *         "id": "019a4300-0000-7000-8000-000000000017",
            *         "kind": "action",
            *         "name": "Login attempt",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -18387,7 +19866,7 @@ export interface operations {
            *       "dry_run": false,
            *       "from_version": null,
            *       "pack": "scraping",
-           *       "revision": 16,
+           *       "revision": 19,
            *       "status": "/api/v1/tenants/019a4300-0000-7000-8000-000000000001/status",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "to_version": "1.0.0",
@@ -18561,7 +20040,7 @@ export interface operations {
            *       "dry_run": true,
            *       "from_version": "1.0.0",
            *       "pack": "scraping",
-           *       "revision": 16,
+           *       "revision": 19,
            *       "status": "/api/v1/tenants/019a4300-0000-7000-8000-000000000001/status",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "to_version": "1.0.0",
@@ -18837,7 +20316,7 @@ export interface operations {
            *       "dry_run": false,
            *       "from_version": "1.0.0",
            *       "pack": "scraping",
-           *       "revision": 17,
+           *       "revision": 20,
            *       "status": "/api/v1/tenants/019a4300-0000-7000-8000-000000000001/status",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "to_version": null,
@@ -18968,7 +20447,13 @@ export interface operations {
         cursor?: string;
         action?: "allow" | "block" | "challenge";
         reason?:
-          "active-mitigation" | "budget-exceeded" | "challenge-proof" | "no-match" | "policy";
+          | "active-mitigation"
+          | "banned"
+          | "budget-exceeded"
+          | "challenge-proof"
+          | "exempt"
+          | "no-match"
+          | "policy";
         policy_id?: string;
         answered_by?: string;
         entity_id?: string;
@@ -18997,25 +20482,25 @@ export interface operations {
            * @example [
            *       {
            *         "action": "block",
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *         "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
            *         "damaged": false,
-           *         "decision_id": "019a4300-0000-7000-8000-000000000022",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000023",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-000000000023"
+           *           "019a4300-0000-7000-8000-000000000024"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-000000000024"
+           *             "policy_id": "019a4300-0000-7000-8000-000000000025"
            *           }
            *         ],
            *         "method": "GET",
            *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:55.000Z",
            *         "path": "/products/5",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000024",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -19023,25 +20508,25 @@ export interface operations {
            *       },
            *       {
            *         "action": "block",
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *         "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
            *         "damaged": false,
-           *         "decision_id": "019a4300-0000-7000-8000-000000000025",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000026",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-000000000023"
+           *           "019a4300-0000-7000-8000-000000000024"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-000000000024"
+           *             "policy_id": "019a4300-0000-7000-8000-000000000025"
            *           }
            *         ],
            *         "method": "GET",
            *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:48.000Z",
            *         "path": "/products/4",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000024",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -19188,22 +20673,23 @@ export interface operations {
            *           }
            *         },
            *         "reason": "policy",
-           *         "decision_id": "019a4300-0000-7000-8000-000000000011"
+           *         "decision_id": "019a4300-0000-7000-8000-000000000012"
            *       },
-           *       "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *       "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *       "budget_ended_at": [],
            *       "challenge_returns": null,
            *       "clause": "repeated probes",
+           *       "client_ip": "203.0.113.9",
            *       "client_ip_problem": null,
            *       "daemon": null,
-           *       "decision_id": "019a4300-0000-7000-8000-000000000011",
+           *       "decision_id": "019a4300-0000-7000-8000-000000000012",
            *       "duration_us": 45,
            *       "endpoint": "runtime",
            *       "entities": [
            *         {
            *           "definition": "address",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
-           *           "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000013",
            *           "key": [
            *             "203.0.113.9/32"
            *           ]
@@ -19221,8 +20707,8 @@ export interface operations {
            *         {
            *           "active": false,
            *           "clause": "repeated probes",
-           *           "entity_id": "019a4300-0000-7000-8000-000000000012",
-           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
            *           "mode": "Block",
            *           "policy": "scanners",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
@@ -19236,8 +20722,9 @@ export interface operations {
            *         "secret_probe"
            *       ],
            *       "mitigation": "refuse",
-           *       "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
+           *       "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
            *       "observed_at": "2026-11-02T09:15:00.000Z",
+           *       "override_id": null,
            *       "policy": "scanners",
            *       "policy_id": "019a4300-0000-7000-8000-000000000003",
            *       "proof": null,
@@ -19384,7 +20871,7 @@ export interface operations {
            *         "entities": [
            *           {
            *             "definition": "address",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "key": [
            *               "203.0.113.9/32"
            *             ]
@@ -19399,7 +20886,7 @@ export interface operations {
            *             "clause": "repeated probes",
            *             "mitigation": "refuse",
            *             "mode": "Block",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "window": {
            *               "value": 3,
            *               "threshold": 3
@@ -19409,7 +20896,7 @@ export interface operations {
            *         ],
            *         "errors": {}
            *       },
-           *       "decision_id": "019a4300-0000-7000-8000-000000000011",
+           *       "decision_id": "019a4300-0000-7000-8000-000000000012",
            *       "earlier_decisions": 2,
            *       "recorded": {
            *         "action": {
@@ -19429,7 +20916,7 @@ export interface operations {
            *         "entities": [
            *           {
            *             "definition": "address",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "key": [
            *               "203.0.113.9/32"
            *             ]
@@ -19444,7 +20931,7 @@ export interface operations {
            *             "clause": "repeated probes",
            *             "mitigation": "refuse",
            *             "mode": "Block",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "window": {
            *               "value": 3,
            *               "threshold": 3
@@ -19457,7 +20944,7 @@ export interface operations {
            *       "reproduced": true,
            *       "revision": 2,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (2 events before) 019a4300-0000-7000-8000-000000000012\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (2 events before) 019a4300-0000-7000-8000-000000000013\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -20191,7 +21678,7 @@ export interface operations {
            *           {
            *             "applies": true,
            *             "because": null,
-           *             "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "event_count": 2,
            *             "expressions": [
            *               {
@@ -20279,6 +21766,7 @@ export interface operations {
            *             "slug": "fingerprint"
            *           }
            *         ],
+           *         "override": null,
            *         "policies": [
            *           {
            *             "clauses": [
@@ -20720,7 +22208,7 @@ export interface operations {
            *       {
            *         "enabled": true,
            *         "name": "Sign-ups",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000000a",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000000b",
            *         "slug": "sign-ups",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -20735,19 +22223,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Credential stuffing",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000002b",
-           *         "slug": "credential-stuffing",
+           *         "name": "Scanners",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *         "slug": "scanners",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "allow": 0,
-           *         "block": 0,
+           *         "block": 42,
            *         "by_others": 0,
-           *         "challenge": 21,
+           *         "challenge": 0,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:56.000Z",
+           *         "last_match_at": "2026-11-02T09:02:57.500Z",
            *         "monitor": 0,
-           *         "total": 21
+           *         "total": 42
            *       }
            *     ]
            */
@@ -20875,13 +22363,13 @@ export interface operations {
            *       "recent_decisions": [
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000034",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000035",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000035"
+           *             "019a4300-0000-7000-8000-000000000036"
            *           ],
            *           "fired": [
            *             {
@@ -20901,13 +22389,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000036",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000037",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000037"
+           *             "019a4300-0000-7000-8000-000000000038"
            *           ],
            *           "fired": [
            *             {
@@ -20927,13 +22415,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000038",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000039",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000013"
+           *             "019a4300-0000-7000-8000-000000000014"
            *           ],
            *           "fired": [
            *             {
@@ -20953,13 +22441,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000039",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000035"
+           *             "019a4300-0000-7000-8000-000000000036"
            *           ],
            *           "fired": [
            *             {
@@ -20979,13 +22467,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000037"
+           *             "019a4300-0000-7000-8000-000000000038"
            *           ],
            *           "fired": [
            *             {
@@ -21005,13 +22493,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000013"
+           *             "019a4300-0000-7000-8000-000000000014"
            *           ],
            *           "fired": [
            *             {
@@ -21031,13 +22519,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003d",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000035"
+           *             "019a4300-0000-7000-8000-000000000036"
            *           ],
            *           "fired": [
            *             {
@@ -21057,13 +22545,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003d",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003e",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000037"
+           *             "019a4300-0000-7000-8000-000000000038"
            *           ],
            *           "fired": [
            *             {
@@ -21083,13 +22571,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003e",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003f",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000013"
+           *             "019a4300-0000-7000-8000-000000000014"
            *           ],
            *           "fired": [
            *             {
@@ -21109,13 +22597,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003f",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000040",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000035"
+           *             "019a4300-0000-7000-8000-000000000036"
            *           ],
            *           "fired": [
            *             {
@@ -21563,7 +23051,7 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
+         *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
          *       "key": [
          *         "203.0.113.9/32"
          *       ]
@@ -21584,8 +23072,8 @@ export interface operations {
           /**
            * @example {
            *       "definition": "address",
-           *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
-           *       "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+           *       "entity_id": "019a4300-0000-7000-8000-000000000013",
            *       "key": [
            *         "203.0.113.9/32"
            *       ],
@@ -21731,14 +23219,14 @@ export interface operations {
            *         {
            *           "clause": "repeated probes",
            *           "definition": "address",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
-           *           "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000013",
            *           "expires_at": "2026-11-02T09:15:00.000Z",
            *           "key": [
            *             "203.0.113.9/32"
            *           ],
            *           "mitigation": "refuse",
-           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
            *           "mode": "Block",
            *           "policy": "scanners",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
@@ -21746,8 +23234,8 @@ export interface operations {
            *         }
            *       ],
            *       "definition": "address",
-           *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
-           *       "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+           *       "entity_id": "019a4300-0000-7000-8000-000000000013",
            *       "event_count": 3,
            *       "first_seen_at": "2026-11-02T09:15:00.000Z",
            *       "key": [
@@ -21892,14 +23380,14 @@ export interface operations {
            *       {
            *         "clause": "repeated probes",
            *         "definition": "address",
-           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
-           *         "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+           *         "entity_id": "019a4300-0000-7000-8000-000000000013",
            *         "expires_at": "2026-11-02T09:15:00.000Z",
            *         "key": [
            *           "203.0.113.9/32"
            *         ],
            *         "mitigation": "refuse",
-           *         "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
+           *         "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
            *         "mode": "Block",
            *         "policy": "scanners",
            *         "policy_id": "019a4300-0000-7000-8000-000000000003",
@@ -22287,7 +23775,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "active_revision": 17,
+           *       "active_revision": 20,
            *       "because": null,
            *       "daemons": 0,
            *       "decisions_a_second": 0,
@@ -22296,7 +23784,7 @@ export interface operations {
            *       "last_snapshot_at": null,
            *       "max_keys": 1000000,
            *       "ready": true,
-           *       "revision": 17,
+           *       "revision": 20,
            *       "waiting": 0
            *     }
            */
@@ -22450,7 +23938,7 @@ export interface operations {
            *         "entities": [
            *           {
            *             "definition": "address",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "key": [
            *               "203.0.113.9/32"
            *             ]
@@ -22465,7 +23953,7 @@ export interface operations {
            *             "clause": "repeated probes",
            *             "mitigation": "refuse",
            *             "mode": "Block",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "window": {
            *               "value": 3,
            *               "threshold": 3
@@ -22476,7 +23964,7 @@ export interface operations {
            *         "errors": {}
            *       },
            *       "fired": false,
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (3 events before) 019a4300-0000-7000-8000-000000000012\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (3 events before) 019a4300-0000-7000-8000-000000000013\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
            *       "trace": {
            *         "actions": [
            *           {
@@ -23256,7 +24744,7 @@ export interface operations {
            *           {
            *             "applies": true,
            *             "because": null,
-           *             "entity_id": "019a4300-0000-7000-8000-000000000012",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
            *             "event_count": 3,
            *             "expressions": [
            *               {
@@ -23398,6 +24886,7 @@ export interface operations {
            *             "slug": "program"
            *           }
            *         ],
+           *         "override": null,
            *         "policies": [
            *           {
            *             "clauses": [
@@ -24109,12 +25598,12 @@ export interface operations {
          *         "clauses": [
          *           {
          *             "action_ids": [
-         *               "019a4300-0000-7000-8000-00000000000b"
+         *               "019a4300-0000-7000-8000-00000000000c"
          *             ],
-         *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000c",
+         *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
          *             "expression": null,
          *             "final": false,
-         *             "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
+         *             "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
          *             "name": "repeated probes",
          *             "window": {
          *               "duration_seconds": 60,
@@ -24125,12 +25614,12 @@ export interface operations {
          *           },
          *           {
          *             "action_ids": [
-         *               "019a4300-0000-7000-8000-00000000000e"
+         *               "019a4300-0000-7000-8000-00000000000f"
          *             ],
          *             "entity_definition_id": null,
          *             "expression": null,
          *             "final": false,
-         *             "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
+         *             "mitigation_id": "019a4300-0000-7000-8000-000000000010",
          *             "name": "injection",
          *             "window": null
          *           }
@@ -24760,7 +26249,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000015",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000016",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -24934,14 +26423,14 @@ export interface operations {
            *         "entities": [
            *           {
            *             "definition": "address",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "key": [
            *               "198.51.100.210/32"
            *             ]
            *           },
            *           {
            *             "definition": "program",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000015",
            *             "key": [
            *               "US",
            *               "curl/8.11.0"
@@ -24957,7 +26446,7 @@ export interface operations {
            *             "clause": "repeated probes",
            *             "mitigation": "refuse",
            *             "mode": "Block",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "window": {
            *               "value": 2,
            *               "threshold": 2
@@ -24967,7 +26456,7 @@ export interface operations {
            *         ],
            *         "errors": {}
            *       },
-           *       "decision_id": "019a4300-0000-7000-8000-000000000015",
+           *       "decision_id": "019a4300-0000-7000-8000-000000000016",
            *       "earlier_entries": 23,
            *       "recorded": {
            *         "action": {
@@ -24980,7 +26469,7 @@ export interface operations {
            *         "entities": [
            *           {
            *             "definition": "address",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "key": [
            *               "198.51.100.210/32"
            *             ]
@@ -24995,7 +26484,7 @@ export interface operations {
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "reproduced": true,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\n  product_page: no match\n      request.path.startsWith(\"/products/\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210/32\" (1 events before) 019a4300-0000-7000-8000-000000000013\n      derived.client_network = \"198.51.100.210/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\n  product_page: no match\n      request.path.startsWith(\"/products/\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210/32\" (1 events before) 019a4300-0000-7000-8000-000000000014\n      derived.client_network = \"198.51.100.210/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000015\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -25821,7 +27310,7 @@ export interface operations {
            *           {
            *             "applies": true,
            *             "because": null,
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "event_count": 1,
            *             "expressions": [
            *               {
@@ -25911,7 +27400,7 @@ export interface operations {
            *           {
            *             "applies": true,
            *             "because": null,
-           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000015",
            *             "event_count": 3,
            *             "expressions": [
            *               {
@@ -25988,6 +27477,7 @@ export interface operations {
            *             "slug": "program"
            *           }
            *         ],
+           *         "override": null,
            *         "policies": [
            *           {
            *             "clauses": [
@@ -26459,9 +27949,9 @@ export interface operations {
            *         "actor_name": "Demo Owner",
            *         "after": null,
            *         "at": "2026-11-02T09:15:00.000Z",
-           *         "audit_id": "019a4300-0000-7000-8000-00000000001a",
+           *         "audit_id": "019a4300-0000-7000-8000-00000000001b",
            *         "before": {
-           *           "action_id": "019a4300-0000-7000-8000-00000000001b",
+           *           "action_id": "019a4300-0000-7000-8000-00000000001c",
            *           "description": "A page requested by an agent that names itself as Chrome and lacks its headers.",
            *           "enabled": true,
            *           "expression": "request.method == \"GET\" && request.user_agent.contains(\" Chrome/\") && request.headers[\"accept\"] != \"\" && request.headers[\"accept-language\"] == \"\" && !(derived.path_extension in [\"css\", \"js\", \"png\", \"jpg\", \"jpeg\", \"svg\", \"gif\", \"webp\", \"ico\", \"woff2\", \"json\", \"map\"])",
@@ -26479,8 +27969,8 @@ export interface operations {
            *         },
            *         "kind": "action",
            *         "missing_references": [],
-           *         "object_id": "019a4300-0000-7000-8000-00000000001b",
-           *         "request_id": "019a4300-0000-7000-8000-00000000001c",
+           *         "object_id": "019a4300-0000-7000-8000-00000000001c",
+           *         "request_id": "019a4300-0000-7000-8000-00000000001d",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
@@ -26489,9 +27979,9 @@ export interface operations {
            *         "actor_name": "Demo Owner",
            *         "after": null,
            *         "at": "2026-11-02T09:15:00.000Z",
-           *         "audit_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "audit_id": "019a4300-0000-7000-8000-00000000001e",
            *         "before": {
-           *           "action_id": "019a4300-0000-7000-8000-00000000001e",
+           *           "action_id": "019a4300-0000-7000-8000-00000000001f",
            *           "description": "A page with a number for a name.",
            *           "enabled": true,
            *           "expression": "request.method == \"GET\" && request.path.matches(\"/[0-9]{2,18}/?$\")",
@@ -26509,8 +27999,8 @@ export interface operations {
            *         },
            *         "kind": "action",
            *         "missing_references": [],
-           *         "object_id": "019a4300-0000-7000-8000-00000000001e",
-           *         "request_id": "019a4300-0000-7000-8000-00000000001c",
+           *         "object_id": "019a4300-0000-7000-8000-00000000001f",
+           *         "request_id": "019a4300-0000-7000-8000-00000000001d",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
            *     ]
@@ -26669,13 +28159,13 @@ export interface operations {
            *       "samples": [
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "203.0.113.9",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000011",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000012",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000012"
+           *             "019a4300-0000-7000-8000-000000000013"
            *           ],
            *           "fired": [
            *             {
@@ -27162,17 +28652,17 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "OQj_th_Rr8KcTVwVLy1rvVsiMDFhMjIxZTQtMDcxMC03MGRhLThiYzEtZjkzM2ExNDA1YmExIl0",
+           *       "cursor": "gro3gfeNEA8eVyCxhZTfQlsiMDFhMjIyMDktNDAzNy03N2YzLTg3MGUtMWIxOTNjMDE2MTE2Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": "repeated probes",
            *           "client_ip": "203.0.113.9",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000011",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000012",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000012"
+           *             "019a4300-0000-7000-8000-000000000013"
            *           ],
            *           "fired": [
            *             {
@@ -27192,13 +28682,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "allow",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000018",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
            *           "clause": null,
            *           "client_ip": "203.0.113.9",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000040",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000041",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000012"
+           *             "019a4300-0000-7000-8000-000000000013"
            *           ],
            *           "fired": [],
            *           "method": "GET",
@@ -27360,8 +28850,8 @@ export interface operations {
            *           "block": 0,
            *           "challenge": 21,
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
-           *           "entity_id": "019a4300-0000-7000-8000-000000000020",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000021",
            *           "events": 59,
            *           "key": [
            *             "t13d0101h1_stuffer"
@@ -27372,8 +28862,8 @@ export interface operations {
            *           "block": 0,
            *           "challenge": 0,
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
-           *           "entity_id": "019a4300-0000-7000-8000-000000000021",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000022",
            *           "events": 36,
            *           "key": [
            *             "t13d0003h2_shopper"
@@ -27853,7 +29343,7 @@ export interface operations {
            *         },
            *         {
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
            *           "median": 1,
            *           "p99": 1,
            *           "reverse_median": 2,
@@ -27929,7 +29419,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.003193015279079545,
+           *       "newcomers_an_hour": 0.0031895646830072647,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -27949,6 +29439,416 @@ export interface operations {
            *     }
            */
           "application/json": components["schemas"]["KeyHealth"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "try-key": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "definition": {
+         *         "name": "Program",
+         *         "key_fields": [
+         *           "request.user_agent"
+         *         ]
+         *       },
+         *       "newest": 300
+         *     }
+         */
+        "application/json": components["schemas"]["KeyHealthTrial"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "beside": [
+           *         {
+           *           "definition": "account",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000030",
+           *           "median": 2,
+           *           "p99": 30,
+           *           "reverse_median": 1,
+           *           "reverse_p99": 2
+           *         },
+           *         {
+           *           "definition": "address",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+           *           "median": 5,
+           *           "p99": 38,
+           *           "reverse_median": 1,
+           *           "reverse_p99": 1
+           *         },
+           *         {
+           *           "definition": "fingerprint",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
+           *           "median": 5,
+           *           "p99": 7,
+           *           "reverse_median": 1,
+           *           "reverse_p99": 3
+           *         }
+           *       ],
+           *       "distinct": 6,
+           *       "distinct_per_event": 0.020202020202020204,
+           *       "findings": [
+           *         {
+           *           "code": "key-forgeable",
+           *           "detail": "The client chooses every part of the key freely, and can change it at will."
+           *         },
+           *         {
+           *           "code": "key-too-broad",
+           *           "detail": "One key has 39% of the events: a mitigation of it meets many."
+           *         },
+           *         {
+           *           "code": "key-shared",
+           *           "detail": "One key in a hundred is seen with 38 or more of address: challenge such a key, do not block it."
+           *         }
+           *       ],
+           *       "largest": [
+           *         {
+           *           "events": 115,
+           *           "key": [
+           *             "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/143.0.0.0 Safari/537.36"
+           *           ]
+           *         },
+           *         {
+           *           "events": 50,
+           *           "key": [
+           *             "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0"
+           *           ]
+           *         },
+           *         {
+           *           "events": 48,
+           *           "key": [
+           *             "curl/8.11.0"
+           *           ]
+           *         },
+           *         {
+           *           "events": 30,
+           *           "key": [
+           *             "Mozilla/5.0 (compatible; ExampleBot/2.1; +https://bot.example.test/about)"
+           *           ]
+           *         },
+           *         {
+           *           "events": 30,
+           *           "key": [
+           *             "Mozilla/5.0 (iPhone; CPU iPhone OS 19_1) Version/19.1 Mobile/15E148 Safari/604.1"
+           *           ]
+           *         },
+           *         {
+           *           "events": 24,
+           *           "key": [
+           *             "uptime-check/1.4"
+           *           ]
+           *         }
+           *       ],
+           *       "largest_share": 0.3872053872053872,
+           *       "life_seconds": 202.0265,
+           *       "memory_bytes": 1386,
+           *       "missing": 3,
+           *       "newcomers_an_hour": 0,
+           *       "not_applicable": 0,
+           *       "parts": [
+           *         {
+           *           "distinct": 6,
+           *           "expression": "request.user_agent",
+           *           "failed": 0,
+           *           "fill_rate": 0.99
+           *         }
+           *       ],
+           *       "verdict": "The client chooses every part of the key freely, and can change it at will.",
+           *       "window_seconds": 300,
+           *       "complete": true,
+           *       "looked_at": 300,
+           *       "matched": 297,
+           *       "since": "2026-11-02T09:00:00.000Z",
+           *       "until": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["KeyHealth"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "lint-definitions": {
+    parameters: {
+      query?: {
+        since?: string;
+        until?: string;
+        newest?: number;
+      };
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "definitions": [
+           *         {
+           *           "id": "019a4300-0000-7000-8000-000000000008",
+           *           "kind": "list",
+           *           "name": "Offices",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "warnings": [
+           *             {
+           *               "code": "never-used",
+           *               "detail": "nothing refers to the list `offices`",
+           *               "hint": "remove it, or use it in a policy",
+           *               "pointer": ""
+           *             }
+           *           ]
+           *         },
+           *         {
+           *           "id": "019a4300-0000-7000-8000-000000000017",
+           *           "kind": "action",
+           *           "name": "Login attempt",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "warnings": [
+           *             {
+           *               "code": "never-used",
+           *               "detail": "nothing refers to the action `login_attempt`",
+           *               "hint": "remove it, or use it in a policy",
+           *               "pointer": ""
+           *             }
+           *           ]
+           *         }
+           *       ],
+           *       "general": [],
+           *       "complete": true,
+           *       "looked_at": 300,
+           *       "matched": 300,
+           *       "since": "2026-11-02T09:00:00.000Z",
+           *       "until": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["LintFound"];
         };
       };
       /** @description `malformed-request`: the request cannot be read */
@@ -28074,7 +29974,7 @@ export interface operations {
            *       "groups": [
            *         {
            *           "count": 2,
-           *           "example": "019a4300-0000-7000-8000-000000000046",
+           *           "example": "019a4300-0000-7000-8000-000000000047",
            *           "label": "/old/site.bak",
            *           "milder": 0,
            *           "stricter": 2,
@@ -28082,7 +29982,7 @@ export interface operations {
            *         },
            *         {
            *           "count": 1,
-           *           "example": "019a4300-0000-7000-8000-000000000015",
+           *           "example": "019a4300-0000-7000-8000-000000000016",
            *           "label": "/.env",
            *           "milder": 0,
            *           "stricter": 1,
@@ -28214,7 +30114,7 @@ export interface operations {
            * @example {
            *       "version": 1,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "sequence": 324,
+           *       "sequence": 327,
            *       "hash": "0123456789abcdef",
            *       "created_at": 1762075000000000000,
            *       "public_key": "0123456789abcdef",
@@ -28224,7 +30124,7 @@ export interface operations {
            *         "proofs": "0123456789abcdef",
            *         "sealing": "0123456789abcdef"
            *       },
-           *       "revision": 20,
+           *       "revision": 23,
            *       "document": {
            *         "apiVersion": "tidegate/v1"
            *       },
@@ -28324,10 +30224,10 @@ export interface operations {
            * @example {
            *       "version": 1,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "after": 324,
+           *       "after": 327,
            *       "previous_hash": "0123456789abcdef",
            *       "items": [],
-           *       "sequence": 324,
+           *       "sequence": 327,
            *       "hash": "0123456789abcdef",
            *       "created_at": 1762075000000000000,
            *       "end": true
@@ -28434,9 +30334,9 @@ export interface operations {
          *       "name": "shop-1",
          *       "version": "0.1.0",
          *       "mode": "online",
-         *       "sequence": 324,
+         *       "sequence": 327,
          *       "hash": "0123456789abcdef",
-         *       "revision": 20
+         *       "revision": 23
          *     }
          */
         "application/json": components["schemas"]["SyncAck"];
@@ -28454,7 +30354,7 @@ export interface operations {
           /**
            * @example {
            *       "is_equal": true,
-           *       "sequence": 324
+           *       "sequence": 327
            *     }
            */
           "application/json": components["schemas"]["SyncAcknowledged"];
@@ -28726,8 +30626,8 @@ export interface operations {
            *         "last_seen_at": "2026-11-02T09:15:00.000Z",
            *         "mode": "online",
            *         "name": "shop-1",
-           *         "revision": 20,
-           *         "sequence": 324,
+           *         "revision": 23,
+           *         "sequence": 327,
            *         "spooled": 0,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "version": "0.1.0"
@@ -29800,10 +31700,10 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "challenge_id": "019a4300-0000-7000-8000-000000000029",
+           *         "challenge_id": "019a4300-0000-7000-8000-00000000002a",
            *         "expires_at": "2026-11-02T09:15:00.000Z",
            *         "issued_at": "2026-11-02T09:15:00.000Z",
-           *         "pass_id": "019a4300-0000-7000-8000-00000000002a",
+           *         "pass_id": "019a4300-0000-7000-8000-00000000002b",
            *         "provider": "wait",
            *         "status": "alive",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
@@ -30195,7 +32095,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.075531765,
+           *           "seconds_to_solve": 1.102629286,
            *           "solved": 1
            *         }
            *       ],

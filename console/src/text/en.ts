@@ -459,6 +459,7 @@ export const text = {
       entity: "Entity definition",
       mitigation: "Mitigation",
       policy: "Policy",
+      override: "Ban or exemption",
     },
   },
   entityDefinition: {
