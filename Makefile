@@ -67,7 +67,7 @@ attack: .venv/built        ## what a hostile tenant or a stranger can do to the 
 counts-test: .venv/built   ## all traffic through a server; each place that counts has the same numbers
 	$(BIN)/python -m benchmarks.counts
 
-SEEDS ?= 100000
+SEEDS ?= 20000
 simulate: .venv/built      ## the logic of a cluster, a schedule of faults for each of SEEDS seeds
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 

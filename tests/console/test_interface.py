@@ -26,6 +26,7 @@ NOT_SHOWN = {
     f"GET {TENANT}/decisions": "a search has the same answer, and says nothing in its address",
     f"GET {TENANT}/definitions": "whole documents are for files under version control",
     f"PUT {TENANT}/definitions": "whole documents are for files under version control",
+    f"POST {TENANT}/entity-definitions/health": "the keys of a saved definition are judged",
     f"POST {TENANT}/policies/{{policy_id}}/simulate": "an explanation shows a real event",
     f"GET {TENANT}/results/challenges": "the figures are in the Grafana dashboard",
     f"DELETE {TENANT}/active-mitigations/{{entity_id}}": "the lift of many takes one, too",

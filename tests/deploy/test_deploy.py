@@ -35,6 +35,7 @@ TESTS: Mapping[str, str] = {
     "hybrid/*": "deploy/test_deploy.py",
     "helm/**/*": "deploy/test_deploy.py",
     "grafana/*": "deploy/test_deploy.py",
+    "prometheus/*": "deploy/test_deploy.py",
     "integrations/nginx/include/*": "integrations/test_nginx_include.py",
     "integrations/caddy/Caddyfile.fail-open": "integrations/test_fail_open.py",
     "integrations/traefik/*": "integrations/test_traefik.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 
 import pytest
@@ -44,16 +45,27 @@ def test_every_clause_fires_in_one_test_and_is_quiet_in_another(name: str) -> No
         assert 0 < len(found) < len(TESTS[name])
 
 
+EMPTY = {"verified-bots": {"OpenAI", "Perplexity"}}
+"""Clauses that also ask lists which are empty until a refresh fills them."""
+
+
 @pytest.mark.parametrize("name", BUNDLED)
 def test_the_tests_of_a_pack_cover_it(name: str) -> None:
-    """Every clause is covered, and every part of its expressions is true once and false once."""
+    """Every clause is covered, and every part of its expressions is true once and false once.
+
+    A part that asks an empty list is false once.
+    """
     definitions = load_definitions(bundled_pack(name).folder / "definitions.yaml")
     coverage = Coverage(compile_definitions(definitions))
     for test in TESTS[name]:
         coverage.begin()
         for sent in events_of(test.case):
             coverage.decide(sent.event, sent.at)
-    assert [each.clause for each in coverage.clauses.values() if not each.is_covered] == []
-    assert coverage.percent == 100
-    atoms = [atom for each in coverage.expressions.values() for atom in each.atoms]
-    assert [each for each in atoms if not each.true or not each.false] == []
+    left = {each.clause for each in coverage.clauses.values() if not each.is_covered}
+    assert left == EMPTY.get(name, set())
+    assert (coverage.percent == 100) == (name not in EMPTY)
+    filled = {each.slug for each in definitions.lists if each.entries}
+    for atom in (atom for each in coverage.expressions.values() for atom in each.atoms):
+        asked = re.findall(r'inList\("([^"]+)"\)', atom.text)
+        assert atom.false, atom.text
+        assert bool(atom.true) == (set(asked) <= filled), atom.text

@@ -13,6 +13,7 @@ DIGESTS = {
     ("baseline", "1.0.0"): "23fcb40fd9c19cd2",
     ("ai-crawlers", "1.0.0"): "d5d46e9885337804",
     ("verified-bots", "1.0.0"): "8bb256ce703e9193",
+    ("verified-bots", "1.1.0"): "688de1c575a81e4f",
     ("vulnerability-probing", "1.0.0"): "260597d2d97e4661",
     ("credential-stuffing", "1.0.0"): "55623cf00fbe92e3",
     ("card-testing", "1.0.0"): "73e3192bdeea1345",

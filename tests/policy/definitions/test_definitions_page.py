@@ -102,7 +102,7 @@ def test_every_member_is_there_with_its_type_and_default(cls: Any) -> None:
 
 def test_the_example_loads() -> None:
     """The example of the page loads without a finding, and it means what it says."""
-    example, quoted, kept, labelled = re.findall(
+    example, quoted, kept, edited, labelled = re.findall(
         r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL
     )
     compilation = read_document(example)
@@ -113,6 +113,7 @@ def test_the_example_loads() -> None:
     ]
     assert len(read_document(f"apiVersion: tidegate/v1\n{quoted}").compiled.actions) == 2
     assert len(read_document(f"apiVersion: tidegate/v1\n{kept}").compiled.actions) == 1
+    assert read_document(edited).findings == ()
     (policy,) = read_document(f"apiVersion: tidegate/v1\n{labelled}").compiled.source.policies
     assert policy.labels == {"team": "accounts", "ticket": "SEC-114"}
 

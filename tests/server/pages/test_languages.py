@@ -6,7 +6,8 @@ import string
 
 import pytest
 
-from tidegate_server.pages.languages import DEFAULT, MAX_HEADER, language_for, languages
+from tidegate.edge.block_page import DEFAULT, MAX_HEADER
+from tidegate_server.pages.languages import language_for, languages
 
 KNOWN = languages()
 
