@@ -90,6 +90,10 @@ class Daemon:
     """
 
     def __init__(self, settings: Settings, home: Home) -> None:
+        # First: an address that is refused leaves no thread and no open file.
+        self._transport = Transport(
+            settings.remote.url, home.api_key, tls=None, allow_http=settings.daemon.allow_http
+        )
         self.settings = settings
         self.home = home
         self.cache = Cache.of(home.cache, home.api_key)
@@ -99,9 +103,6 @@ class Daemon:
         self.metrics = HotMetrics()
         self.budget = FailOpenBudget(settings.daemon.fail_open_per_hour)
         self.idempotency = IdempotencyKeys(self.cache.key, self._recorded_answer)
-        self._transport = Transport(
-            settings.remote.url, home.api_key, tls=None, allow_http=settings.daemon.allow_http
-        )
         origin = Origin(self._transport, home.tenant_id, home.public_key)
         files = Definitions.of(home)
         self._files = files
