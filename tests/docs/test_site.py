@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,9 @@ from tidegate.cli.commands import SENTENCES
 def site(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     """Every page; a link that leads nowhere would end this."""
     folder = tmp_path_factory.mktemp("site") / "site"
-    pages.made(folder)
+    # A process of its own: commands read the settings when they are imported.
+    command = [sys.executable, "-m", "tools.site.pages", str(folder)]
+    subprocess.run(command, cwd=pages.ROOT, capture_output=True, check=True)
     return folder / "docs"
 
 

@@ -1,4 +1,4 @@
-"""``python -m tools.site.pages``: the site before it is built, made of the repository's Markdown.
+"""``python -m tools.site.pages [DIR]``: the site before it is built, made of the repository's Markdown.
 
 The Markdown is written to be read in the repository: its links lead to files. On the site a link to
 another page stays one, and a link to any other file leads to the repository.
@@ -134,6 +134,6 @@ def _line(target: Path, page: str) -> str:
 
 if __name__ == "__main__":
     try:
-        print(f"{len(made(ROOT / 'target' / 'site'))} pages")
+        print(f"{len(made(Path(sys.argv[1]) if sys.argv[1:] else ROOT / 'target' / 'site'))} pages")
     except BrokenLinkError as error:
         sys.exit(f"error: {error}")
