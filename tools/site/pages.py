@@ -1,4 +1,4 @@
-"""``python -m tools.site.pages [DIR]``: the site before it is built, made of the repository's Markdown.
+"""``python -m tools.site.pages [DIR]``: the site before it is built, made of the Markdown here.
 
 The Markdown is written to be read in the repository: its links lead to files. On the site a link to
 another page stays one, and a link to any other file leads to the repository.
