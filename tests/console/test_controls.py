@@ -92,7 +92,7 @@ BUTTONS = """() => {
 }"""
 NEEDED = "Requires the role"
 WRITING = {
-    *("active", "overrides", "entities", "policies", "actions", "mitigations", "lists"),
+    *("active", "overrides", "entities", "policies", "actions", "mitigations", "lists", "packs"),
     *("entity-definitions", "replay", "settings"),
 }
 """Where something can be written: the first parts of the addresses of pages."""

@@ -49,10 +49,12 @@ def test_what_was_not_built_is_not_there(service: Service, path: str) -> None:
 
 
 def test_a_browser_at_the_root_is_led_to_the_console(service: Service) -> None:
-    """Who asks for a page gets there; a program gets the refusal that it knows."""
+    """So is a program, whose answer also has links to the interface."""
     page = httpx.get(f"{service.base_url}/", headers={"accept": "text/html"})
     assert (page.status_code, page.headers["location"]) == (303, "/console/")
-    assert httpx.get(f"{service.base_url}/").status_code == 404
+    program = httpx.get(f"{service.base_url}/")
+    assert (program.status_code, program.headers["location"]) == (303, "/console/")
+    assert "service-desc" in program.headers["link"]
 
 
 def test_the_console_takes_no_writes(service: Service) -> None:

@@ -17,11 +17,15 @@ from tests.server.deciding import Deciding, made
 from tests.service.readable import exact
 from uuid_utils import uuid7
 
+from tidegate.cli.subjects import Subjects
 from tidegate.errors import EventError
 from tidegate_server.engines.serving import TenantEngine
 from tidegate_server.stores.decision_log import log
 from tidegate_server.stores.decision_log.lines import event_in
 from tidegate_server.stores.sqlite import SqliteStore
+
+SUBJECTS = Subjects([])
+"""Reads a request's address as rules do; the tenant trusts no proxy."""
 
 SENT_AT_ONCE = 100
 PAGE = 500
@@ -338,6 +342,8 @@ class Reading:
             wanted = request.get(member)
             if member == "user_agent" and not wanted:
                 continue
+            if member == "client_ip":  # the address that rules saw, if there is one
+                wanted = SUBJECTS.of(self.kept[name]).client_ip or None
             if row[member] != (wanted[:512] if isinstance(wanted, str) else None):
                 self.found.add(f"{route}: another {member}", (self.kept[name], row))
 
