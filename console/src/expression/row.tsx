@@ -1,11 +1,12 @@
 /** One row of an expression: local state while typing, an edit of the text on blur. */
 
-import { useEffect, useId, useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { marked } from "../parts/foreign";
 import { text } from "../text/en";
 import type { CatalogField } from "./known";
 import { cel } from "./language";
 import { formFor, printed, rowsOf, takesList, type Compared, type Methods } from "./rows";
+import { useTyped } from "./typed";
 
 const words = text.rows;
 const SIGNS = ["==", "!=", "<", "<=", ">", ">=", "in", "!in"] as const;
@@ -26,22 +27,19 @@ interface Changed {
 }
 
 export function ComparisonRow({
-  compared: { field, operator, value, form },
+  compared: given,
   known,
   isReadOnly,
   onChange,
 }: Changed & { compared: Compared; known: Known }) {
-  const [draft, setDraft] = useState<Compared>({ field, operator, value, form });
-  const [isWrong, setWrong] = useState(false);
-  useEffect(() => {
-    setDraft({ field, operator, value, form });
-    setWrong(false);
-  }, [field, operator, value, form]);
+  const before = printed(given);
+  const [draft, setDraft] = useTyped(given, before);
+  const [isWrong, setWrong] = useTyped(false, before);
   const commit = (changed: Compared): void => {
     const text = printed(changed);
     const isGood = isComparison(text, known.methods);
     setWrong(!isGood);
-    if (isGood && text !== printed({ field, operator, value, form })) onChange(text, false);
+    if (isGood && text !== before) onChange(text, false);
   };
   return (
     <>
@@ -89,10 +87,7 @@ export function NewRow(props: {
 
 /** Anything rows can't express stays text and is always accepted. */
 export function TextRow({ text: given, isReadOnly, onChange }: Changed & { text: string }) {
-  const [draft, setDraft] = useState(given);
-  useEffect(() => {
-    setDraft(given);
-  }, [given]);
+  const [draft, setDraft] = useTyped(given, given);
   const commit = (): void => {
     if (draft !== given && draft.trim() !== "") onChange(draft, isWeak(draft));
   };

@@ -1,4 +1,4 @@
-/** A value while somebody types over it. */
+/** A value that somebody types over. */
 
 import { useState } from "preact/hooks";
 
@@ -8,7 +8,7 @@ import { useState } from "preact/hooks";
  * The comparison is made while rendering: an effect runs after the first paint, and by then
  * somebody may have typed already.
  */
-export function useDraft<T>(given: T, key: string): [T, (draft: T) => void] {
+export function useTyped<T>(given: T, key: string): [T, (draft: T) => void] {
   const [typed, setTyped] = useState<{ over: string; draft: T }>();
   // Otherwise the draft would return with the value, for example when the change is undone.
   if (typed !== undefined && typed.over !== key) setTyped(undefined);
