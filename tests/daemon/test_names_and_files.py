@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,6 +24,16 @@ NAMES = [case["name"] for case in CASES if "name" in case]
 NAMED = {case["fs_state"] for case in CASES if "fs_state" in case}
 SWAPS = 2_000
 TENANT = UUID("018f0000-0000-7000-8000-000000000001")
+
+
+@pytest.fixture(autouse=True)
+def fresh_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Import the commands again: they read the settings file when they are imported.
+
+    A daemon of another test's settings would run, and never end.
+    """
+    for name in [each for each in sys.modules if each.startswith("tidegate_server.cli.hybrid.")]:
+        monkeypatch.delitem(sys.modules, name)
 
 
 @pytest.mark.parametrize("name", NAMES)
