@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 from pysqlite3 import dbapi2
+from tests.store_contract.examples import done, entry
+from tests.stores.partition import open_partition
 
+from tidegate_server.directory import verification
 from tidegate_server.directory.opening import StrayPartError, open_directory
 from tidegate_server.directory.partitions import claim_partition, need_partitions
 from tidegate_server.directory.verification import Verification
@@ -61,3 +64,18 @@ def test_verify_looks_at_each_partition(directory: Path) -> None:
         connection.execute("UPDATE decision_log SET received_at_ns = 1 WHERE first_seq = 3")
     found = list(Verification(directory).findings())
     assert [(each.part, each.first_seq) for each in found] == [("decision_log", 3)]
+
+
+def test_a_row_in_two_ranges_of_a_check_is_intact(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check reads a long log in parts, and a row of many decisions may lie in two of them."""
+    monkeypatch.setattr(verification, "CHUNK", 7)
+    beside = open_partition(f"sqlite:///{directory}/tidegate.db")
+    done(beside.append([entry(6), entry(7), entry(8)]))
+    done(beside.append([entry(9)]))
+    beside.index_now()
+    beside.close()
+    made = Verification(directory)
+    assert list(made.findings()) == []
+    assert made.decisions == 9
