@@ -1843,7 +1843,7 @@ export interface paths {
     };
     /**
      * Read the changes after a number, waiting for the first one
-     * @description If these changes are no longer stored, the answer is 410: read a snapshot then.
+     * @description The answer is 410 if these changes are no longer stored; then read a snapshot.
      */
     get: operations["read-changes"];
     put?: never;
@@ -4672,7 +4672,7 @@ export interface components {
       meaning: string;
       /** @description the expression that it gets if you give none */
       guess: string;
-      /** @description that of the tenant's action; null if there is no such action */
+      /** @description the id of the tenant's action; null if the tenant has none */
       expression: string | null;
     };
     /**
@@ -5718,7 +5718,7 @@ export interface operations {
           "application/json": components["schemas"]["BeaconAnswer"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5736,7 +5736,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -5914,7 +5914,7 @@ export interface operations {
           "application/json": components["schemas"]["BatchAnswer"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6046,7 +6046,7 @@ export interface operations {
           "application/json": components["schemas"]["RuntimeAnswer"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6064,7 +6064,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6181,7 +6181,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6291,7 +6291,7 @@ export interface operations {
           "application/json": components["schemas"]["AccessToken"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6403,7 +6403,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6513,7 +6513,7 @@ export interface operations {
           "application/json": components["schemas"]["Me"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6616,7 +6616,7 @@ export interface operations {
           "application/json": components["schemas"]["IdentityProvider"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6694,7 +6694,7 @@ export interface operations {
           "text/html": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6703,7 +6703,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6794,7 +6794,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6803,7 +6803,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6897,7 +6897,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6906,7 +6906,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6993,7 +6993,7 @@ export interface operations {
           "text/html": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7078,7 +7078,7 @@ export interface operations {
           "text/html": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7163,7 +7163,7 @@ export interface operations {
           "text/javascript": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7248,7 +7248,7 @@ export interface operations {
           "text/css": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7384,7 +7384,7 @@ export interface operations {
           "application/json": components["schemas"]["Tenant"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7517,7 +7517,7 @@ export interface operations {
           "application/json": components["schemas"]["Tenant"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7675,7 +7675,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7702,7 +7702,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -7790,7 +7790,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7817,7 +7817,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -7952,7 +7952,7 @@ export interface operations {
           "application/json": components["schemas"]["Tenant"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7979,7 +7979,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -8133,7 +8133,7 @@ export interface operations {
           "application/json": components["schemas"]["Membership"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8160,7 +8160,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -8275,7 +8275,7 @@ export interface operations {
           "application/json": components["schemas"]["Membership"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8302,7 +8302,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -8427,7 +8427,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8454,7 +8454,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -8602,7 +8602,7 @@ export interface operations {
           "application/json": components["schemas"]["ApiKey"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8629,7 +8629,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -8753,7 +8753,7 @@ export interface operations {
           "application/json": components["schemas"]["NewApiKey"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8780,7 +8780,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -8926,7 +8926,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8953,7 +8953,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -9042,7 +9042,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9069,7 +9069,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -9199,7 +9199,7 @@ export interface operations {
           "application/json": components["schemas"]["ApiKey"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9226,7 +9226,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -9388,7 +9388,7 @@ export interface operations {
           "application/json": components["schemas"]["NewApiKey"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9415,7 +9415,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -9575,7 +9575,7 @@ export interface operations {
           "application/json": components["schemas"]["Action"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9602,7 +9602,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -9722,7 +9722,7 @@ export interface operations {
           "application/json": components["schemas"]["Action"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9749,7 +9749,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -9868,7 +9868,7 @@ export interface operations {
           "application/json": components["schemas"]["Action"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9895,7 +9895,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -9993,7 +9993,7 @@ export interface operations {
           "application/json": components["schemas"]["Action"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10020,7 +10020,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -10163,7 +10163,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10190,7 +10190,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -10279,7 +10279,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10306,7 +10306,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -10442,7 +10442,7 @@ export interface operations {
           "application/json": components["schemas"]["Action"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10469,7 +10469,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -10605,7 +10605,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10632,7 +10632,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -10721,7 +10721,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10748,7 +10748,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -10863,7 +10863,7 @@ export interface operations {
           "application/json": components["schemas"]["Action"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10890,7 +10890,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -11058,7 +11058,7 @@ export interface operations {
           "application/json": components["schemas"]["EntityDefinition"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11085,7 +11085,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -11214,7 +11214,7 @@ export interface operations {
           "application/json": components["schemas"]["EntityDefinition"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11241,7 +11241,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -11360,7 +11360,7 @@ export interface operations {
           "application/json": components["schemas"]["EntityDefinition"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11387,7 +11387,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -11485,7 +11485,7 @@ export interface operations {
           "application/json": components["schemas"]["EntityDefinition"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11512,7 +11512,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -11660,7 +11660,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11687,7 +11687,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -11776,7 +11776,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11803,7 +11803,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -11944,7 +11944,7 @@ export interface operations {
           "application/json": components["schemas"]["EntityDefinition"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11971,7 +11971,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -12107,7 +12107,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12134,7 +12134,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -12223,7 +12223,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12250,7 +12250,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -12365,7 +12365,7 @@ export interface operations {
           "application/json": components["schemas"]["EntityDefinition"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12392,7 +12392,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -12566,7 +12566,7 @@ export interface operations {
           "application/json": components["schemas"]["Mitigation"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12593,7 +12593,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -12722,7 +12722,7 @@ export interface operations {
           "application/json": components["schemas"]["Mitigation"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12749,7 +12749,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -12868,7 +12868,7 @@ export interface operations {
           "application/json": components["schemas"]["Mitigation"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12895,7 +12895,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -12993,7 +12993,7 @@ export interface operations {
           "application/json": components["schemas"]["Mitigation"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13020,7 +13020,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -13169,7 +13169,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13196,7 +13196,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -13285,7 +13285,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13312,7 +13312,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -13454,7 +13454,7 @@ export interface operations {
           "application/json": components["schemas"]["Mitigation"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13481,7 +13481,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -13617,7 +13617,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13644,7 +13644,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -13733,7 +13733,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13760,7 +13760,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -13875,7 +13875,7 @@ export interface operations {
           "application/json": components["schemas"]["Mitigation"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13902,7 +13902,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -14113,7 +14113,7 @@ export interface operations {
           "application/json": components["schemas"]["Policy"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14140,7 +14140,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -14292,7 +14292,7 @@ export interface operations {
           "application/json": components["schemas"]["Policy"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14319,7 +14319,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -14481,7 +14481,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14508,7 +14508,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -14597,7 +14597,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14624,7 +14624,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -14779,7 +14779,7 @@ export interface operations {
           "application/json": components["schemas"]["Policy"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14806,7 +14806,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -15015,7 +15015,7 @@ export interface operations {
           "application/json": components["schemas"]["PolicyVersion"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15042,7 +15042,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -15179,7 +15179,7 @@ export interface operations {
           "application/json": components["schemas"]["Policy"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15206,7 +15206,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -15366,7 +15366,7 @@ export interface operations {
           "application/json": components["schemas"]["ListSummary"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15393,7 +15393,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -15529,7 +15529,7 @@ export interface operations {
           "application/json": components["schemas"]["NamedList"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15556,7 +15556,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -15708,7 +15708,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15735,7 +15735,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -15824,7 +15824,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15851,7 +15851,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -15996,7 +15996,7 @@ export interface operations {
           "application/json": components["schemas"]["NamedList"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16023,7 +16023,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -16185,7 +16185,7 @@ export interface operations {
           "application/json": components["schemas"]["ListSummary"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16212,7 +16212,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -16361,7 +16361,7 @@ export interface operations {
           "application/json": components["schemas"]["Override"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16388,7 +16388,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -16513,7 +16513,7 @@ export interface operations {
           "application/json": components["schemas"]["Override"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16540,7 +16540,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -16686,7 +16686,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16713,7 +16713,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -16802,7 +16802,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16829,7 +16829,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -16968,7 +16968,7 @@ export interface operations {
           "application/json": components["schemas"]["Override"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16995,7 +16995,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -17128,7 +17128,7 @@ export interface operations {
           "application/json": components["schemas"]["ListRefreshStatus"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17155,7 +17155,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -17252,7 +17252,7 @@ export interface operations {
           "application/json": components["schemas"]["ListRefreshStatus"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17279,7 +17279,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -17416,7 +17416,7 @@ export interface operations {
           "application/json": components["schemas"]["ExpressionReport"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17443,7 +17443,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -17581,7 +17581,7 @@ export interface operations {
           "application/json": components["schemas"]["Completions"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17608,7 +17608,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -17890,7 +17890,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17917,7 +17917,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -18036,7 +18036,7 @@ export interface operations {
           "application/json": components["schemas"]["OrderedPolicy"][];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -18063,7 +18063,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -18541,7 +18541,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -18568,7 +18568,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -19069,7 +19069,7 @@ export interface operations {
           "application/json": components["schemas"]["DocumentChanges"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19096,7 +19096,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -19251,7 +19251,7 @@ export interface operations {
           "application/json": components["schemas"]["DefinitionFindings"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19278,7 +19278,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -19444,7 +19444,7 @@ export interface operations {
           "application/json": components["schemas"]["Pack"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19471,7 +19471,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -19598,7 +19598,7 @@ export interface operations {
           "application/json": components["schemas"]["Pack"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19625,7 +19625,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -19877,7 +19877,7 @@ export interface operations {
           "application/json": components["schemas"]["PackChanges"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19904,7 +19904,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -20051,7 +20051,7 @@ export interface operations {
           "application/json": components["schemas"]["PackChanges"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -20078,7 +20078,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -20327,7 +20327,7 @@ export interface operations {
           "application/json": components["schemas"]["PackChanges"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -20354,7 +20354,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -20537,7 +20537,7 @@ export interface operations {
           "application/json": components["schemas"]["DecisionSummary"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -20564,7 +20564,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -20738,7 +20738,7 @@ export interface operations {
           "application/json": components["schemas"]["Decision"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -20765,7 +20765,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -22084,7 +22084,7 @@ export interface operations {
           "application/json": components["schemas"]["DecisionExplanation"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -22111,7 +22111,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -22242,7 +22242,7 @@ export interface operations {
           "application/json": components["schemas"]["PolicyResults"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -22269,7 +22269,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -22641,7 +22641,7 @@ export interface operations {
           "application/json": components["schemas"]["PolicyResult"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -22668,7 +22668,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -22792,7 +22792,7 @@ export interface operations {
           "application/json": components["schemas"]["TimelineStep"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -22819,7 +22819,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -22946,7 +22946,7 @@ export interface operations {
           "application/json": components["schemas"]["CatalogField"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -22973,7 +22973,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -23083,7 +23083,7 @@ export interface operations {
           "application/json": components["schemas"]["EntityName"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -23110,7 +23110,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -23259,7 +23259,7 @@ export interface operations {
           "application/json": components["schemas"]["EntityState"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -23286,7 +23286,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -23398,7 +23398,7 @@ export interface operations {
           "application/json": components["schemas"]["EntityMitigation"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -23425,7 +23425,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -23514,7 +23514,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -23541,7 +23541,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -23644,7 +23644,7 @@ export interface operations {
           "application/json": components["schemas"]["MitigationsLifted"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -23671,7 +23671,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -23791,7 +23791,7 @@ export interface operations {
           "application/json": components["schemas"]["Status"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -23818,7 +23818,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -25230,7 +25230,7 @@ export interface operations {
           "application/json": components["schemas"]["SimulationResult"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -25257,7 +25257,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -25481,7 +25481,7 @@ export interface operations {
           "application/json": components["schemas"]["ReplayJob"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -25508,7 +25508,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -25665,7 +25665,7 @@ export interface operations {
           "application/json": components["schemas"]["ReplayJob"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -25692,7 +25692,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -25910,7 +25910,7 @@ export interface operations {
           "application/json": components["schemas"]["ReplayJob"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -25937,7 +25937,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -26128,7 +26128,7 @@ export interface operations {
           "application/json": components["schemas"]["ReplayJob"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -26155,7 +26155,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -26289,7 +26289,7 @@ export interface operations {
           "application/json": components["schemas"]["ReplayDifference"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -26316,7 +26316,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -27820,7 +27820,7 @@ export interface operations {
           "application/json": components["schemas"]["ReplayExplanation"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -27847,7 +27847,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -28008,7 +28008,7 @@ export interface operations {
           "application/json": components["schemas"]["AuditEntry"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -28035,7 +28035,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -28332,7 +28332,7 @@ export interface operations {
           "application/json": components["schemas"]["TrafficFound"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -28359,7 +28359,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -28511,7 +28511,7 @@ export interface operations {
           "application/json": components["schemas"]["FacetsFound"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -28538,7 +28538,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -28708,7 +28708,7 @@ export interface operations {
           "application/json": components["schemas"]["DecisionsFound"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -28735,7 +28735,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -29073,7 +29073,7 @@ export interface operations {
           "application/json": components["schemas"]["EntitiesFound"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -29100,7 +29100,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -29214,7 +29214,7 @@ export interface operations {
           "application/json": components["schemas"]["EntitiesFound"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -29241,7 +29241,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -29441,7 +29441,7 @@ export interface operations {
           "application/json": components["schemas"]["KeyHealth"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -29468,7 +29468,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -29675,7 +29675,7 @@ export interface operations {
           "application/json": components["schemas"]["KeyHealth"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -29702,7 +29702,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -29851,7 +29851,7 @@ export interface operations {
           "application/json": components["schemas"]["LintFound"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -29878,7 +29878,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -30001,7 +30001,7 @@ export interface operations {
           "application/json": components["schemas"]["DifferencesSummary"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -30028,7 +30028,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -30135,7 +30135,7 @@ export interface operations {
           "application/json": components["schemas"]["SyncSnapshot"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -30236,7 +30236,7 @@ export interface operations {
           "application/json": components["schemas"]["SyncChanges"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -30360,7 +30360,7 @@ export interface operations {
           "application/json": components["schemas"]["SyncAcknowledged"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -30490,7 +30490,7 @@ export interface operations {
           "application/json": components["schemas"]["ForwardedAnswer"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -30637,7 +30637,7 @@ export interface operations {
           "application/json": components["schemas"]["Daemon"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -30664,7 +30664,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -30756,7 +30756,7 @@ export interface operations {
           "text/html": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -30774,7 +30774,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -30904,7 +30904,7 @@ export interface operations {
           "application/json": components["schemas"]["ChallengePassed"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -30913,7 +30913,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -31034,7 +31034,7 @@ export interface operations {
           "text/css": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -31110,7 +31110,7 @@ export interface operations {
           "text/javascript": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -31186,7 +31186,7 @@ export interface operations {
           "text/javascript": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -31262,7 +31262,7 @@ export interface operations {
           "text/javascript": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -31338,7 +31338,7 @@ export interface operations {
           "text/css": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -31414,7 +31414,7 @@ export interface operations {
           "text/javascript": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -31490,7 +31490,7 @@ export interface operations {
           "text/javascript": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -31580,7 +31580,7 @@ export interface operations {
           "application/json": components["schemas"]["ProofVerdict"];
         };
       };
-      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -31713,7 +31713,7 @@ export interface operations {
           "application/json": components["schemas"]["Pass"][];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -31740,7 +31740,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -31826,7 +31826,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -31853,7 +31853,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -31972,7 +31972,7 @@ export interface operations {
           "application/json": components["schemas"]["SelfTest"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -31999,7 +31999,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -32105,7 +32105,7 @@ export interface operations {
           "application/json": components["schemas"]["ChallengeResults"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -32132,7 +32132,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `not-found`: there is no such object, or it is not yours */
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
       404: {
         headers: {
           [name: string]: unknown;
@@ -32222,7 +32222,7 @@ export interface operations {
           "application/json": components["schemas"]["Health"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -32303,7 +32303,7 @@ export interface operations {
           "application/json": components["schemas"]["Health"];
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -32379,7 +32379,7 @@ export interface operations {
           "text/plain": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -32464,7 +32464,7 @@ export interface operations {
           "application/json": Record<string, never>;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -32549,7 +32549,7 @@ export interface operations {
           "text/html": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -32634,7 +32634,7 @@ export interface operations {
           "text/css": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -32719,7 +32719,7 @@ export interface operations {
           "text/javascript": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -32804,7 +32804,7 @@ export interface operations {
           "text/javascript": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;
@@ -32889,7 +32889,7 @@ export interface operations {
           "text/css": string;
         };
       };
-      /** @description `malformed-request`: the request cannot be read */
+      /** @description `malformed-request`: the request can't be read */
       400: {
         headers: {
           [name: string]: unknown;

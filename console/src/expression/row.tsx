@@ -6,7 +6,6 @@ import { text } from "../text/en";
 import type { CatalogField } from "./known";
 import { cel } from "./language";
 import { formFor, printed, rowsOf, takesList, type Compared, type Methods } from "./rows";
-import { useTyped } from "./typed";
 
 const words = text.rows;
 const SIGNS = ["==", "!=", "<", "<=", ">", ">=", "in", "!in"] as const;
@@ -222,4 +221,20 @@ function isWeak(text: string): boolean {
   return ["BinaryAnd", "BinaryOr", "Conditional"].includes(
     cel.parser.parse(text).topNode.firstChild?.name ?? "",
   );
+}
+
+/**
+ * What was typed over `given`; it is forgotten when `key`, which names that value, changes.
+ *
+ * The comparison is made while rendering: an effect runs after the first paint, and by then
+ * somebody may have typed already.
+ */
+function useTyped<T>(given: T, key: string): [T, (draft: T) => void] {
+  const [typed, setTyped] = useState<{ over: string; draft: T }>();
+  // Otherwise the draft would return with the value, for example when the change is undone.
+  if (typed !== undefined && typed.over !== key) setTyped(undefined);
+  const put = (draft: T): void => {
+    setTyped({ over: key, draft });
+  };
+  return [typed?.over === key ? typed.draft : given, put];
 }

@@ -44,13 +44,13 @@ class Kind:
 
 
 KINDS: Mapping[str, Kind] = {
-    "malformed-request": Kind(400, "The request cannot be read"),
-    "invalid-json": Kind(400, "The body is no strict JSON"),
+    "malformed-request": Kind(400, "The request can't be read"),
+    "invalid-json": Kind(400, "The body isn't strict JSON"),
     "unauthenticated": Kind(401, "A valid credential is needed"),
     "forbidden": Kind(403, "The role does not allow this"),
     "challenge-not-opened": Kind(403, "A challenge is not opened ahead of the visitor"),
     "sync-not-permitted": Kind(403, "The API key may not sync"),
-    "not-found": Kind(404, "There is no such object, or it is not yours"),
+    "not-found": Kind(404, "The object doesn't exist, or it isn't yours"),
     "method-not-allowed": Kind(405, "The resource does not know this method"),
     "request-timeout": Kind(408, "The request did not arrive in time"),
     "challenge-solved": Kind(409, "The challenge is solved already"),

@@ -144,7 +144,7 @@ def _need_strict(content: bytes) -> None:
     try:
         read_json(content)
     except EventError:
-        raise LoginRefusedError("the provider answered with no strict JSON") from None
+        raise LoginRefusedError("the provider's answer isn't strict JSON") from None
 
 
 def _unreachable(error: Exception) -> LoginRefusedError:

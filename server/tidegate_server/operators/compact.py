@@ -52,7 +52,7 @@ def _members(data: bytes) -> dict[str, Node]:
     try:
         node = read_json(data)
     except EventError as error:
-        raise InvalidTokenError(f"no strict JSON: {error.message}") from None
+        raise InvalidTokenError(f"it isn't strict JSON: {error.message}") from None
     if node.kind != "object":
         raise InvalidTokenError("no JSON object")
     members: dict[str, Node] = node.content

@@ -30,7 +30,7 @@ SYNC_ROUTES: tuple[Route, ...] = (
         name="read-changes",
         summary="Read the changes after a number, waiting for the first one",
         description=(
-            "If these changes are no longer stored, the answer is 410: read a snapshot then."
+            "The answer is 410 if these changes are no longer stored; then read a snapshot."
         ),
         query=wire_sync.SyncQuery,
         answer=wire_sync.SyncChanges,

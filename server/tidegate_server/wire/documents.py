@@ -82,7 +82,7 @@ class PackSlot:
     meaning: str
     guess: Annotated[str, Meta(description="the expression that it gets if you give none")]
     expression: Annotated[
-        str | None, Meta(description="that of the tenant's action; null if there is no such action")
+        str | None, Meta(description="the id of the tenant's action; null if the tenant has none")
     ]
 
 
