@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate_server.control.call import Answer, Call
 from tidegate_server.http.authorise import SECOND
-from tidegate_server.stores.objects import memberships, tenants
+from tidegate_server.stores.objects import memberships, second_factors, tenants
 from tidegate_server.wire import common as wire_common
 from tidegate_server.wire import operators as wire_operators
 
@@ -17,6 +17,7 @@ def read(call: Call) -> Answer:
             (each.role, tenants.find(connection, each.tenant_id))
             for each in memberships.of_operator(connection, caller.operator_id)
         ]
+        factor = second_factors.find(connection, caller.operator_id)
     mine = tuple(
         wire_operators.MyMembership(
             tenant_id=tenant.tenant_id,
@@ -32,6 +33,7 @@ def read(call: Call) -> Answer:
             name=caller.name,
             email=caller.email,
             token_expires_at=wire_common.time_text(caller.token_expires_at * SECOND),
+            second_factor=factor is not None and factor.confirmed_at_ns is not None,
             memberships=mine,
         )
     )

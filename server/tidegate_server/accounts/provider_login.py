@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from anyio import to_thread
 
-from tidegate_server.accounts.tokens import access_token
+from tidegate_server.accounts.tokens import open_session
 from tidegate_server.control.call import Answer, Call
 from tidegate_server.http.authorise import SECOND
 from tidegate_server.login.profile import LoginRefusedError
@@ -63,7 +63,8 @@ async def finish(call: Call) -> Answer:
         started, operator = await _operator(call, live, base_url)
     except LoginRefusedError as error:
         return _refused(call, live, error)
-    given = access_token(call, operator)
+    begin = partial(open_session, call, operator, live.provider.name)
+    given = await to_thread.run_sync(begin, limiter=call.app.public_threads)
     word, cookie = arrived(base_url)
     members = {"access_token": given.access_token, "expires_in": given.expires_in, "word": word}
     if started.next:

@@ -32,6 +32,7 @@ from tidegate_server.offload.jobs import Inline
 from tidegate_server.offload.kinds import Crowd
 from tidegate_server.offload.slots import default_slots
 from tidegate_server.offload.throttle import Throttle
+from tidegate_server.operators.second_factor import SecondFactors
 from tidegate_server.operators.tokens import LIFETIME_SECONDS, Tokens
 
 if TYPE_CHECKING:
@@ -157,6 +158,7 @@ class Application:
     )
     unauthenticated: UnauthenticatedCalls = attrs.field(factory=UnauthenticatedCalls, init=False)
     devices: DeviceCookie = attrs.field(init=False)
+    second_factors: SecondFactors = attrs.field(init=False)
     login_attempts: LoginAttempts = attrs.field(factory=LoginAttempts, init=False)
     tokens: Tokens = attrs.field(init=False)
     cursors: Cursors = attrs.field(init=False)
@@ -203,6 +205,10 @@ class Application:
     @devices.default
     def _make_devices(self) -> DeviceCookie:
         return DeviceCookie(self.keys.pepper)
+
+    @second_factors.default
+    def _make_second_factors(self) -> SecondFactors:
+        return SecondFactors(self.keys.pepper)
 
     @tokens.default
     def _make_tokens(self) -> Tokens:

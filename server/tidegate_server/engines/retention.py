@@ -24,6 +24,7 @@ from tidegate_server.stores.objects import (
     challenges,
     definition_sets,
     kept_answers,
+    operator_sessions,
     passes,
     revoked_tokens,
     tenants,
@@ -76,6 +77,7 @@ class Retention:
         await self._repeat(self._store.derive, lambda c: idempotency.prune(c, now))
         if not self._store.partition:  # the first partition's owner also deletes unpartitioned data
             await self._repeat(self._write, lambda c: revoked_tokens.prune(c, now))
+            await self._repeat(self._write, lambda c: operator_sessions.prune(c, now))
             await self._repeat(self._write, lambda c: kept_answers.prune(c, now))
         orphans = await asyncio.to_thread(self._orphans)
         limits = await asyncio.to_thread(self._limits, now)

@@ -47,6 +47,7 @@ KINDS: Mapping[str, Kind] = {
     "malformed-request": Kind(400, "The request can't be read"),
     "invalid-json": Kind(400, "The body isn't strict JSON"),
     "unauthenticated": Kind(401, "A valid credential is needed"),
+    "second-factor-required": Kind(401, "The login needs a code of the second factor"),
     "forbidden": Kind(403, "The role does not allow this"),
     "challenge-not-opened": Kind(403, "A challenge is not opened ahead of the visitor"),
     "sync-not-permitted": Kind(403, "The API key may not sync"),

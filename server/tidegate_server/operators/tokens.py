@@ -72,12 +72,19 @@ class Tokens:
         self.issuer = issuer
         self.audience = audience
 
-    def issue(self, operator_id: UUID, now: int, lifetime: int = LIFETIME_SECONDS) -> str:
+    def issue(
+        self,
+        operator_id: UUID,
+        now: int,
+        lifetime: int = LIFETIME_SECONDS,
+        token_id: UUID | None = None,
+    ) -> str:
         """A new token for an operator.
 
         Args:
             now: seconds since 1970.
             lifetime: seconds.
+            token_id: its id; a random one if left out.
         """
         claims = {
             "iss": self.issuer,
@@ -85,7 +92,7 @@ class Tokens:
             "sub": str(operator_id),
             "iat": now,
             "exp": now + lifetime,
-            "jti": str(uuid4()),
+            "jti": str(token_id or uuid4()),
             "typ": TYPE,
         }
         header = {"alg": ALGORITHM, "kid": self.key_id, "typ": "JWT"}

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidegate_server.accounts import me, password_login, provider_login, tokens
+from tidegate_server.accounts import (
+    me,
+    password_login,
+    provider_login,
+    second_factor,
+    tokens,
+)
+from tidegate_server.http.cursor import Paging
 from tidegate_server.login import pages
 from tidegate_server.offload.kinds import Work
 from tidegate_server.routing.route import Credential, Route
@@ -12,6 +19,7 @@ from tidegate_server.wire import operators as wire_operators
 
 _LOGIN_BYTES = 16 * 1024
 """The size limit for a body that anybody can send: it is read on the loop."""
+_SECOND_FACTOR = "/auth/second-factor"
 _HTML, _SCRIPT, _STYLE = "text/html", "text/javascript", "text/css"
 _NEXT = wire_operators.LoginStart
 _BROWSER: dict[str, Any] = {
@@ -40,11 +48,11 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         handler=password_login.local_token,
         work=Work.LOGIN,
         max_bytes=_LOGIN_BYTES,
-        headers=("cookie",),
+        headers=("cookie", "user-agent"),
         cookie="that the operator has logged in from this device",
         body=wire_operators.Login,
         answer=wire_operators.AccessToken,
-        refusals=("unauthenticated", "rate-limited", "overloaded"),
+        refusals=("unauthenticated", "second-factor-required", "rate-limited", "overloaded"),
     ),
     Route(
         method="DELETE",
@@ -56,6 +64,75 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         query=wire_operators.Revocation,
         status=204,
         refusals=("overloaded",),
+    ),
+    Route(
+        method="GET",
+        path="/auth/sessions",
+        name="list-sessions",
+        summary="List the sessions of the caller, oldest first",
+        tag="operators",
+        handler=tokens.list_,
+        query=Paging,
+        answer=list[wire_operators.Session],
+    ),
+    Route(
+        method="DELETE",
+        path="/auth/sessions/{session_id}",
+        name="end-session",
+        summary="End a session of the caller",
+        tag="operators",
+        handler=tokens.end,
+        status=204,
+        refusals=("overloaded",),
+    ),
+    Route(
+        method="GET",
+        path=_SECOND_FACTOR,
+        name="read-second-factor",
+        summary="Read whether logins of the caller need a second factor",
+        tag="operators",
+        handler=second_factor.read,
+        answer=wire_operators.SecondFactor,
+    ),
+    Route(
+        method="POST",
+        path=_SECOND_FACTOR,
+        name="begin-second-factor",
+        summary="Get a secret for an authenticator app",
+        description="Logins need no code before a first code of the app is confirmed.",
+        tag="operators",
+        handler=second_factor.begin,
+        work=Work.LOGIN,
+        max_bytes=_LOGIN_BYTES,
+        body=wire_operators.SecondFactorStart,
+        answer=wire_operators.SecondFactorSecret,
+        refusals=("conflict", "rate-limited", "overloaded"),
+    ),
+    Route(
+        method="PUT",
+        path=_SECOND_FACTOR,
+        name="confirm-second-factor",
+        summary="Turn the second factor on with a first code",
+        description="The answer has recovery codes, each for one login without the app.",
+        tag="operators",
+        handler=second_factor.confirm,
+        max_bytes=_LOGIN_BYTES,
+        body=wire_operators.ShownCode,
+        answer=wire_operators.RecoveryCodes,
+        refusals=("conflict", "overloaded"),
+    ),
+    Route(
+        method="POST",
+        path=f"{_SECOND_FACTOR}/removal",
+        name="remove-second-factor",
+        summary="Turn the second factor off with a code",
+        tag="operators",
+        handler=second_factor.remove,
+        work=Work.LOGIN,
+        max_bytes=_LOGIN_BYTES,
+        body=wire_operators.ShownCode,
+        status=204,
+        refusals=("rate-limited", "overloaded"),
     ),
     Route(
         method="GET",
@@ -112,7 +189,7 @@ LOGIN_ROUTES: tuple[Route, ...] = (
         handler=provider_login.finish,
         query=wire_operators.LoginResponse,
         open_query=True,
-        headers=("cookie",),
+        headers=("cookie", "user-agent"),
         **_BROWSER,
     ),
     *(

@@ -112,8 +112,10 @@ class Route:
     def crowd(self) -> Crowd:
         """The group of requests that this route shares slots and threads with."""
         crowd = self.work.crowd
-        is_public = self.credential is not Credential.OPERATOR
-        return Crowd.PUBLIC if is_public and crowd is Crowd.LIGHT else crowd
+        if self.credential is not Credential.OPERATOR:
+            return Crowd.PUBLIC if crowd is Crowd.LIGHT else crowd
+        # An operator with a token doesn't wait for a slot with strangers who log in.
+        return Crowd.LIGHT if crowd is Crowd.LOGIN else crowd
 
     @property
     def parameters(self) -> tuple[str, ...]:

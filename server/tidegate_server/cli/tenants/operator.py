@@ -23,7 +23,14 @@ from tidegate_server.operators.tokens import Tokens
 from tidegate_server.settings.sources import load_settings
 from tidegate_server.settings.whole import Settings
 from tidegate_server.stores.databases import open_store
-from tidegate_server.stores.objects import audit, memberships, operators, tenants
+from tidegate_server.stores.objects import (
+    audit,
+    memberships,
+    operator_sessions,
+    operators,
+    second_factors,
+    tenants,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -149,6 +156,26 @@ def password(store_directory: Path | None, email: str, password_stdin: bool) -> 
     console.print(f"changed the password of {email}", markup=False)
 
 
+@operator.command("remove-second-factor")
+@click.argument("email")
+@directory_option
+def remove_second_factor(store_directory: Path | None, email: str) -> None:
+    """Let the operator known as EMAIL log in with the password alone."""
+    now = time.time_ns()
+
+    def work(connection: Connection) -> bool:
+        found = operators.find_by_email(connection, email)
+        is_removed = second_factors.remove(connection, found.operator_id)
+        if is_removed:
+            _audit(connection, "delete", found, now, kind="second-factor")
+        return is_removed
+
+    with _store(load(store_directory)) as write:
+        if not write(work):
+            raise click.ClickException(f"the operator {email} has no second factor")
+    console.print(f"removed the second factor of {email}", markup=False)
+
+
 def need_address(email: str) -> None:
     """Reject a text that isn't an email address.
 
@@ -216,7 +243,19 @@ def make_token(
         raise click.ClickException(f"the operator {found.email} is disabled")
     now = max(time.time_ns(), found.tokens_valid_from_ns) // SECOND
     lifetime = lifetime_seconds or settings.token.lifetime_seconds
-    return Tokens(keys.signing, "tidegate").issue(found.operator_id, now, lifetime), lifetime
+    session = operator_sessions.OperatorSession(
+        session_id=new_id(),
+        operator_id=found.operator_id,
+        provider=operator_sessions.COMMAND_LINE,
+        address="",
+        user_agent="",
+        issued_at_ns=now * SECOND,
+        expires_at_ns=(now + lifetime) * SECOND,
+    )
+    with _store(settings) as write:
+        write(lambda connection: operator_sessions.add(connection, session))
+    tokens = Tokens(keys.signing, "tidegate")
+    return tokens.issue(found.operator_id, now, lifetime, session.session_id), lifetime
 
 
 @contextmanager

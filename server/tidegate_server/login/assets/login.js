@@ -52,13 +52,26 @@ async function password() {
   const form = document.forms[0];
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const body = JSON.stringify({ email: form.email.value, password: form.password.value });
+    const known = { email: form.email.value, password: form.password.value };
+    const code = form.code.value.trim();
+    const body = JSON.stringify(code ? { ...known, code } : known);
     const headers = { "content-type": "application/json" };
-    form.password.value = "";
+    form.code.value = "";
     try {
       const answer = await fetch("/api/v1/auth/local/token", { method: "POST", headers, body });
       const said = await answer.json();
-      if (!answer.ok) return say(said.detail);
+      if (said.code === "second-factor-required") {
+        byId("second").hidden = false;
+        form.code.required = true;
+        form.code.focus();
+        return say("");
+      }
+      if (!answer.ok) {
+        // A wrong code may be typed again without the password.
+        if (byId("second").hidden) form.password.value = "";
+        return say(said.detail);
+      }
+      form.password.value = "";
       localStorage.setItem(TOKEN, said.access_token);
       location.replace(next ?? (await home(said.access_token)));
     } catch {

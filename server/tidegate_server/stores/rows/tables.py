@@ -303,6 +303,42 @@ identities = Table(
     comment="whom an identity provider means by a subject",
 )
 
+operator_sessions = Table(
+    "operator_sessions",
+    metadata,
+    Column("session_id", Id, primary_key=True),
+    Column(
+        "operator_id",
+        Id,
+        ForeignKey("operators.operator_id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("provider", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("user_agent", Text, nullable=False),
+    Column("issued_at_ns", BigInteger, nullable=False),
+    Column("expires_at_ns", BigInteger, nullable=False),
+    Index(None, "operator_id", "session_id"),
+    Index(None, "expires_at_ns"),
+    comment="tokens that were issued; the id of a session is that of its token",
+)
+
+second_factors = Table(
+    "second_factors",
+    metadata,
+    Column(
+        "operator_id",
+        Id,
+        ForeignKey("operators.operator_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("confirmed_at_ns", BigInteger),
+    Column("last_step", BigInteger, nullable=False),
+    Column("recovery", LargeBinary, nullable=False),
+    comment="what a login with a password needs besides; see operators/second_factor.py",
+)
+
 revoked_tokens = Table(
     "revoked_tokens",
     metadata,
