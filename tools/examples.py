@@ -42,6 +42,20 @@ LOGIN = {
         "expires_at": "2026-11-02T17:15:00.000Z",
     },
 }
+SECOND_FACTOR = {
+    "begin-second-factor": {
+        "body": {"password": "a password of many letters"},
+        "answer": {
+            "secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+            "uri": "otpauth://totp/Tidegate:owner%40example.test?secret=JBSWY3DPEHPK3PXP...",
+        },
+    },
+    "confirm-second-factor": {
+        "body": {"code": "287082"},
+        "answer": {"recovery_codes": ["mfrg-gzdf-mztw-q2lk", "..."]},
+    },
+    "remove-second-factor": {"body": {"code": "081804"}},
+}
 """Not of the demonstration, whose owner has no password."""
 _TIME = re.compile(r"20\d\d-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -192,6 +206,9 @@ def records(demo: Demo) -> None:
 def accounts(demo: Demo) -> None:
     """Operators, tenants and keys."""
     demo.examples["create-token"] = LOGIN
+    demo.examples |= SECOND_FACTOR
+    demo.call("read-second-factor")
+    demo.call("list-sessions")
     me = demo.call("read-me")
     demo.call("create-tenant", {"name": "Example Bakery"})
     for name in ("list-tenants", "read-tenant"):

@@ -189,6 +189,14 @@ class World:
         assert answer.status < 300, answer.content
         return answer.json() if answer.content else None
 
+    def session_of(self, person: Person) -> str:
+        """The id of a new session."""
+        login = {"email": person.email, "password": PASSWORD}
+        answer = self.connection.send("POST", "/api/v1/auth/local/token", {}, login)
+        headers = bearer(answer.json()["access_token"])
+        found = self.connection.send("GET", "/api/v1/auth/sessions?limit=100", headers).json()
+        return str(next(each["session_id"] for each in found if each["is_current"]))
+
     def body(self, route: Route, tenant: Tenant) -> Any:
         """The body of a good request of a route in a tenant."""
         return self._filled(BODIES[route.name], tenant)
@@ -207,6 +215,8 @@ class World:
             spare = self.people["spare" if tenant is self.own else "other spare"]
             member = {"user_id": str(spare.operator_id), "role": "Viewer"}
             return str(self.owner_call(tenant, "POST", "/memberships", member)[name])
+        if name == "session_id":
+            return self.session_of(tenant.owner)
         if name in ("challenge_id", "pass_id"):
             challenge_id = self._challenged(tenant)
             return challenge_id if name == "challenge_id" else self._passed(tenant, challenge_id)
@@ -337,7 +347,7 @@ def _settled(made: World) -> World:
     own, people = made.own, made.people
     for tenant in (own, made.other):
         made.make_blocking(tenant)
-        for name in ("user_id", "challenge_id", "pass_id", *OBJECTS, *DECIDED):
+        for name in ("user_id", "session_id", "challenge_id", "pass_id", *OBJECTS, *DECIDED):
             tenant.ids[name] = made.made(tenant, name)
     for name in ("Viewer", "Analyst", "Admin", "removed member", "disabled operator"):
         role = name if name in ROLES else "Owner"

@@ -37,7 +37,7 @@ OPERATIONS = {
 }
 
 
-MADE = ("tenant_id", "user_id", "challenge_id", "pass_id")
+MADE = ("tenant_id", "user_id", "session_id", "challenge_id", "pass_id")
 """Ids that the world makes in ways of their own."""
 
 
@@ -109,7 +109,8 @@ def expected(route: Route, caller: Caller, target: Target, made: World) -> int:
     if caller.person is None:
         return 401
     if "tenant_id" not in route.parameters:
-        return route.status
+        is_other = caller.name == "other Owner" and target.name == "other session_id"
+        return route.status if target.tenant or is_other else 404
     if target.ids["tenant_id"] == made.own.ids["tenant_id"] and caller.role is not None:
         if route.permission is None or route.permission in PERMISSIONS[caller.role]:
             return route.status if target.tenant is made.own else 404
@@ -128,7 +129,9 @@ def call(made: World, route: Route, path: str, caller: Caller, target: Target) -
     headers, ids = caller.headers, target.ids
     body = made.body(route, target.tenant or made.own)
     if succeeds and ends_something(route):
-        if target.tenant is not None and route.parameters:
+        if route.name == "end-session" and caller.person is not None:
+            ids = {**ids, "session_id": made.session_of(caller.person)}
+        elif target.tenant is not None and route.parameters:
             ids = made.fresh_ids(route, target.tenant)
         elif caller.person is not None:
             headers = caller.person.bearer()
@@ -142,13 +145,16 @@ def call(made: World, route: Route, path: str, caller: Caller, target: Target) -
 def outcome(route: Route, answer: Reply) -> Reply:
     """The answer; for a batch, the answer to its one event.
 
-    A wrong solution reached the challenge, and nobody is asked for a credential there. A step of a
-    pack that cannot be taken twice reached the definitions, and a refresh that the settings turn
-    off reached the list.
+    A wrong solution reached the challenge, and nobody is asked for a credential there. A wrong code
+    reached the second factor. A step of a pack that cannot be taken twice reached the definitions,
+    and a refresh that the settings turn off reached the list.
     """
     codes = {"refresh-list": "refresh-off"}
     if answer.status == 409 and (route.name in codes or route.name.endswith("-pack")):
         assert answer.json()["code"] == codes.get(route.name, "conflict")
+        return attrs.evolve(answer, status=route.status)
+    is_confirming = route.name == "confirm-second-factor"
+    if is_confirming and (answer.status == 409 or b"the code is wrong" in answer.content):
         return attrs.evolve(answer, status=route.status)
     if route.name == "solve-challenge" and answer.status != 404:
         assert answer.json()["code"] in ("challenge-failed", "rate-limited")
