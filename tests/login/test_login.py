@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import time
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 from playwright.sync_api import Page, expect
 from tests.browser import Watched
 from tests.login.conftest import EMAIL, PASSWORD, Place
+from tests.operators.test_second_factor import code_at
 from tools import plain_http
+
+from tidegate_server.operators.second_factor import PERIOD_SECONDS
 
 STORED = "localStorage.getItem('service.auth_token')"
 
@@ -89,6 +94,40 @@ def test_a_password_ends_in_a_token_and_the_sign_out_ends_it(
     assert page.evaluate(STORED) is None
     assert me(place, token).status_code == 401
     assert visitor.elsewhere == []
+
+
+def test_the_page_asks_for_a_code_where_the_operator_has_a_second_factor(
+    visitor: Watched, place: Place
+) -> None:
+    """It asks after the password, says a wrong code, and takes another without the password."""
+    api = f"{place.base_url}/api/v1/auth"
+    login = {"email": EMAIL, "password": PASSWORD}
+    token = plain_http.post(f"{api}/local/token", json=login, timeout=30).json()["access_token"]
+    owner = {"headers": {"authorization": f"Bearer {token}"}, "timeout": 30}
+    secret = plain_http.post(f"{api}/second-factor", json={"password": PASSWORD}, **owner).json()
+    key = base64.b32decode(secret["secret"])
+    step = int(time.time()) // PERIOD_SECONDS
+    first = {"code": code_at(key, step - 1)}
+    spare = plain_http.request("PUT", f"{api}/second-factor", json=first, **owner).json()[
+        "recovery_codes"
+    ]
+    page = visitor.page
+    try:
+        page.goto("/auth/local/login")
+        expect(page.get_by_label("Code")).to_be_hidden()
+        page.get_by_label("Email").fill(EMAIL)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_label("Code")).to_be_focused()
+        page.get_by_label("Code").fill("no digits")
+        page.get_by_label("Code").press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("code is wrong")
+        page.get_by_label("Code").fill(spare[0])
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading")).to_have_text("Logged in as The owner")
+    finally:
+        removal = plain_http.post(f"{api}/second-factor/removal", json={"code": spare[1]}, **owner)
+        assert removal.status_code == 204
 
 
 def test_a_token_in_a_link_logs_nobody_in(visitor: Watched) -> None:
