@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.operators.test_second_factor import code_at
 from tests.server.serving import serving
 
 from tidegate.cli.main import tidegate
+from tidegate_server.operators.second_factor import PERIOD_SECONDS
 
 EMAIL = "someone@example.test"
 PASSWORD = "a long enough password"
@@ -69,6 +73,27 @@ def test_a_token_and_a_password_are_accepted(tmp_path: Path) -> None:
         assert served.http.post("/api/v1/auth/local/token", json=login).status_code == 401
         assert "disabled" in run(tmp_path, "list").stdout
         run(tmp_path, "token", EMAIL, code=1)
+
+
+def test_an_operator_who_lost_the_app_logs_in_again(tmp_path: Path) -> None:
+    """The command removes the second factor, and says so where there is none."""
+    with serving(tmp_path) as served:
+        create(tmp_path)
+        token = json.loads(run(tmp_path, "token", EMAIL, "--json").stdout)["access_token"]
+        http = served.http
+        owner = {"authorization": f"Bearer {token}"}
+        (session,) = http.get("/api/v1/auth/sessions", headers=owner).json()
+        assert (session["provider"], session["is_current"]) == ("command-line", True)
+        path = "/api/v1/auth/second-factor"
+        begun = http.post(path, json={"password": PASSWORD}, headers=owner).json()["secret"]
+        code = code_at(base64.b32decode(begun), int(time.time()) // PERIOD_SECONDS)
+        assert http.put(path, json={"code": code}, headers=owner).status_code == 200
+        login = {"email": EMAIL, "password": PASSWORD}
+        assert http.post("/api/v1/auth/local/token", json=login).status_code == 401
+        run(tmp_path, "remove-second-factor", EMAIL)
+        assert http.post("/api/v1/auth/local/token", json=login).status_code == 200
+        refused = run(tmp_path, "remove-second-factor", EMAIL, code=1)
+        assert "has no second factor" in refused.output
 
 
 def test_a_new_password_ends_tokens(tmp_path: Path) -> None:

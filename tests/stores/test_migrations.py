@@ -259,7 +259,7 @@ def test_derived_tables_change_with_a_migration_that_older_code_does_not_run_on(
 
 
 @pytest.mark.parametrize(
-    ("runs_from", "is_additive"), [("0016", False), ("0017", True), ("0018", True)]
+    ("runs_from", "is_additive"), [("0016", False), ("0017", True), ("0018", True), ("0019", True)]
 )
 def test_running_code_stays_beside_a_migration_that_takes_nothing_away(
     path: Path, runs_from: str, is_additive: bool
