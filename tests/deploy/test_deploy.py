@@ -38,6 +38,7 @@ TESTS: Mapping[str, str] = {
     "prometheus/*": "deploy/test_deploy.py",
     "integrations/nginx/include/*": "integrations/test_nginx_include.py",
     "integrations/caddy/Caddyfile.fail-open": "integrations/test_fail_open.py",
+    "ci/*": "deploy/test_ci.py",
     "integrations/traefik/*": "integrations/test_traefik.py",
     "integrations/javascript/**/*": "integrations/edges.py",
     "integrations/*/*": "integrations/edges.py",
