@@ -16,7 +16,7 @@ from tidegate_server.definitions.challenge_safety import challenge_warnings
 from tidegate_server.definitions.changes import ObjectChange, SetChange, change_definitions
 from tidegate_server.definitions.lists import MAX_ENTRIES
 from tidegate_server.definitions.overrides import PROXIES, contains_proxies
-from tidegate_server.engines.definition_set import load_set
+from tidegate_server.engines.definition_set import load_set, warnings_of
 from tidegate_server.http.authorise import require
 from tidegate_server.http.headers import status_path
 from tidegate_server.operators.permissions import Permission
@@ -69,7 +69,7 @@ def replace(call: Call) -> Answer:
         else:
             settings = None
         call.app.known.checked(call.tenant_id, compilation)
-        found = [*compilation.findings, *challenged(call, source, changes)]
+        found = [*warnings_of(compilation), *challenged(call, source, changes)]
         outcome[:] = [(present.revision, found, changes)]
         if query.dry_run or not changes:
             return None

@@ -16,6 +16,7 @@ from tidegate.language.tree.diagnostics import Source, quote
 from tidegate.policy.definitions.model import API_VERSION
 from tidegate.policy.definitions.return_urls import TEMPLATE, foreign_templates
 from tidegate.policy.document import Excerpt, Ready, count_nodes, read_document
+from tidegate.policy.lint.absent import absent
 from tidegate.policy.lint.unused import NEVER_USED
 from tidegate_server.http.problems import ErrorDetail, Problem, Referrer, error_of_finding
 from tidegate_server.stores.objects import definitions, tenants
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
 _CONFLICTS = frozenset({"duplicate-name", "duplicate-slug", "duplicate-id"})
 FEW = 100
 """Objects that are parsed with each change rather than kept parsed."""
+_NO_DATABASE = (
+    "the service has no address database",
+    "send the value in `fields`, as the proxy or the application knows it",
+)
+EMPTY_FIELDS = dict.fromkeys(("derived.country", "derived.asn", "derived.as_org"), _NO_DATABASE)
+"""Fields that events never have in the service, with the reason and the remedy."""
 _SECTIONS = {kind.section: kind for kind in KINDS.values()}
 
 
@@ -215,7 +222,7 @@ class DefinitionSet:
         found = _of_object(
             shown,
             # An object is saved before anything can use it.
-            (each for each in compilation.findings if each.code != NEVER_USED),
+            (each for each in warnings_of(compilation, place) if each.code != NEVER_USED),
             place,
         )
         source = compilation.compiled.source
@@ -225,9 +232,8 @@ class DefinitionSet:
 
     def findings(self) -> Iterator[tuple[DefinitionKind, Definition, tuple[Finding, ...]]]:
         """Yield the objects that have warnings, with pointers into their wire form."""
-        return self.by_object(
-            read_document(self.to_read(entries=False), self.compilation, lint="").findings
-        )
+        compilation = read_document(self.to_read(entries=False), self.compilation, lint="")
+        return self.by_object(warnings_of(compilation))
 
     def by_object(
         self, found: Iterable[Finding]
@@ -281,6 +287,16 @@ class DefinitionSet:
                 found = self.objects[kind.section][int(place[1])]
                 made.append(Referrer(kind=kind.name, id=str(found.object_id), name=found.name))
         return made
+
+
+def warnings_of(compilation: Compilation, about: str = "") -> tuple[Finding, ...]:
+    """Return the findings about compiled definitions, and about fields that the service leaves empty.
+
+    Args:
+        compilation: definitions that were read with their findings.
+        about: the JSON pointer of the object they are about; all by default.
+    """
+    return (*compilation.findings, *absent(compilation, EMPTY_FIELDS, about))
 
 
 def load_set(

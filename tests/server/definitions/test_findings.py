@@ -64,3 +64,25 @@ def test_an_unused_object_is_a_finding_of_all_definitions(shop: Deciding) -> Non
     assert [each["code"] for each in found[saved["action_id"]]] == ["never-used"]
     changed = admin.patch(f"{shop.path}/actions/{saved['action_id']}", {"description": "later"})
     assert "warnings" not in changed.json()
+
+
+def test_a_condition_on_a_field_that_is_always_empty_is_told(shop: Deciding) -> None:
+    """The service has no address database: writes, the list and the field catalog say so."""
+    admin = shop.by("Admin")
+    wanted = {
+        "name": "By country",
+        "clauses": [
+            {"expression": 'derived.country in ["NL", "BE"] || derived.asn == 64496', "final": True}
+        ],
+    }
+    saved = made(admin.post(f"{shop.path}/policies", wanted))
+    told = [(each["code"], each["pointer"]) for each in saved["warnings"]]
+    assert told == [("field-always-empty", "/clauses/0/expression")] * 2
+    assert "no address database" in saved["warnings"][0]["detail"]
+    found = shop.get("definitions/findings", role="Viewer")
+    assert saved["warnings"] in [each["warnings"] for each in found]
+    document = shop.get("definitions", role="Viewer")
+    dry = admin.request("PUT", f"{shop.path}/definitions?dry_run=true", json=document)
+    assert [each["code"] for each in dry.json()["warnings"]].count("field-always-empty") == 2
+    fields = {each["name"]: each for each in shop.get("field-catalog?limit=100")}
+    assert fields["derived.asn"]["description"].endswith("the service has no address database")

@@ -31,7 +31,7 @@ def unrecorded(compilation: Compilation, is_wanted: Callable[[str], bool]) -> It
         is_wanted: whether to look at the expression at a pointer.
     """
     names = Names(compilation.compiled.source.settings.redact)
-    for pointer, expression in _conditions(compilation):
+    for pointer, expression in conditions(compilation):
         if not is_wanted(pointer):
             continue
         found = dict(_secrets(expression, names))
@@ -48,7 +48,8 @@ def unrecorded(compilation: Compilation, is_wanted: Callable[[str], bool]) -> It
             )
 
 
-def _conditions(compilation: Compilation) -> Iterator[tuple[str, CheckedExpression]]:
+def conditions(compilation: Compilation) -> Iterator[tuple[str, CheckedExpression]]:
+    """All conditions of definitions, each with its pointer."""
     compiled = compilation.compiled
     numbers = {
         section: {each.slug: at for at, each in enumerate(getattr(compiled.source, section))}
