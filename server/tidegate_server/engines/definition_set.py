@@ -290,7 +290,7 @@ class DefinitionSet:
 
 
 def warnings_of(compilation: Compilation, about: str = "") -> tuple[Finding, ...]:
-    """Return the findings about compiled definitions, and about fields that the service leaves empty.
+    """Return the findings about definitions, and about fields that are empty in the service.
 
     Args:
         compilation: definitions that were read with their findings.
