@@ -121,6 +121,82 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/auth/sessions": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** List the sessions of the caller, oldest first */
+    get: operations["list-sessions"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/auth/sessions/{session_id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /** End a session of the caller */
+    delete: operations["end-session"];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/auth/second-factor": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** Read whether logins of the caller need a second factor */
+    get: operations["read-second-factor"];
+    /**
+     * Turn the second factor on with a first code
+     * @description The answer has recovery codes, each for one login without the app.
+     */
+    put: operations["confirm-second-factor"];
+    /**
+     * Get a secret for an authenticator app
+     * @description Logins need no code before a first code of the app is confirmed.
+     */
+    post: operations["begin-second-factor"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/auth/second-factor/removal": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /** Turn the second factor off with a code */
+    post: operations["remove-second-factor"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/me": {
     parameters: {
       query?: never;
@@ -4165,6 +4241,8 @@ export interface components {
     Login: {
       email: string;
       password: string;
+      /** @default null */
+      code?: string | null;
     };
     /**
      * MatchStep
@@ -4187,6 +4265,8 @@ export interface components {
       email: string;
       /** Format: date-time */
       token_expires_at: string;
+      /** @description whether logins with the password need one */
+      second_factor: boolean;
       memberships: components["schemas"]["MyMembership"][];
     };
     /** Membership */
@@ -4944,6 +5024,13 @@ export interface components {
       mitigations: string[];
     };
     /**
+     * RecoveryCodes
+     * @description Codes for a login without the app, each valid once; shown once.
+     */
+    RecoveryCodes: {
+      recovery_codes: string[];
+    };
+    /**
      * Referrer
      * @description An object that prevents a deletion.
      */
@@ -5189,6 +5276,32 @@ export interface components {
       clauses: components["schemas"]["Clause"][];
     };
     /**
+     * SecondFactor
+     * @description The second factor of the caller's password.
+     */
+    SecondFactor: {
+      /**
+       * @description `pending` until its first code was shown
+       * @enum {unknown}
+       */
+      state: "off" | "on" | "pending";
+      recovery_codes_left: number;
+    };
+    /**
+     * SecondFactorSecret
+     * @description A secret for an authenticator app, shown once.
+     */
+    SecondFactorSecret: {
+      /** @description base32 */
+      secret: string;
+      /** @description the same as an `otpauth:` address, for a QR code */
+      uri: string;
+    };
+    /** SecondFactorStart */
+    SecondFactorStart: {
+      password: string;
+    };
+    /**
      * SelfTest
      * @description Whether challenged visitors can get through.
      */
@@ -5202,6 +5315,29 @@ export interface components {
       /** @description challenges that some visitors pass without being sent back */
       warnings: string[];
       providers: components["schemas"]["ProviderTest"][];
+    };
+    /**
+     * Session
+     * @description A login that is still valid.
+     */
+    Session: {
+      /** Format: uuid */
+      session_id: string;
+      /** @description `local`, an identity provider, `command-line` */
+      provider: string;
+      address: string | null;
+      user_agent: string | null;
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      expires_at: string;
+      /** @description whether this request belongs to it */
+      is_current: boolean;
+    };
+    /** ShownCode */
+    ShownCode: {
+      /** @description six digits of the authenticator app, or a recovery code */
+      code: string;
     };
     /**
      * ShownProof
@@ -6300,7 +6436,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDocument"];
         };
       };
-      /** @description `unauthenticated`: a valid credential is needed */
+      /** @description `second-factor-required`: the login needs a code of the second factor; `unauthenticated`: a valid credential is needed */
       401: {
         headers: {
           [name: string]: unknown;
@@ -6477,6 +6613,702 @@ export interface operations {
       };
     };
   };
+  "list-sessions": {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the next page, as `rel="next"`; absent on the last */
+          Link?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /** @example [] */
+          "application/json": components["schemas"]["Session"][];
+        };
+      };
+      /** @description `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "end-session": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        session_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description No Content */
+      204: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-second-factor": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "recovery_codes_left": 0,
+           *       "state": "off"
+           *     }
+           */
+          "application/json": components["schemas"]["SecondFactor"];
+        };
+      };
+      /** @description `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "confirm-second-factor": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "code": "287082"
+         *     }
+         */
+        "application/json": components["schemas"]["ShownCode"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "recovery_codes": [
+           *         "mfrg-gzdf-mztw-q2lk",
+           *         "..."
+           *       ]
+           *     }
+           */
+          "application/json": components["schemas"]["RecoveryCodes"];
+        };
+      };
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "begin-second-factor": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "password": "a password of many letters"
+         *     }
+         */
+        "application/json": components["schemas"]["SecondFactorStart"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+           *       "uri": "otpauth://totp/Tidegate:owner%40example.test?secret=JBSWY3DPEHPK3PXP..."
+           *     }
+           */
+          "application/json": components["schemas"]["SecondFactorSecret"];
+        };
+      };
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `rate-limited`: the rate limit is exceeded; `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "remove-second-factor": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "code": "081804"
+         *     }
+         */
+        "application/json": components["schemas"]["ShownCode"];
+      };
+    };
+    responses: {
+      /** @description No Content */
+      204: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `rate-limited`: the rate limit is exceeded; `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
   "read-me": {
     parameters: {
       query?: never;
@@ -6506,6 +7338,7 @@ export interface operations {
            *         }
            *       ],
            *       "name": "Demo Owner",
+           *       "second_factor": false,
            *       "token_expires_at": "2026-11-02T09:15:00.000Z",
            *       "user_id": "019a4300-0000-7000-8000-000000000002"
            *     }
@@ -22223,19 +23056,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Scanners",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000003",
-           *         "slug": "scanners",
+           *         "name": "Known crawlers pass",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *         "slug": "known-crawlers-pass",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "allow": 0,
-           *         "block": 42,
+           *         "allow": 24,
+           *         "block": 6,
            *         "by_others": 0,
            *         "challenge": 0,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:02:57.500Z",
-           *         "monitor": 0,
-           *         "total": 42
+           *         "last_match_at": "2026-11-02T09:03:55.000Z",
+           *         "monitor": 24,
+           *         "total": 30
            *       }
            *     ]
            */
@@ -28317,6 +29150,11 @@ export interface operations {
            *           "start": "2026-11-02T09:15:00.000Z"
            *         },
            *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
            *           "looked_at": 3,
            *           "matched": 3,
            *           "start": "2026-11-02T09:15:00.000Z"
@@ -28652,7 +29490,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "gro3gfeNEA8eVyCxhZTfQlsiMDFhMjIyMDktNDAzNy03N2YzLTg3MGUtMWIxOTNjMDE2MTE2Il0",
+           *       "cursor": "xbQJ33MQHOh0LlJs9B-Rj1siMDFhMjI1MDAtM2RhNS03NjBkLWI4ZTUtMjA4MzZkN2VmZjg5Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -28879,6 +29717,13 @@ export interface operations {
            *           "challenge": 22,
            *           "start": "2026-11-02T00:00:00.000Z",
            *           "total": 297
+           *         },
+           *         {
+           *           "allow": 0,
+           *           "block": 0,
+           *           "challenge": 0,
+           *           "start": "2026-11-02T09:15:00.000Z",
+           *           "total": 0
            *         },
            *         {
            *           "allow": 0,
@@ -29419,7 +30264,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.0031895646830072647,
+           *       "newcomers_an_hour": 0.0031207976206035423,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -32095,7 +32940,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.102629286,
+           *           "seconds_to_solve": 1.099214604,
            *           "solved": 1
            *         }
            *       ],

@@ -1,6 +1,7 @@
-/** The settings: tenant, API keys, people, daemons, challenges. */
+/** The settings: tenant, API keys, people, daemons, challenges, the caller's account. */
 
 import { text } from "../../text/en";
+import { Account } from "./account";
 import { Keys } from "./keys";
 import { Challenges, Daemons } from "./machines";
 import { People } from "./people";
@@ -13,6 +14,7 @@ const SECTIONS = [
   ["people", words.people, People],
   ["daemons", words.daemons, Daemons],
   ["challenges", words.challenges, Challenges],
+  ["account", text.account.title, Account],
 ] as const;
 
 export default function SettingsPage() {
