@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from tests.browser import Watched
+from tests.operators.test_second_factor import code_at
 from tests.service.service_process import Service, start, stop
 from tools import plain_http
+
+from tidegate_server.operators.second_factor import PERIOD_SECONDS
 
 EMAIL, PASSWORD = "me@example.test", "a password of eight words that nobody else has"
 STORED = "localStorage.getItem('service.auth_token')"
@@ -61,9 +68,10 @@ def test_who_signs_out_has_a_token_that_no_longer_counts(visitor: Watched, tmp_p
         stop(process)
 
 
-def test_a_login_with_a_password_ends_in_the_console(visitor: Watched, tmp_path: Path) -> None:
-    """The operator that `init --server` made logs in at the page that nothing led to."""
-    data = ["--store-directory", str(tmp_path / "data")]
+@contextmanager
+def logged_in(page: Page, directory: Path) -> Iterator[str]:
+    """The console of the operator that `init --server` made; gives the address of the service."""
+    data = ["--store-directory", str(directory / "data")]
     named = ["--email", EMAIL, "--tenant", "Shop", "--password-stdin"]
     subprocess.run(
         [sys.executable, "-m", "tidegate", "init", "--server", *named, *data],
@@ -72,8 +80,7 @@ def test_a_login_with_a_password_ends_in_the_console(visitor: Watched, tmp_path:
         capture_output=True,
         check=True,
     )
-    process, said = start(*data, log=tmp_path / "log")
-    page = visitor.page
+    process, said = start(*data, log=directory / "log")
     try:
         page.goto(f"{said['base_url']}/login")
         page.get_by_role("link", name="Email and password").click()
@@ -81,6 +88,42 @@ def test_a_login_with_a_password_ends_in_the_console(visitor: Watched, tmp_path:
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Log in").click()
         page.wait_for_url(f"{said['base_url']}/console/shop/**")
-        expect(page.get_by_role("button", name="Log out")).to_be_visible()
+        yield said["base_url"]
     finally:
         stop(process)
+
+
+def test_a_login_with_a_password_ends_in_the_console(visitor: Watched, tmp_path: Path) -> None:
+    """The operator logs in at the page that nothing led to."""
+    with logged_in(visitor.page, tmp_path):
+        expect(visitor.page.get_by_role("button", name="Log out")).to_be_visible()
+
+
+def test_an_operator_ends_another_session_and_adds_a_second_factor(
+    visitor: Watched, tmp_path: Path
+) -> None:
+    """The account's section lists sessions, and shows secret and recovery codes once."""
+    page = visitor.page
+    with logged_in(page, tmp_path) as base_url:
+        login = {"email": EMAIL, "password": PASSWORD}
+        lost = plain_http.post(f"{base_url}/api/v1/auth/local/token", json=login).json()
+        page.goto(f"{base_url}/console/shop/settings")
+        account = page.get_by_role("region", name="Your account")
+        expect(account.get_by_text("this session")).to_be_visible()
+        account.get_by_role("button", name="End session").click()
+        account.get_by_role("button", name="End session").click()
+        expect(account.get_by_role("button", name="End session")).to_have_count(0)
+        bearer = {"authorization": f"Bearer {lost['access_token']}"}
+        assert plain_http.get(f"{base_url}/api/v1/me", headers=bearer).status_code == 401
+        account.get_by_label("Password").fill(PASSWORD)
+        account.get_by_role("button", name="Set up").click()
+        secret = base64.b32decode(account.get_by_role("status").locator("code").inner_text())
+        step = int(time.time()) // PERIOD_SECONDS
+        account.get_by_label("Code").fill(code_at(secret, step))
+        account.get_by_role("button", name="Turn on").click()
+        expect(account.get_by_text("10 recovery codes left")).to_be_visible()
+        code = account.locator("pre").inner_text().split()[0]
+        assert plain_http.post(f"{base_url}/api/v1/auth/local/token", json=login).status_code == 401
+        account.get_by_label("Code").fill(code)
+        account.get_by_role("button", name="Turn off").click()
+        expect(account.get_by_label("Password")).to_be_visible()
