@@ -120,6 +120,7 @@ check: .venv/built         ## formatting, lint, types
 docs: .venv/built .venv-docs/installed ## the documentation as a site: target/site/html/index.html
 	$(BIN)/python -m tools.site.pages
 	cd target/site && ../../.venv-docs/bin/zensical build --strict -f mkdocs.yml
+	$(BIN)/python -m pytest tests/docs/test_search.py
 
 docs-serve: docs           ## the site on http://localhost:8000
 	cd target/site && ../../.venv-docs/bin/zensical serve -f mkdocs.yml

@@ -25,6 +25,9 @@ AT_THE_TOP = {
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
 }
+UNSEARCHED = ("changelog.md", "decisions/")
+"""Pages that a search passes over: their words are those of all other pages."""
+_EXCLUDED = "---\nsearch:\n  exclude: true\n---\n\n"
 _LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
 _NAMED_BLOCK = re.compile(r"^(```\w+) [\w.-]+=\S+$", re.MULTILINE)
 """A block of code with the name of its file, for the tests that run it."""
@@ -53,7 +56,8 @@ def made(site: Path) -> list[str]:
     for name, path in pages.items():
         place = target / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(page_of(path, name, pages))
+        head = _EXCLUDED if name.startswith(UNSEARCHED) else ""
+        place.write_text(head + page_of(path, name, pages))
     shutil.copytree(DOCS / "pictures", target / "pictures")
     shutil.copy(DOCS / "openapi.json", target)
     reference_pages.write(target / "reference")
@@ -125,7 +129,7 @@ def _sources() -> Iterator[tuple[str, Path]]:
 
 
 def _line(target: Path, page: str) -> str:
-    text = (target / page).read_text()
+    text = (target / page).read_text().removeprefix(_EXCLUDED)
     title, *paragraphs = text.split("\n\n")
     first = next((each for each in paragraphs if _PARAGRAPH.match(each)), "")
     sentence = re.split(r"(?<=\.)\s", " ".join(first.split()), maxsplit=1)[0]
