@@ -69,3 +69,15 @@ def test_a_command_of_a_page_works(page: str, command: str) -> None:
     if written:
         Path(written).write_text(result.stdout)
     assert result.exit_code == 0, f"{page}: {result.output}"
+
+
+def test_the_figures_of_the_readme_are_those_of_the_results() -> None:
+    """Each figure of the README stands in the results with its method, so that none is a claim."""
+    _, _, rest = (ROOT / "README.md").read_text().partition("\n## How fast\n")
+    figures, _, text = rest.partition("\nMeasured on ")
+    known = (ROOT / "benchmarks" / "RESULTS.md").read_text()
+    shown = re.findall(r"[\d.,]+\d", "".join(re.findall(r"\|([^|]+)\|$", figures, re.MULTILINE)))
+    assert len(shown) >= 8
+    assert not [each for each in shown if not re.search(rf"(?<![\d.,]){re.escape(each)}\b", known)]
+    assert "23 November 2026" in known
+    assert "23 November 2026" in text
