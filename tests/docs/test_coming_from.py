@@ -1,4 +1,4 @@
-"""The pages for users of other engines: expressions in both evaluators, and documents with tests."""
+"""The pages for users of other engines: expressions in both evaluators, documents with tests."""
 
 from __future__ import annotations
 

@@ -53,9 +53,7 @@ class Reader:
 
     def here(self, text: str) -> str:
         """A text of the page, with the ports of this machine."""
-        return re.sub(
-            r"(?<=127\.0\.0\.1:)(\d{4})\b", lambda found: str(self.ports[found[1]]), text
-        )
+        return re.sub(r"(?<=127\.0\.0\.1:)(\d{4})\b", lambda found: str(self.ports[found[1]]), text)
 
     def read(self, block: Block, shell: Terminal) -> None:
         """Save a file, type lines, or compare what was printed."""
