@@ -39,6 +39,20 @@ def test_links_between_pages_lead_to_pages(site: Path) -> None:
     assert "OWNER/tidegate/blob/main/deploy/" in (site / "service.md").read_text()
 
 
+def test_code_in_tables_has_its_bars(site: Path) -> None:
+    """The repository needs a backslash before a bar in a table; on the site it would be shown."""
+    assert (
+        '`{"action": {"type": "allow" | "challenge" | "block", ...}'
+        in (site / "service.md").read_text()
+    )
+    pages_with = [
+        path.name
+        for path in site.rglob("*.md")
+        if re.search(r"^\|.*`[^`]*\\\|", path.read_text(), re.MULTILINE)
+    ]
+    assert not pages_with
+
+
 def test_commands_settings_and_codes_are_those_of_the_source(site: Path) -> None:
     """Each command has a heading, each setting a row."""
     commands = (site / "reference/commands.md").read_text()

@@ -31,6 +31,8 @@ _EXCLUDED = "---\nsearch:\n  exclude: true\n---\n\n"
 _LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
 _NAMED_BLOCK = re.compile(r"^(```\w+) [\w.-]+=\S+$", re.MULTILINE)
 """A block of code with the name of its file, for the tests that run it."""
+_ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
+_CODE = re.compile(r"`[^`\n]+`")
 _PARAGRAPH = re.compile(r"^[A-Z`*].*", re.DOTALL)
 
 
@@ -89,7 +91,8 @@ def page_of(path: Path, name: str, pages: dict[str, Path]) -> str:
         kind = "tree" if target.is_dir() else "blob"
         return f"{repository}/{kind}/main/{target.relative_to(ROOT).as_posix()}{anchor}"
 
-    return _LINK.sub(led, _NAMED_BLOCK.sub(r"\1", path.read_text()))
+    text = _ROW.sub(_with_bars, _NAMED_BLOCK.sub(r"\1", path.read_text()))
+    return _LINK.sub(led, text)
 
 
 def summary(target: Path) -> str:
@@ -126,6 +129,11 @@ def _sources() -> Iterator[tuple[str, Path]]:
         yield page, ROOT / name
     for path in sorted(DOCS.rglob("*.md")):
         yield path.relative_to(DOCS).as_posix(), path
+
+
+def _with_bars(row: re.Match[str]) -> str:
+    """A row of a table in which code has its bars: the generator shows their backslashes."""
+    return _CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0])
 
 
 def _line(target: Path, page: str) -> str:
