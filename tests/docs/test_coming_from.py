@@ -44,7 +44,7 @@ def test_each_page_has_expressions_and_names_limits() -> None:
 def test_an_expression_of_a_table_is_true(
     page: Path, expression: str, evaluator: Evaluator
 ) -> None:
-    """An expression beside a form of another engine holds for the request of its page."""
+    """An expression next to a form of another engine holds for the request of its page."""
     program = tidegate.compile(expression, evaluator=evaluator)
     assert program.evaluate(json.loads(event_of(page))) is True
     assert program.evaluate(event_of(page)) is True
