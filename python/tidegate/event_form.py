@@ -20,8 +20,18 @@ MEMBERS = (
     "return_url",
     "idempotency_key",
     "tenant_id",
+    "agent",
 )
 """The members of an event."""
+MEMBERS_OF_AGENT = (
+    "proof",
+    "operator",
+    "product",
+    "purpose",
+    "claims",
+    "signature_problem",
+)
+"""The members of ``agent``, which are text."""
 REQUEST_TEXTS = (
     "method",
     "protocol",
@@ -68,11 +78,23 @@ class RequestContext(TypedDict, total=False):
     route_params: Mapping[str, Any] | None
 
 
+class AgentFinding(TypedDict, total=False):
+    """What was found of the agent that sent the request, before the decision."""
+
+    proof: str | None
+    operator: str | None
+    product: str | None
+    purpose: str | None
+    claims: str | None
+    signature_problem: str | None
+
+
 class Event(TypedDict, total=False):
     """One event: a request, and what the application knows about it."""
 
     request: RequestContext | None
     fields: Mapping[str, Any] | None
+    agent: AgentFinding | None
     source: str | None
     observed_at: datetime | Timestamp | str | None
     return_url: str | None

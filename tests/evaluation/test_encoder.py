@@ -12,7 +12,7 @@ import pytest
 
 import tidegate
 from tidegate.errors import EventError
-from tidegate.evaluation.agents.known_agents import KNOWN_AGENTS, KnownAgent
+from tidegate.evaluation.agents.registry import KNOWN_AGENTS, KnownAgent
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.target import canonical_path
 from tidegate.functions.addresses import parse_network

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from shared_data import shared_lines
 from tidegate._native import RuleSet
 from tidegate.errors import EventError
-from tidegate.evaluation.agents.known_agents import KNOWN_AGENTS, KnownAgent
+from tidegate.evaluation.agents.registry import KNOWN_AGENTS, KnownAgent
 from tidegate.evaluation.encoder import encode
 from tidegate.functions.addresses import parse_network
 from tidegate.language.tree.schema import FIELD_MODEL, Schema
@@ -234,6 +234,22 @@ def nested(depth: int) -> Any:
         {"request": {"headers": {"HOST": "A.test:", "X-Forwarded-For": "1.1.1.1, 10.0.0.1 "}}},
         {"request": {"headers": {"x-forwarded-for": "6.6.6.6, unknown, 10.0.0.1"}}},
         {"request": {"user_agent": "Mozilla/5.0 (Linux) Googlebot/2.1"}},
+        {"request": {"user_agent": "Googlebot/2.1", "client_ip": "66.249.66.1"}},
+        {"request": {"user_agent": "Googlebot/2.1", "client_ip": "66.249.63.255"}},
+        {"request": {"user_agent": "Googlebot/2.1", "client_ip": "unknown"}},
+        {"request": {"user_agent": "Amazonbot", "client_ip": "66.249.66.1"}},
+        {"agent": {"proof": "signature", "product": "Shopbot"}},
+        {"agent": {"proof": "range", "product": "x", "operator": 5, "purpose": "search"}},
+        {"agent": {"proof": "name", "product": "Shopbot"}},
+        {"agent": {"proof": "", "product": "Shopbot"}},
+        {"agent": {"proof": "signature"}},
+        {"agent": {"proof": "dns", "product": ""}},
+        {"agent": {"proof": "dns", "product": "x", "purpose": "fun"}},
+        {"agent": {"prof/~": "dns"}},
+        {"agent": {"claims": ["a", None, 1]}},
+        {"agent": {"claims": "a", "signature_problem": "expired", "proof": None}},
+        {"agent": []},
+        {"agent": {"proof": {}}},
         {"request": {"user_agent": "\N{ARABIC-INDIC DIGIT FIVE}" * 600 + " Googlebot/2.1"}},
     ],
 )

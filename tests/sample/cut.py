@@ -130,6 +130,9 @@ def main(sets: Path) -> None:
     for path in sorted((sets / "conformance/cel").glob("*.json")):
         if path.stem != "excluded":
             cut_cases(path, f"conformance/cel/{path.name}")
+    for path in sorted((sets / "conformance/web-bot-auth").glob("architecture_*.json")):
+        (HERE / "conformance/web-bot-auth").mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, HERE / "conformance/web-bot-auth")
     traffic = "data/traffic"
     with gzip.open(sets / traffic / "events.jsonl.gz") as events:
         lines = [line.rstrip(b"\n") for _, line in zip(range(EVENTS), events, strict=False)]

@@ -8,7 +8,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from tidegate.errors import EventError
-from tidegate.evaluation.agents.user_agents import ROBOT_DEVICE, Families, families
+from tidegate.evaluation.agents.agent import Agent, agent_of, check_finding
+from tidegate.evaluation.agents.user_agents import (
+    ROBOT_DEVICE,
+    Families,
+    claimed_agent,
+    families,
+)
 from tidegate.evaluation.clients import Client, client_of
 from tidegate.evaluation.event import RawEvent, read_event
 from tidegate.evaluation.json_text import json_value, read_json
@@ -83,6 +89,8 @@ def encode(
         request.check_query()
     if "request.arguments" in names:
         request.check_arguments()
+    if not _OF_THE_AGENT.isdisjoint(names):
+        check_finding(request.finding())
     record: dict[str, Any] = {}
     for name in names:
         found: tuple[Any, ...] = ()
@@ -214,6 +222,13 @@ class _Request:
         user_agent = self.text_or_header("user_agent", "user-agent")
         return families(user_agent) if user_agent else Families("", "", "")
 
+    def finding(self) -> dict[str, str]:
+        return _joined(self.values("agent"))
+
+    def agent(self) -> Agent:
+        user_agent = self.text_or_header("user_agent", "user-agent")
+        return agent_of(self.finding(), claimed_agent(user_agent), self.client_address())
+
     def looked_up(self, lookup: Callable[[AddressLookup, Address], Any], absent: Any) -> Any:
         address = self.client_address()
         if self.addresses is None or address is None:
@@ -335,11 +350,19 @@ _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "derived.ua_os": lambda r: (r.families().system,),
     "derived.ua_device": lambda r: (r.families().device,),
     "derived.is_bot": lambda r: (r.families().device == ROBOT_DEVICE,),
+    "agent.operator": lambda r: (r.agent().operator,),
+    "agent.product": lambda r: (r.agent().product,),
+    "agent.purpose": lambda r: (r.agent().purpose,),
+    "agent.proof": lambda r: (r.agent().proof,),
+    "agent.claims": lambda r: (r.agent().claims,),
+    "agent.is_provable": lambda r: (r.agent().is_provable,),
+    "agent.signature_problem": lambda r: (r.agent().signature_problem,),
     "derived.country": lambda r: (r.looked_up(lambda a, ip: a.country(ip), ""),),
     "derived.asn": lambda r: (r.looked_up(lambda a, ip: a.asn(ip), 0),),
     "derived.as_org": lambda r: (r.looked_up(lambda a, ip: a.as_organization(ip), ""),),
 }
 """Every field of the model: its value in a one-element tuple, or ``()`` if it is absent."""
+_OF_THE_AGENT = frozenset(name for name in _FIELDS if name.startswith("agent."))
 
 
 class _NotedHeaders(dict[str, str]):
@@ -366,7 +389,8 @@ class _NotedMaps(dict[str, Any]):
         self._found = found
 
     def __missing__(self, name: str) -> dict[str, Any]:
-        self._found.add(("fields",) if name == "fields" else ("request", name))
+        if name != "agent":  # its members have names of the model
+            self._found.add(("fields",) if name == "fields" else ("request", name))
         return {}
 
 

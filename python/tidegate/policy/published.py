@@ -30,6 +30,11 @@ _ANY_TYPES = frozenset(("text/plain", "application/octet-stream", "binary/octet-
 _JSON_TYPES = frozenset(("application/json", "text/json"))
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 _PREFIXES = {"ipv4Prefix": 4, "ipv6Prefix": 6}
+_KEY_MEMBERS = {("OKP", "Ed25519"): ("crv", "kty", "x"), ("RSA", None): ("e", "kty", "n")}
+"""The members that a thumbprint is made of, in their order, by kind and curve."""
+_KEY_BYTES = {"x": (32, 32), "e": (1, 8), "n": (256, 512)}
+"""The bytes of the parts of a key; RSA keys have 2,048 to 4,096 bits."""
+_BASE64URL = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class RefreshRefusedError(TidegateError):
@@ -88,6 +93,8 @@ def read_published(
     present = set(before.entries)
     if present == set(found):
         return before.entries
+    if source.format == "keys":
+        return found  # a change of keys replaces all of a few
     _need_small_change(len(present), len(found), source.max_change_percent)
     return found
 
@@ -107,6 +114,8 @@ def _entries(content: bytes, source: ListSource, kind: str) -> Iterator[str]:
         raise _unreadable("the published list isn't JSON") from None
     if source.format == "prefixes":
         return _prefixes(document)
+    if source.format == "keys":
+        return _keys(document)
     return _texts(_at(document, source.pointer or ""), source.pointer or "")
 
 
@@ -137,6 +146,36 @@ def _prefixes(document: Any) -> Iterator[str]:
             if network is None or network.version != _PREFIXES[name]:
                 raise _invalid(entry, f"isn't a network for `{name}`")
             yield entry
+
+
+def _keys(document: Any) -> Iterator[str]:
+    """The usable keys of a JWK Set, each in the form that its thumbprint is made of (RFC 7638, 3).
+
+    Keys of other kinds, and for other uses, are left out, as RFC 7517, section 5, says.
+    """
+    items = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(items, list):
+        raise _unreadable("the published JSON has no array `keys`")
+    for at, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise _unreadable(f"`/keys/{at}` isn't a key")
+        kind, curve = item.get("kty"), item.get("crv")
+        names = _KEY_MEMBERS.get((kind, curve if kind == "OKP" else None))
+        if names is None or item.get("use", "sig") != "sig":
+            continue
+        entry = {name: item.get(name) for name in names}
+        for name in names:
+            if name not in ("kty", "crv"):
+                _need_bytes(entry[name], name, f"/keys/{at}/{name}")
+        yield orjson.dumps(entry).decode()
+
+
+def _need_bytes(text: Any, name: str, place: str) -> None:
+    """Refuse a part of a key that isn't base64url, or that is too short or long."""
+    least, most = _KEY_BYTES[name]
+    found = _BASE64URL.fullmatch(text) if isinstance(text, str) else None
+    if found is None or not least <= len(text) * 3 // 4 <= most:
+        raise _invalid(text, f"isn't a part of a key that can be used, at `{place}`")
 
 
 def _at(document: Any, pointer: str) -> Any:

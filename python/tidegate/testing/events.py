@@ -61,9 +61,17 @@ _BODIES = (
 )  # fmt: skip
 _AGENTS = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36",
-    "Googlebot/2.1 (+http://www.google.com/bot.html)", "curl/8.5.0", "",
+    "Googlebot/2.1 (+http://www.google.com/bot.html)", "curl/8.5.0", "", "GPTBot", "Amazonbot/0.1",
 )  # fmt: skip
-_ADDRESSES = (*vocabulary.ADDRESSES, "::ffff:192.0.2.7", "localhost", "10.0.0.01", "fe80::1%eth0")
+_FINDINGS = (
+    {"proof": "signature", "operator": "OpenAI", "product": "ChatGPT-User", "purpose": "user"},
+    {"proof": "dns", "product": "Shopbot"},
+    {"signature_problem": "expired", "claims": "https://agent.example"},
+    {"claims": "Shopbot", "operator": None}, {},
+)  # fmt: skip
+_PUBLISHED = ("66.249.66.1", "2001:4860:4801:10::1", "4.151.71.180")
+"""Addresses that operators of agents publish."""
+_ADDRESSES = (*vocabulary.ADDRESSES, *_PUBLISHED, "::ffff:192.0.2.7", "localhost", "10.0.0.01", "fe80::1%eth0")
 
 
 def schema(choices: Choices) -> Schema:
@@ -100,6 +108,7 @@ class EventGenerator:
             observed_at=partial(self._value, TIMESTAMP),
             request=self._request,
             fields=self._fields,
+            agent=partial(pick, self._choices, _FINDINGS),
         )
         for name, kind in self._variables.items():
             if happens(self._choices, 80):

@@ -8,7 +8,7 @@ use tidegate_core::engine::Engine;
 use tidegate_core::event::strictness::return_url_refusal;
 use tidegate_core::event::{self, RawEvent};
 use tidegate_core::json::Reader;
-use tidegate_core::json::meaning::meaning_hash;
+use tidegate_core::json::meaning::event_hash;
 use tidegate_core::value::error::EventError;
 
 /// Characters of an idempotency key.
@@ -122,7 +122,7 @@ impl<'a> Call<'a> {
         let idempotency = match event.idempotency_key {
             Some(key) => {
                 let hash = Reader::new(body, arena, &definitions.limits)
-                    .and_then(|mut reader| meaning_hash(&mut reader));
+                    .and_then(|mut reader| event_hash(&mut reader));
                 Some(Idempotency {
                     identity: hasher.hash(tenant, endpoint, key),
                     fingerprint: hash.map_err(|it| Refusal::Event(it.into()))?.to_be_bytes(),

@@ -260,6 +260,7 @@ def _tenant(
         compiled.names,
         compiled.settings,
         compiled.keys,
+        compiled.directories,
     )
 
 

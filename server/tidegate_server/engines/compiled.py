@@ -10,6 +10,7 @@ import attrs
 from tidegate.policy.definitions.bundle import bundle, change
 from tidegate.policy.definitions.redaction import Redaction
 from tidegate.policy.key_forms import KeyForms
+from tidegate_server.signatures.directory import Directories
 
 if TYPE_CHECKING:
     from tidegate.policy.definitions.compiled import CompiledDefinitions
@@ -47,6 +48,8 @@ class CompiledSet:
     settings: Settings
     names: Names = attrs.field(repr=False)
     keys: KeyForms = attrs.field(repr=False)
+    directories: Directories = attrs.field(repr=False)
+    """The keys of agents that the tenant accepts."""
     sample: Sequence[bytes] = attrs.field(repr=False)
     """Recent events that train the engine's index."""
 
@@ -59,6 +62,7 @@ class CompiledSet:
             settings=compiled.source.settings,
             names=Names.of(compiled.source),
             keys=KeyForms.of(compiled),
+            directories=Directories.of(compiled.source.lists),
             sample=sample,
         )
 

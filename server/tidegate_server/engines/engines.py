@@ -236,6 +236,7 @@ class Runtimes:
             made.names,
             made.settings,
             made.keys,
+            made.directories,
         )
 
     def _settle(self, tenant: Tenant) -> None:

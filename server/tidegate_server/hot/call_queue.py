@@ -30,6 +30,7 @@ from tidegate_server.http.answer import Answer
 from tidegate_server.http.limits import MAX_BODY_BYTES, MAX_IDEMPOTENCY_KEY
 from tidegate_server.http.problems import ErrorDetail, Problem, problem_of
 from tidegate_server.logging import log
+from tidegate_server.signatures.agents import Signatures, is_signed
 from tidegate_server.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
 from tidegate_server.turns.call import answer, deliver, refuse
 
@@ -114,6 +115,8 @@ class CallQueue:
     """Returns the answers to the callers of a block's decisions."""
     elsewhere: Elsewhere | None = None
     """Takes the calls of tenants that another process decides for."""
+    signatures: Signatures = attrs.field(init=False)
+    """Finds what the signatures of agents prove."""
     _arrived: list[HotCall] = attrs.field(factory=list, init=False)
     _is_scheduled: bool = attrs.field(default=False, init=False)
     _warned: dict[tuple[UUID, str], int] = attrs.field(factory=dict, init=False)
@@ -122,6 +125,7 @@ class CallQueue:
     """Lookups and steps off the loop; the loop itself keeps no task alive."""
 
     def __attrs_post_init__(self) -> None:
+        self.signatures = Signatures(self.clock())
         self.lanes.wake = self._wake
         self.recorder.sent = self.lanes.go_on
 
@@ -250,6 +254,9 @@ class CallQueue:
         """
         calls = step.calls
         try:
+            signed = [call for call in calls if is_signed(call.body)]
+            if signed:
+                await run(partial(self.signatures.find, tenant, signed, self.clock()))
             read = await run(
                 partial(
                     tenant.engine.read_calls,

@@ -64,6 +64,13 @@ DESCRIPTIONS: Mapping[str, str] = {
     "derived.country": "country of the client address",
     "derived.asn": "number of the network of the client address",
     "derived.as_org": "owner of the network of the client address",
+    "agent.operator": "company that runs the agent",
+    "agent.product": "name of the agent",
+    "agent.purpose": "search, training, user, monitoring, feed or other",
+    "agent.proof": "what proves the agent: signature, range or dns; else name, or none",
+    "agent.claims": "the agent that the client says it is",
+    "agent.is_provable": "whether the operator publishes the addresses of the claimed agent",
+    "agent.signature_problem": "why the signature of the request proves nothing, else empty",
 }
 
 _HARMLESS = frozenset({"int", "double", "bool"})

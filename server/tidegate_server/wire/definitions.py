@@ -276,7 +276,7 @@ class ListSource:
     """The address at which the entries of a list are published."""
 
     url: Annotated[str, Meta(max_length=2_048, description="an https address")]
-    format: Literal["prefixes", "lines", "json-pointer"]
+    format: Literal["prefixes", "lines", "json-pointer", "keys"]
     pointer: (
         Annotated[
             str, Meta(max_length=500, description="for `json-pointer`: leads to an array of texts")

@@ -47,6 +47,18 @@ class EventRequest:
 
 
 @attrs.frozen(kw_only=True)
+class AgentFinding:
+    """What the source found of the agent that sent the request; see docs/agents.md."""
+
+    proof: Literal["signature", "range", "dns"] | None = None
+    operator: str | None = None
+    product: Annotated[str | None, Meta(description="its name; required with a proof")] = None
+    purpose: Literal["search", "training", "user", "monitoring", "feed", "other"] | None = None
+    claims: Annotated[str | None, Meta(description="the agent that the visitor says it is")] = None
+    signature_problem: str | None = None
+
+
+@attrs.frozen(kw_only=True)
 class Event:
     """One event.  Other members are kept, and read where they are declared as variables."""
 
@@ -64,6 +76,7 @@ class Event:
     ) = None
     request: EventRequest | None = None
     fields: Texts | None = None
+    agent: AgentFinding | None = None
 
 
 @attrs.frozen(kw_only=True)

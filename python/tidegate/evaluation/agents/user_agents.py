@@ -10,7 +10,8 @@ import attrs
 import orjson
 from ua_parser import BasicResolver, Domain, load_lazy_builtins
 
-from tidegate.evaluation.agents.known_agents import KNOWN_AGENTS
+from tidegate.evaluation.agents.ranges import RANGES
+from tidegate.evaluation.agents.registry import KNOWN_AGENTS, KnownAgent
 from tidegate.evaluation.agents.robot_names import Robot, robot_or_first, robots, without_contacts
 
 MAX_BYTES = 1_024
@@ -38,8 +39,8 @@ def _resolver() -> BasicResolver:
 def patterns() -> bytes:
     """The data as JSON, for the native encoder.
 
-    ua-parser's data uses the names of its ``regexes.yaml``; ``known_agents`` has those of our own
-    table.
+    ua-parser's data uses the names of its ``regexes.yaml``; ``known_agents`` and ``ranges`` have
+    the registry of agents.
     """
     # The lazy matchers contain their sources, but their types do not say so.
     matchers: tuple[list[Any], list[Any], list[Any]] = load_lazy_builtins()
@@ -57,23 +58,39 @@ def patterns() -> bytes:
             }
             for each in devices
         ],
-        "known_agents": [{"word": each.word, "family": each.family} for each in KNOWN_AGENTS],
+        "known_agents": [
+            {
+                "word": each.word,
+                "family": each.family,
+                "operator": each.operator,
+                "purpose": each.purpose,
+                "ranges": each.ranges,
+            }
+            for each in KNOWN_AGENTS
+        ],
+        "ranges": RANGES,
     }
     return orjson.dumps(data)
 
 
-def _start(user_agent: str) -> str:
-    return user_agent.encode()[:MAX_BYTES].decode(errors="ignore")
+def _readable(user_agent: str) -> str:
+    start = user_agent.encode()[:MAX_BYTES].decode(errors="ignore")
+    return _NOT_ASCII.sub("\N{REPLACEMENT CHARACTER}", start)
 
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 """Treated as U+FFFD: engines disagree on which of them are letters, digits or spaces."""
 
 
-def _known_agent(text: str) -> str | None:
-    """The family of the first agent in our table whose word a user agent contains."""
+@lru_cache(maxsize=1024)
+def claimed_agent(user_agent: str) -> KnownAgent | None:
+    """The first agent of the registry whose word a user agent contains."""
+    return _known_agent(_readable(user_agent))
+
+
+def _known_agent(text: str) -> KnownAgent | None:
     folded = text.lower()
-    return next((each.family for each in KNOWN_AGENTS if _has_word(folded, each.word)), None)
+    return next((each for each in KNOWN_AGENTS if _has_word(folded, each.word)), None)
 
 
 def _has_word(text: str, word: str) -> bool:
@@ -84,7 +101,7 @@ def _has_word(text: str, word: str) -> bool:
 @lru_cache(maxsize=1024)
 def families(user_agent: str) -> Families:
     """The families of a user agent."""
-    text = _NOT_ASCII.sub("\N{REPLACEMENT CHARACTER}", _start(user_agent))
+    text = _readable(user_agent)
     found = _resolver()(text, Domain.ALL)
     families = Families(
         browser=found.user_agent.family if found.user_agent else UNKNOWN_FAMILY,
@@ -99,7 +116,7 @@ def _robot(text: str, families: Families) -> str | None:
     """The name of a robot; None if ua-parser's data is right."""
     known = _known_agent(text)
     if known is not None:
-        return known
+        return known.family
     if families.device == ROBOT_DEVICE:
         return _name_outside_of_contacts(text, families.browser)
     confirmed = (_confirmed(each) for each in robots(text))

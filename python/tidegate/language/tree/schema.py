@@ -67,6 +67,13 @@ FIELD_MODEL: Mapping[str, Type] = {
     "derived.country": STRING,
     "derived.asn": INT,
     "derived.as_org": STRING,
+    "agent.operator": STRING,
+    "agent.product": STRING,
+    "agent.purpose": STRING,
+    "agent.proof": STRING,
+    "agent.claims": STRING,
+    "agent.is_provable": BOOL,
+    "agent.signature_problem": STRING,
 }
 """The stable field model of the language; the names never change meaning."""
 

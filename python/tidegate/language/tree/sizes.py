@@ -93,6 +93,12 @@ _DECLARED: Mapping[str, Size] = {
     "derived.ua_device": Size(64),
     "derived.country": Size(16),
     "derived.as_org": Size(256),
+    "agent.operator": Size(256),
+    "agent.product": Size(256),
+    "agent.purpose": Size(16),
+    "agent.proof": Size(16),
+    "agent.claims": Size(256),
+    "agent.signature_problem": Size(64),
 }
 
 

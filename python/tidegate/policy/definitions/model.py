@@ -62,7 +62,7 @@ MissingKey: TypeAlias = Literal["skip", "blank"]
 FailMode: TypeAlias = Literal["last-known", "open", "closed"]
 OnBudgetExceeded: TypeAlias = Literal["allow", "challenge", "block"]
 ListKind: TypeAlias = Literal["ip", "string"]
-ListFormat: TypeAlias = Literal["prefixes", "lines", "json-pointer"]
+ListFormat: TypeAlias = Literal["prefixes", "lines", "json-pointer", "keys"]
 OverrideKind: TypeAlias = Literal["ban", "allow"]
 
 _ID = member(Identifier())
@@ -131,7 +131,9 @@ class ListSource:
     """The address at which the entries of a list are published."""
 
     url: str = attrs.field(metadata=member(SecureUrl()))
-    format: ListFormat = attrs.field(metadata=member(Choice(("prefixes", "lines", "json-pointer"))))
+    format: ListFormat = attrs.field(
+        metadata=member(Choice(("prefixes", "lines", "json-pointer", "keys")))
+    )
     pointer: str | None = attrs.field(default=None, metadata=member(Text(maximum=500)))
     """The JSON Pointer to an array of texts, for the format ``json-pointer``."""
     refresh_seconds: int = attrs.field(

@@ -121,6 +121,10 @@ def _source(named: NamedList, source: ListSource, pointer: str) -> Iterator[Find
         message = f"the format `prefixes` has no meaning for a list of kind `{named.kind}`"
         hint = "set `kind: ip`, or use the format `lines` or `json-pointer`"
         yield Finding("misplaced-member", message, f"{pointer}/format", hint=hint)
+    if source.format == "keys" and named.kind != "string":
+        message = f"the format `keys` has no meaning for a list of kind `{named.kind}`"
+        hint = "set `kind: string`, or use the format `prefixes`"
+        yield Finding("misplaced-member", message, f"{pointer}/format", hint=hint)
     if source.format != "json-pointer":
         if source.pointer is not None:
             message = f"`pointer` has no meaning for the format `{source.format}`"

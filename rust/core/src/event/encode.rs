@@ -9,9 +9,10 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use bumpalo::collections::{String as ArenaString, Vec as ArenaVec};
 
+use crate::event::agent::{self, Agent};
 use crate::event::client::geo::AddressDatabases;
 use crate::event::client::{Client, Problem};
-use crate::event::field::{Field, Member, Section};
+use crate::event::field::{AgentPart, Field, Member, Section};
 use crate::event::headers::header;
 use crate::event::layout::{Layout, Source};
 use crate::event::path::target::{self, Target};
@@ -60,6 +61,9 @@ pub fn encode<'a>(
     let encoder = Encoder::new(event, arena, settings);
     encoder.check_query(layout)?;
     encoder.check_arguments(layout)?;
+    if layout.reads_agent() {
+        agent::check_finding(event.section(Section::Agent))?;
+    }
     let mut values = Vec::with_capacity(layout.slot_count());
     for (_, name, source) in layout.fields() {
         values.push(match source {
@@ -155,6 +159,10 @@ impl<'e, 'a> Encoder<'e, 'a> {
                 return Some(Value::Bool(device == ROBOT_DEVICE));
             }
             Field::Asn => return Some(Value::Int(self.asn())),
+            Field::Agent(AgentPart::IsProvable) => {
+                return Some(Value::Bool(self.agent().is_provable));
+            }
+            Field::Agent(part) => self.arena.alloc_str(self.agent().text(part)),
         };
         Some(Value::String(Text::Borrowed(text)))
     }
@@ -433,6 +441,15 @@ impl<'e, 'a> Encoder<'e, 'a> {
         };
         let families = self.families.get_or_init(|| user_agents.families(user_agent));
         self.arena.alloc_str(part(families))
+    }
+
+    fn agent(&self) -> Agent<'_> {
+        let user_agent = self.user_agent();
+        let claimed = self.settings.user_agents.and_then(|data| {
+            let families = self.families.get_or_init(|| data.families(user_agent));
+            data.claimed(families)
+        });
+        Agent::of(self.event.section(Section::Agent), claimed, self.client_address())
     }
 
     fn database_text(

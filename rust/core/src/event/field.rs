@@ -8,15 +8,23 @@ pub enum Section {
     Cookies,
     RouteParams,
     Fields,
+    /// The finding about the agent; its names are known, and no field has it as a map.
+    Agent,
 }
 
 impl Section {
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
 
-    pub const ALL: [Self; Self::COUNT] =
-        [Self::Headers, Self::QueryParams, Self::Cookies, Self::RouteParams, Self::Fields];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Headers,
+        Self::QueryParams,
+        Self::Cookies,
+        Self::RouteParams,
+        Self::Fields,
+        Self::Agent,
+    ];
 
-    /// The sections that are members of `request`; `fields` is a member of the event itself.
+    /// The sections that are members of `request`; `fields` and `agent` are members of the event.
     pub const OF_REQUEST: [Self; 4] =
         [Self::Headers, Self::QueryParams, Self::Cookies, Self::RouteParams];
 
@@ -32,6 +40,7 @@ impl Section {
             Self::Cookies => &[Self::Cookies],
             Self::RouteParams => &[Self::RouteParams],
             Self::Fields => &[Self::Fields],
+            Self::Agent => &[Self::Agent],
         }
     }
 
@@ -43,6 +52,7 @@ impl Section {
             Self::Cookies => "cookies",
             Self::RouteParams => "route_params",
             Self::Fields => "fields",
+            Self::Agent => "agent",
         }
     }
 }
@@ -85,6 +95,18 @@ impl Member {
     }
 }
 
+/// A part of what is known of the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AgentPart {
+    Operator,
+    Product,
+    Purpose,
+    Proof,
+    Claims,
+    IsProvable,
+    SignatureProblem,
+}
+
 /// A field that the encoder computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
@@ -121,6 +143,7 @@ pub enum Field {
     Country,
     Asn,
     AsOrganization,
+    Agent(AgentPart),
 }
 
 impl Field {
@@ -163,6 +186,13 @@ impl Field {
             "derived.country" => Self::Country,
             "derived.asn" => Self::Asn,
             "derived.as_org" => Self::AsOrganization,
+            "agent.operator" => Self::Agent(AgentPart::Operator),
+            "agent.product" => Self::Agent(AgentPart::Product),
+            "agent.purpose" => Self::Agent(AgentPart::Purpose),
+            "agent.proof" => Self::Agent(AgentPart::Proof),
+            "agent.claims" => Self::Agent(AgentPart::Claims),
+            "agent.is_provable" => Self::Agent(AgentPart::IsProvable),
+            "agent.signature_problem" => Self::Agent(AgentPart::SignatureProblem),
             _ => return None,
         })
     }
@@ -197,14 +227,18 @@ impl Field {
             | Self::Country
             | Self::Asn
             | Self::AsOrganization => &[Member::ClientIp],
+            Self::Agent(_) => &[Member::UserAgent, Member::ClientIp],
             Self::Source => &[Member::Source],
             Self::Section(_) | Self::Repeated(_) | Self::Body | Self::ObservedAt => &[],
         }
     }
 
-    /// Whether the field needs ua-parser's data.
+    /// Whether the field needs ua-parser's data or the registry of agents.
     pub const fn is_from_user_agent_data(self) -> bool {
-        matches!(self, Self::UaFamily | Self::UaOs | Self::UaDevice | Self::IsBot)
+        matches!(
+            self,
+            Self::UaFamily | Self::UaOs | Self::UaDevice | Self::IsBot | Self::Agent(_)
+        )
     }
 
     /// The maps that the field is, or that it may be computed from.
@@ -212,6 +246,7 @@ impl Field {
         match self {
             Self::Section(section) | Self::Repeated(section) => section.alone(),
             Self::Arguments => &[Section::QueryParams, Section::Headers],
+            Self::Agent(_) => &[Section::Agent, Section::Headers],
             Self::Host
             | Self::UserAgent
             | Self::Referer
@@ -241,7 +276,7 @@ impl Field {
             Self::IpVersion | Self::Asn => "int",
             Self::PathSegments | Self::Repeated(_) => "list(string)",
             Self::Arguments => "list(map(string, string))",
-            Self::IsBot => "bool",
+            Self::IsBot | Self::Agent(AgentPart::IsProvable) => "bool",
             _ => "string",
         }
     }

@@ -98,6 +98,7 @@ pub struct Layout {
     members: [bool; Member::COUNT],
     has_declared_variables: bool,
     reads_user_agent_data: bool,
+    reads_agent: bool,
     reads_body: bool,
     reads_arguments: bool,
     reads_variables: bool,
@@ -208,6 +209,7 @@ impl Layout {
             return;
         };
         self.reads_user_agent_data |= field.is_from_user_agent_data();
+        self.reads_agent |= matches!(field, Field::Agent(_));
         for section in field.sections() {
             if let Some(is_read) = self.sections.get_mut(section.index()) {
                 *is_read = true;
@@ -275,6 +277,11 @@ impl Layout {
     /// Whether some program reads a field that needs ua-parser's data.
     pub fn reads_user_agent_data(&self) -> bool {
         self.reads_user_agent_data
+    }
+
+    /// Whether some program reads a field about the agent.
+    pub fn reads_agent(&self) -> bool {
+        self.reads_agent
     }
 
     /// Whether some program reads the body.

@@ -1,5 +1,6 @@
 //! An event as it was received, before any field is computed.
 
+pub mod agent;
 pub mod arena;
 pub mod client;
 pub mod encode;
@@ -241,6 +242,7 @@ impl<'a> Reading<'_, 'a> {
             "observed_at" => self.event.observed_at = read_observed_at(reader, text)?,
             "request" => return self.request(reader, text),
             "fields" => return self.section(reader, Section::Fields, text),
+            "agent" => return self.section(reader, Section::Agent, text),
             _ => return self.unknown(reader, name, text, false),
         }
         Ok(())

@@ -6,8 +6,16 @@ use crate::json::pointer_step;
 use crate::value::error::EventError;
 
 /// The members of an event.
-const MEMBERS: [&str; 7] =
-    ["request", "fields", "source", "observed_at", "return_url", "idempotency_key", "tenant_id"];
+const MEMBERS: [&str; 8] = [
+    "request",
+    "fields",
+    "source",
+    "observed_at",
+    "return_url",
+    "idempotency_key",
+    "tenant_id",
+    "agent",
+];
 /// Letters between a misspelt name and the one that was meant, at most.
 const MOST_AWAY: usize = 2;
 /// Letters of a name that are compared.

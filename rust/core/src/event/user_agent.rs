@@ -10,6 +10,8 @@ use foldhash::fast::RandomState;
 use serde::Deserialize;
 use ua_parser::{Extractor, Regexes};
 
+use crate::value::address::{Network, NetworkSet};
+
 /// The family of a user agent that the data does not know.
 pub const UNKNOWN_FAMILY: &str = "Other";
 
@@ -32,20 +34,38 @@ pub struct Families {
     pub browser: String,
     pub system: String,
     pub device: String,
+    /// The place of the agent in the registry, if the user agent has the name of one.
+    agent: Option<usize>,
 }
 
-/// An agent of our own table: `tidegate/evaluation/agents/known_agents.py`.
+/// An agent of the registry: `tidegate/evaluation/agents/registry.py`.
 #[derive(Debug, Deserialize)]
-struct KnownAgent {
+pub(crate) struct KnownAgent {
     /// A word of the user agent, in ASCII lower case.
     word: String,
-    family: String,
+    pub(crate) family: String,
+    #[serde(default)]
+    pub(crate) operator: String,
+    #[serde(default)]
+    pub(crate) purpose: String,
+    /// The name of its published addresses; empty if it has none.
+    #[serde(default)]
+    ranges: String,
+}
+
+/// An agent whose name a user agent has, with its published addresses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Claimed<'d> {
+    pub(crate) agent: &'d KnownAgent,
+    pub(crate) ranges: Option<&'d NetworkSet>,
 }
 
 #[derive(Deserialize)]
-struct KnownAgents {
+struct Registry {
     #[serde(default)]
     known_agents: Vec<KnownAgent>,
+    #[serde(default)]
+    ranges: HashMap<String, Vec<String>>,
 }
 
 /// The compiled data and a cache of recent answers: a search takes some twenty microseconds, a
@@ -53,6 +73,7 @@ struct KnownAgents {
 pub struct UserAgents {
     extractor: Extractor<'static>,
     known: Vec<KnownAgent>,
+    ranges: HashMap<String, NetworkSet>,
     hasher: RandomState,
     shards: [Mutex<Shard>; SHARDS],
 }
@@ -77,7 +98,7 @@ impl std::error::Error for BadUserAgentData {}
 
 impl UserAgents {
     /// Compiles the data, given as JSON with the names of ua-parser's `regexes.yaml`, and with
-    /// `known_agents` for robots that ua-parser's data doesn't recognise.
+    /// `known_agents` and `ranges` for the registry of agents.
     ///
     /// # Errors
     /// [`BadUserAgentData`] for JSON of another shape, or a pattern that does not compile.
@@ -92,9 +113,28 @@ impl UserAgents {
         }
         let extractor =
             Extractor::try_from(regexes).map_err(|error| BadUserAgentData(error.to_string()))?;
-        let KnownAgents { known_agents: known } =
+        let registry: Registry =
             serde_json::from_slice(json).map_err(|error| BadUserAgentData(error.to_string()))?;
-        Ok(Self { extractor, known, hasher: RandomState::default(), shards: Default::default() })
+        let mut ranges = HashMap::new();
+        for (name, texts) in registry.ranges {
+            let networks = texts.iter().map(|text| Network::parse_entry(text));
+            let networks = networks.collect::<Option<NetworkSet>>();
+            let networks = networks.ok_or_else(|| BadUserAgentData(format!("ranges of {name}")))?;
+            ranges.insert(name, networks);
+        }
+        Ok(Self {
+            extractor,
+            known: registry.known_agents,
+            ranges,
+            hasher: RandomState::default(),
+            shards: Default::default(),
+        })
+    }
+
+    /// The agent that a user agent names, by its families.
+    pub(crate) fn claimed(&self, families: &Families) -> Option<Claimed<'_>> {
+        let agent = self.known.get(families.agent?)?;
+        Some(Claimed { agent, ranges: self.ranges.get(&agent.ranges) })
     }
 
     /// The families of a user agent.
@@ -121,9 +161,11 @@ impl UserAgents {
             browser: text(browser.as_ref().map(|found| &*found.family)),
             system: text(system.as_ref().map(|found| &*found.os)),
             device: text(device.as_ref().map(|found| &*found.device)),
+            agent: self.known_agent(user_agent),
         };
-        let robot = match self.known_agent(user_agent) {
-            Some(known) => Some(known.to_owned()),
+        let known = families.agent.and_then(|place| self.known.get(place));
+        let robot = match known {
+            Some(known) => Some(known.family.clone()),
             None if families.device == ROBOT_DEVICE => {
                 self.name_outside_of_contacts(user_agent, &families.browser)
             }
@@ -135,11 +177,10 @@ impl UserAgents {
         }
     }
 
-    /// The family of the first known agent whose word the user agent has.
-    fn known_agent(&self, user_agent: &str) -> Option<&str> {
+    /// The place of the first known agent whose word the user agent has.
+    fn known_agent(&self, user_agent: &str) -> Option<usize> {
         let folded = user_agent.to_ascii_lowercase();
-        let known = self.known.iter().find(|agent| has_word(&folded, &agent.word));
-        known.map(|agent| &*agent.family)
+        self.known.iter().position(|agent| has_word(&folded, &agent.word))
     }
 
     /// The name of a robot whose family the data took from the address of its page or its mail:

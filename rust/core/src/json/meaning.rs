@@ -4,6 +4,27 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use crate::json::{Kind, Reader, Result};
 
+/// The hash of an event: as [`meaning_hash`], without the member that a service may add.
+///
+/// # Errors
+/// The first [`Fault`](crate::json::Fault) of the text.
+pub fn event_hash(reader: &mut Reader<'_>) -> Result<u128> {
+    let mut sum = 0;
+    add_leaf(b"{", "", 0, &mut sum);
+    let whole = inside(b"{", 0);
+    reader.texts(|reader, name, text| {
+        let place = inside(name.as_bytes(), whole);
+        match text {
+            Some(_) if name == "agent" => {}
+            None if name == "agent" => reader.skip()?,
+            Some(text) => add_leaf(b"\"", text, place, &mut sum),
+            None => add(reader, place, &mut sum)?,
+        }
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
 /// The hash of the value that comes next: the sum over all values in it, each hashed with its place.
 /// Not a cryptographic hash.
 ///

@@ -13,6 +13,8 @@ pub(super) enum Place {
     /// Inside `request.query_params`.
     Query,
     Fields,
+    /// The finding about the agent.
+    Agent,
     /// `fields.body`.
     Body,
     /// A text with a query.
@@ -32,6 +34,7 @@ impl Place {
         match (self, name) {
             (Self::Event, "request") => Some(Self::Request),
             (Self::Event, "fields") => Some(Self::Fields),
+            (Self::Event, "agent") => Some(Self::Agent),
             (Self::Event, "return_url") | (Self::Request, "path" | "referer") => Some(Self::Link),
             (Self::Request, "query") => Some(Self::Search),
             (Self::Request, "headers") => Some(Self::Headers),
@@ -42,6 +45,10 @@ impl Place {
                 Self::Request,
                 "method" | "protocol" | "scheme" | "host" | "client_ip" | "user_agent"
                 | "content_type" | "route_params",
+            )
+            | (
+                Self::Agent,
+                "proof" | "operator" | "product" | "purpose" | "claims" | "signature_problem",
             ) => Some(Self::Inner),
             (Self::Hashed, _) => Some(Self::Hashed),
             _ => None,

@@ -119,6 +119,9 @@ impl<'a> DictReader<'_, 'a> {
         if self.layout.reads_section(Section::Fields) || self.layout.reads_body() {
             self.read_section(&members, Section::Fields, &mut raw)?;
         }
+        if self.layout.reads_section(Section::Agent) {
+            self.read_section(&members, Section::Agent, &mut raw)?;
+        }
         if self.layout.reads_variables() {
             for (name, variable) in self.layout.variables() {
                 raw.variables.extend(self.variable(&members, name, variable)?);
@@ -140,7 +143,8 @@ impl<'a> DictReader<'_, 'a> {
                         self.read_names_of_request(&request, raw);
                     }
                 }
-                "source" | "return_url" | "idempotency_key" | "tenant_id" | "observed_at" => {}
+                "source" | "return_url" | "idempotency_key" | "tenant_id" | "observed_at"
+                | "agent" => {}
                 _ if raw.unknown.is_some() => {}
                 name => {
                     let name = self.arena.alloc_str(name);

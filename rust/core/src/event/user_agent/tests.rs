@@ -1,4 +1,5 @@
 use super::*;
+use crate::value::address::Address;
 
 const DATA: &str = r#"{
     "user_agent_parsers": [
@@ -10,8 +11,10 @@ const DATA: &str = r#"{
         {"regex": "bot\\{1,2\\}|bot", "regex_flag": "i", "device_replacement": "Spider"}
     ],
     "known_agents": [
-        {"word": "a-user", "family": "A-User"}, {"word": "preview", "family": "Preview"}
-    ]
+        {"word": "a-user", "family": "A-User", "operator": "A", "ranges": "A"},
+        {"word": "preview", "family": "Preview"}
+    ],
+    "ranges": {"A": ["192.0.2.0/24"]}
 }"#;
 
 fn families(user_agent: &str) -> (String, String, String) {
@@ -40,6 +43,16 @@ fn a_known_agent_has_its_own_family_whatever_the_data_says() {
     }
     assert_eq!(families("previewer preview").0, "Preview");
     assert_eq!(families("xBot preview"), expected("Preview", "Other", "Spider"));
+}
+
+#[test]
+fn a_claimed_agent_comes_with_its_published_addresses() {
+    let data = UserAgents::new(DATA.as_bytes()).unwrap();
+    let claimed = |user_agent| data.claimed(&data.families(user_agent));
+    let inside = Address::parse("192.0.2.9").unwrap();
+    assert!(claimed("A-User/1").unwrap().ranges.unwrap().contains(inside));
+    assert!(claimed("Preview").unwrap().ranges.is_none());
+    assert!(claimed("xBot").is_none());
 }
 
 #[test]
@@ -73,7 +86,7 @@ fn answers_are_the_same_when_remembered_and_memory_is_bounded() {
 
 #[test]
 fn other_data_is_refused() {
-    for data in ["", "{}", "[]", &DATA.replace("(Linux)", "(")] {
+    for data in ["", "{}", "[]", &DATA.replace("(Linux)", "("), &DATA.replace("2.0/24", "2.0/99")] {
         assert!(UserAgents::new(data.as_bytes()).is_err());
     }
 }
