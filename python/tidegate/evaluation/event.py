@@ -27,8 +27,8 @@ class RawEvent:
     """The members of an event.
 
     ``texts`` has those that are present, ``maps`` the values of objects in order (including
-    ``fields`` and ``agent``), ``body`` the node of ``fields.body`` if it is text, object or array, ``members``
-    everything else in the event, by name.
+    ``fields`` and ``agent``), ``body`` the node of ``fields.body`` if it is text, object or array,
+    ``members`` everything else in the event, by name.
     """
 
     texts: Mapping[str, str]

@@ -71,7 +71,10 @@ _FINDINGS = (
 )  # fmt: skip
 _PUBLISHED = ("66.249.66.1", "2001:4860:4801:10::1", "4.151.71.180")
 """Addresses that operators of agents publish."""
-_ADDRESSES = (*vocabulary.ADDRESSES, *_PUBLISHED, "::ffff:192.0.2.7", "localhost", "10.0.0.01", "fe80::1%eth0")
+_ADDRESSES = (
+    *vocabulary.ADDRESSES, *_PUBLISHED, "::ffff:192.0.2.7", "localhost", "10.0.0.01",
+    "fe80::1%eth0",
+)  # fmt: skip
 
 
 def schema(choices: Choices) -> Schema:

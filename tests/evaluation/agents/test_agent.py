@@ -55,7 +55,7 @@ def test_imitators_differ_from_agents_that_cannot_be_proven(
 
 
 def test_a_finding_with_a_proof_says_who_the_agent_is() -> None:
-    """A finding that was made before the decision counts more than the name, which stays a claim."""
+    """A finding that was made before the decision counts more than the name, a claim."""
     finding = {"proof": "signature", "operator": "OpenAI", "product": "ChatGPT-User"}
     found = agent_of(visit("Googlebot/2.1", ELSEWHERE, **finding, purpose="user"))
     assert found == {
@@ -65,7 +65,7 @@ def test_a_finding_with_a_proof_says_who_the_agent_is() -> None:
 
 
 def test_a_finding_without_a_proof_leaves_the_other_proofs() -> None:
-    """A signature that proves nothing is reported, and a published address still proves an agent."""
+    """A signature that proves nothing is reported, and a published address still counts."""
     found = agent_of(visit("Googlebot/2.1", GOOGLE, signature_problem="expired"))
     assert (found["proof"], found["signature_problem"]) == ("range", "expired")
     found = agent_of(visit("curl/8", GOOGLE, claims="https://a.example"))

@@ -164,7 +164,7 @@ def test_a_nonce_that_was_used_before_proves_nothing() -> None:
 
 
 def test_a_key_of_several_directories_names_none_of_them() -> None:
-    """Without `Signature-Agent`, a key that two addresses publish says nothing about whose it is."""
+    """Without `Signature-Agent`, a key that two addresses publish names no agent."""
     twice = (*ACCEPTED.all, Directory("https://copy.example/keys", "Copy", (AGENT.entry,)))
     headers = {**signed(components=("@authority",)), "signature-agent": None}
     assert found(headers) == PROVEN
@@ -208,7 +208,7 @@ def changed(text: str) -> list[str]:
 
 
 def means(headers: Mapping[str, str]) -> Any:
-    """What headers say, so that a change of their form alone isn't taken for one of their content."""
+    """The content of headers; a change of their form alone isn't one of their content."""
     return {
         name: http_sf.parse(value.encode(), tltype="dictionary") for name, value in headers.items()
     }
