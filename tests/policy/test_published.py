@@ -163,3 +163,58 @@ def test_a_source_that_cannot_be_used_is_refused_with_its_place(
     (found,) = refused.value.diagnostics
     assert found.code == code
     assert getattr(found, "pointer", "").startswith("/lists/0/source")
+
+
+KEY = "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"
+OTHER_KEY = "A" + KEY[1:]
+
+
+def keys(*items: object) -> bytes:
+    return json.dumps({"keys": items}).encode()
+
+
+def test_published_keys_are_read_in_the_form_of_their_thumbprints() -> None:
+    """Usable keys of a JWK Set become entries, and keys of other kinds and uses are left out."""
+    rsa = {"kty": "RSA", "n": "A" * 342, "e": "AQAB", "kid": "1"}
+    content = keys(
+        {"kty": "OKP", "crv": "Ed25519", "x": KEY, "kid": "x", "use": "sig"},
+        {"kty": "OKP", "crv": "X25519", "x": KEY},
+        {"kty": "EC", "crv": "P-256", "x": "a", "y": "b"},
+        {"kty": "OKP", "crv": "Ed25519", "x": OTHER_KEY, "use": "enc"},
+        {"kty": ["OKP"], "crv": {}},
+        rsa,
+    )
+    assert read_published(content, named("keys", kind="string")) == (
+        f'{{"crv":"Ed25519","kty":"OKP","x":"{KEY}"}}',
+        f'{{"e":"AQAB","kty":"RSA","n":"{"A" * 342}"}}',
+    )
+
+
+def test_all_keys_may_change_in_one_refresh() -> None:
+    """New keys replace the old ones, however many they are."""
+    old = f'{{"crv":"Ed25519","kty":"OKP","x":"{KEY}"}}'
+    content = keys({"kty": "OKP", "crv": "Ed25519", "x": OTHER_KEY})
+    (entry,) = read_published(content, named("keys", old, kind="string"))
+    assert OTHER_KEY in entry
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"[]", "source-unreadable"),
+        (b'{"keys": {}}', "source-unreadable"),
+        (keys("x"), "source-unreadable"),
+        (keys(), "source-empty"),
+        (keys({"kty": "EC"}), "source-empty"),
+        (keys({"kty": "OKP", "crv": "Ed25519"}), "source-invalid-entry"),
+        (keys({"kty": "OKP", "crv": "Ed25519", "x": KEY + "AA"}), "source-invalid-entry"),
+        (keys({"kty": "OKP", "crv": "Ed25519", "x": KEY[:-1] + "+"}), "source-invalid-entry"),
+        (keys({"kty": "RSA", "e": "AQAB", "n": "A" * 170}), "source-invalid-entry"),
+        (keys({"kty": "RSA", "e": "AQAB", "n": "A" * 800}), "source-invalid-entry"),
+    ],
+)
+def test_keys_that_cannot_be_used_are_refused(content: bytes, code: str) -> None:
+    """A text without usable keys, or with a broken one, is refused, so the last good keys stay."""
+    with pytest.raises(RefreshRefusedError) as refused:
+        read_published(content, named("keys", kind="string"))
+    assert refused.value.code == code

@@ -30,7 +30,10 @@ _ANY_TYPES = frozenset(("text/plain", "application/octet-stream", "binary/octet-
 _JSON_TYPES = frozenset(("application/json", "text/json"))
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 _PREFIXES = {"ipv4Prefix": 4, "ipv6Prefix": 6}
-_KEY_MEMBERS = {("OKP", "Ed25519"): ("crv", "kty", "x"), ("RSA", None): ("e", "kty", "n")}
+_KEY_MEMBERS: dict[tuple[str, str | None], tuple[str, ...]] = {
+    ("OKP", "Ed25519"): ("crv", "kty", "x"),
+    ("RSA", None): ("e", "kty", "n"),
+}
 """The members that a thumbprint is made of, in their order, by kind and curve."""
 _KEY_BYTES = {"x": (32, 32), "e": (1, 8), "n": (256, 512)}
 """The bytes of the parts of a key; RSA keys have 2,048 to 4,096 bits."""
@@ -159,8 +162,11 @@ def _keys(document: Any) -> Iterator[str]:
     for at, item in enumerate(items):
         if not isinstance(item, dict):
             raise _unreadable(f"`/keys/{at}` isn't a key")
-        kind, curve = item.get("kty"), item.get("crv")
-        names = _KEY_MEMBERS.get((kind, curve if kind == "OKP" else None))
+        kind = item.get("kty")
+        curve = item.get("crv") if kind == "OKP" else None
+        names = None
+        if isinstance(kind, str) and isinstance(curve, str | None):
+            names = _KEY_MEMBERS.get((kind, curve))
         if names is None or item.get("use", "sig") != "sig":
             continue
         entry = {name: item.get(name) for name in names}

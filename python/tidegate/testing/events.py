@@ -63,7 +63,7 @@ _AGENTS = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36",
     "Googlebot/2.1 (+http://www.google.com/bot.html)", "curl/8.5.0", "", "GPTBot", "Amazonbot/0.1",
 )  # fmt: skip
-_FINDINGS = (
+_FINDINGS: tuple[dict[str, str | None], ...] = (
     {"proof": "signature", "operator": "OpenAI", "product": "ChatGPT-User", "purpose": "user"},
     {"proof": "dns", "product": "Shopbot"},
     {"signature_problem": "expired", "claims": "https://agent.example"},

@@ -30,7 +30,7 @@ from tidegate_server.http.answer import Answer
 from tidegate_server.http.limits import MAX_BODY_BYTES, MAX_IDEMPOTENCY_KEY
 from tidegate_server.http.problems import ErrorDetail, Problem, problem_of
 from tidegate_server.logging import log
-from tidegate_server.signatures.agents import Signatures, is_signed
+from tidegate_server.hot.signed_calls import Signatures, is_signed
 from tidegate_server.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
 from tidegate_server.turns.call import answer, deliver, refuse
 

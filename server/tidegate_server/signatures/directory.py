@@ -106,7 +106,7 @@ class Directory:
     name: str
     entries: tuple[str, ...] = attrs.field(repr=False)
 
-    @property
+    @cached_property
     def agent(self) -> Mapping[str, str]:
         """Operator, product and purpose of the agent."""
         for known in KNOWN_AGENTS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote_plus
 
@@ -169,10 +169,7 @@ class Message:
             return text
         if params.keys() != {"key"}:
             raise UnverifiableError("unsupported-component")
-        member = dictionary(text).get(str(params["key"]))
-        if member is None:
-            raise UnverifiableError("absent-component")
-        return written(member)
+        return _member(text, str(params["key"]))
 
     def _check_digest(self, text: str) -> None:
         """Compare the digests of RFC 9530 with the body."""
@@ -195,13 +192,28 @@ class Message:
         Raises:
             UnverifiableError: a component isn't there, isn't supported, or is there twice.
         """
-        lines = {written(each): self.value(each) for each in components}
+        lines = {_named(name, tuple(of.items())): self.value((name, of)) for name, of in components}
         if len(lines) != len(components) or len(lines) > MOST_COMPONENTS:
             raise UnverifiableError("unreadable")
         if any("\n" in value or "\r" in value for value in lines.values()):
             raise UnverifiableError("unreadable")
         parts = [f"{name}: {value}" for name, value in lines.items()]
         return "\n".join([*parts, f'"@signature-params": {params}']).encode()
+
+
+@lru_cache(maxsize=256)
+def _member(text: str, key: str) -> str:
+    """Return a member of a dictionary; agents send the same ones with each request."""
+    member = dictionary(text).get(key)
+    if member is None:
+        raise UnverifiableError("absent-component")
+    return written(member)
+
+
+@lru_cache(maxsize=256)
+def _named(name: str, params: tuple[tuple[str, Any], ...]) -> str:
+    """Return the identifier of a component."""
+    return http_sf.ser((name, dict(params)))
 
 
 def written(member: Any) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
 from tidegate_server.signatures.message import (
-    MOST_CHARACTERS,
     Component,
     Message,
     UnverifiableError,
@@ -17,7 +17,7 @@ from tidegate_server.signatures.message import (
 )
 
 if TYPE_CHECKING:
-    from tidegate_server.signatures.directory import Directories, Directory
+    from tidegate_server.signatures.directory import Directories, Directory, PublicKey
 
 TAG = "web-bot-auth"
 MOST_SIGNATURES = 2
@@ -36,12 +36,25 @@ whether it is the first time."""
 class _Signature:
     """One signature of the profile, with its claims about itself."""
 
-    label: str
     components: Sequence[Component]
     params: Mapping[str, Any]
-    text: str
-    """The parameters, serialized."""
+    sent: str | None
+    """Components and parameters as they were sent, if they came alone."""
     value: bytes
+
+    def verifies(self, key: PublicKey, message: Message) -> bool:
+        """Tell whether a key made this signature of a message.
+
+        Nearly every signer sends the form that it signed, which is tried first, because the
+        serialization takes long.
+        """
+        if self.sent is not None and self._verifies(key, message, self.sent):
+            return True
+        text = written((self.components, self.params))
+        return text != self.sent and self._verifies(key, message, text)
+
+    def _verifies(self, key: PublicKey, message: Message, text: str) -> bool:
+        return key.verifies(self.value, message.base(self.components, text))
 
 
 def find(
@@ -94,7 +107,8 @@ def _signatures(message: Message) -> Sequence[_Signature]:
     Raises:
         UnverifiableError: the headers can't be read.
     """
-    inputs = dictionary(message.header("signature-input"))
+    text = message.header("signature-input")
+    inputs = dictionary(text)
     values = dictionary(message.header("signature"))
     found = []
     for label, member in inputs.items():
@@ -104,7 +118,8 @@ def _signatures(message: Message) -> Sequence[_Signature]:
         value, _ = values.get(label, (None, None))
         if not isinstance(value, bytes) or not all(isinstance(each, str) for each, _ in components):
             raise UnverifiableError("unreadable")
-        found.append(_Signature(label, components, params, written(member), value))
+        sent = text.partition("=")[2] if len(inputs) == 1 else None
+        found.append(_Signature(components, params, sent, value))
     return found[:MOST_SIGNATURES]
 
 
@@ -133,7 +148,7 @@ def _verified(
         raise UnverifiableError("unknown-key")
     if params.get("alg", key.algorithm) != key.algorithm:
         raise UnverifiableError("unsupported-algorithm")
-    if not key.verifies(signature.value, message.base(signature.components, signature.text)):
+    if not signature.verifies(key, message):
         raise UnverifiableError("wrong-signature")
     return directory
 
@@ -176,10 +191,11 @@ def _agents(message: Message) -> Mapping[str, str]:
         UnverifiableError: it can't be read, or an address isn't https.
     """
     text = message.headers.get(_AGENT, "")
-    if not text or len(text) > MOST_CHARACTERS:
-        if text:
-            raise UnverifiableError("unreadable")
-        return {}
+    return _read_agents(text) if text else {}
+
+
+@lru_cache(maxsize=256)
+def _read_agents(text: str) -> Mapping[str, str]:
     if text.startswith('"'):
         members = dictionary(f"agent={text}")
         if len(members) != 1:

@@ -87,21 +87,30 @@ def agent_of(
     """
     says = finding.get("claims", "") if claimed is None else claimed.family
     is_provable = claimed is not None and claimed.ranges != "" and address is not None
-    problem = finding.get("signature_problem", "")
-    rest = {"claims": says, "is_provable": is_provable, "signature_problem": problem}
+    unknown = Agent(
+        proof="name" if says else "none",
+        claims=says,
+        is_provable=is_provable,
+        signature_problem=finding.get("signature_problem", ""),
+    )
     if "proof" in finding:
-        return Agent(
-            finding.get("operator", ""),
-            finding["product"],
-            finding.get("purpose", DEFAULT_PURPOSE),
-            finding["proof"],
-            **rest,
+        return attrs.evolve(
+            unknown,
+            operator=finding.get("operator", ""),
+            product=finding["product"],
+            purpose=finding.get("purpose", DEFAULT_PURPOSE),
+            proof=finding["proof"],
         )
     if claimed is None:
-        return Agent(proof="name" if says else "none", **rest)
+        return unknown
     is_in_range = address is not None and is_published(claimed.ranges, address)
-    proof = "range" if is_in_range else "name"
-    return Agent(claimed.operator, claimed.family, claimed.purpose, proof, **rest)
+    return attrs.evolve(
+        unknown,
+        operator=claimed.operator,
+        product=claimed.family,
+        purpose=claimed.purpose,
+        proof="range" if is_in_range else "name",
+    )
 
 
 def is_published(ranges: str, address: Address) -> bool:
