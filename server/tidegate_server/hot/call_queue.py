@@ -26,11 +26,11 @@ from tidegate.errors import EventError
 from tidegate.evaluation.clients import PROBLEMS
 from tidegate.evaluation.native import Block
 from tidegate_server.hot.recorder import unavailable
+from tidegate_server.hot.signed_calls import Signatures, signed_among
 from tidegate_server.http.answer import Answer
 from tidegate_server.http.limits import MAX_BODY_BYTES, MAX_IDEMPOTENCY_KEY
 from tidegate_server.http.problems import ErrorDetail, Problem, problem_of
 from tidegate_server.logging import log
-from tidegate_server.hot.signed_calls import Signatures, is_signed
 from tidegate_server.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
 from tidegate_server.turns.call import answer, deliver, refuse
 
@@ -254,7 +254,7 @@ class CallQueue:
         """
         calls = step.calls
         try:
-            signed = [call for call in calls if is_signed(call.body)]
+            signed = signed_among(tenant, calls)
             if signed:
                 await run(partial(self.signatures.find, tenant, signed, self.clock()))
             read = await run(

@@ -1,7 +1,7 @@
 """Puts what is found of signatures into events, before the decision, so it is recorded with them.
 
-Only events whose request has ``Signature-Input`` are looked at; the others pay for a search of
-their text.
+Only events whose request has ``Signature-Input`` are looked at, of tenants that accept keys; other
+events of these tenants pay for a search of their text.
 """
 
 from __future__ import annotations
@@ -83,6 +83,11 @@ class Signatures:
                 self.since = at
             known = self._nonces[place] = Nonces(_first_second(self.since))
         return known
+
+
+def signed_among(tenant: Tenant, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+    """Return the calls that may be signed; none of a tenant that accepts no keys."""
+    return [each for each in calls if is_signed(each.body)] if tenant.directories.all else ()
 
 
 def is_signed(body: bytes) -> bool:

@@ -15,7 +15,7 @@ from tests.signing import WELL_KNOWN, Agent
 from tests.waiting import wait_until
 
 from tidegate_server.hot.hot_path import BEACON, RUNTIME
-from tidegate_server.hot.signed_calls import Signatures, is_signed
+from tidegate_server.hot.signed_calls import Signatures, is_signed, signed_among
 from tidegate_server.signatures.directory import Directories, Directory
 from tidegate_server.turns.call import Endpoint
 
@@ -108,6 +108,15 @@ def test_other_events_stay_as_they_were_sent(sent: dict[str, Any], signatures: S
     call: Any = Sent(body)
     signatures.find(Accepting(), [call], NOW * SECOND_NS)  # type: ignore[arg-type]
     assert call.body == body
+
+
+def test_tenants_that_accept_no_keys_pay_nothing() -> None:
+    """The events of a tenant without lists of keys aren't searched."""
+    calls: Any = [Sent(orjson.dumps(event())), Sent(b"{}")]
+    accepting: Any = Accepting()
+    others: Any = Accepting(directories=Directories())
+    assert signed_among(accepting, calls) == calls[:1]
+    assert not signed_among(others, calls)
 
 
 def test_signed_requests_are_found_in_any_case_of_letters() -> None:
