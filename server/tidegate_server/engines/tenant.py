@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
+from tidegate_server.signatures.directory import Directories
+
 if TYPE_CHECKING:
     from uuid import UUID
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from tidegate.policy.key_forms import KeyForms
     from tidegate_server.engines.compiled import Names
     from tidegate_server.engines.serving import BundledEngine
-    from tidegate_server.signatures.directory import Directories
 
 Revision: TypeAlias = tuple[int, int]
 """The number of changes to a tenant's definitions, and its own revision, which counts settings."""
@@ -35,7 +36,7 @@ class Tenant:
     settings: Settings
     keys: KeyForms
     """The form of entity keys."""
-    directories: Directories
+    directories: Directories = Directories()
     """The keys of agents that the tenant accepts."""
     id_text: str = attrs.field(init=False)
 

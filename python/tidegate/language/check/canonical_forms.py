@@ -94,6 +94,27 @@ class Path(Form):
         return state not in ((".",), ("..",))
 
 
+class OneOf(Form):
+    """One of a few words.
+
+    Args:
+        words: the words.
+    """
+
+    start = (("",),)
+
+    def __init__(self, *words: str) -> None:
+        self._words = words
+        self.alphabet = "".join(sorted(set("".join(words))))  # type: ignore[misc]
+
+    def step(self, state: State, character: str) -> tuple[State, ...]:
+        text = f"{state[0]}{character}"
+        return ((text,),) if any(word.startswith(text) for word in self._words) else ()
+
+    def accepts(self, state: State) -> bool:
+        return state[0] in self._words
+
+
 class Segment(Form):
     """The part between two slashes of a path; only the last one can be empty."""
 
@@ -270,6 +291,8 @@ FORMS: dict[str, Form] = {
     "derived.client_network": NetworkForm(CLIENT_BITS),
     "derived.path_extension": Extension(),
     "derived.country": Country(),
+    "agent.proof": OneOf("signature", "range", "dns", "name", "none"),
+    "agent.purpose": OneOf("search", "training", "user", "monitoring", "feed", "other", ""),
 }
 """The forms of text fields."""
 SEGMENT = Segment()

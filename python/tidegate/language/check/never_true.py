@@ -53,6 +53,10 @@ _HINTS = {
     ),
     "derived.path_extension": "an extension has no dot, such as `php`",
     "derived.country": "a country has two capital letters, such as `NL`",
+    "agent.proof": "a proof is `signature`, `range` or `dns`; else it is `name` or `none`",
+    "agent.purpose": (
+        "a purpose is `search`, `training`, `user`, `monitoring`, `feed` or `other`, or empty"
+    ),
     _SEGMENTS: "a segment is what is between two slashes, never `.` or `..`",
 }
 _RANGES: dict[str, Range] = {

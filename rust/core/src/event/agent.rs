@@ -5,7 +5,7 @@ use crate::event::Entries;
 use crate::event::field::AgentPart;
 use crate::event::user_agent::Claimed;
 use crate::json::pointer_step;
-use crate::value::address::{Address};
+use crate::value::address::Address;
 use crate::value::error::EventError;
 
 const MEMBERS: [&str; 6] =

@@ -235,10 +235,7 @@ impl Field {
 
     /// Whether the field needs ua-parser's data or the registry of agents.
     pub const fn is_from_user_agent_data(self) -> bool {
-        matches!(
-            self,
-            Self::UaFamily | Self::UaOs | Self::UaDevice | Self::IsBot | Self::Agent(_)
-        )
+        matches!(self, Self::UaFamily | Self::UaOs | Self::UaDevice | Self::IsBot | Self::Agent(_))
     }
 
     /// The maps that the field is, or that it may be computed from.
