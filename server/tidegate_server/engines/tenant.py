@@ -36,7 +36,7 @@ class Tenant:
     settings: Settings
     keys: KeyForms
     """The form of entity keys."""
-    directories: Directories = Directories()
+    directories: Directories = attrs.field(factory=Directories)
     """The keys of agents that the tenant accepts."""
     id_text: str = attrs.field(init=False)
 

@@ -87,6 +87,8 @@ def find(
                 return {"proof": "signature", **directory.agent}
     except UnverifiableError as error:
         problem = error.code
+    except (TypeError, ValueError):
+        problem = "unreadable"  # a value that can be read and not be written
     if problem is None:
         return None
     claims = _claimed(message)
@@ -97,7 +99,7 @@ def _claimed(message: Message) -> str:
     """Return the first agent that ``Signature-Agent`` names, as far as it can be read."""
     try:
         return next(iter(_agents(message).values()), "")
-    except UnverifiableError:
+    except (TypeError, UnverifiableError, ValueError):
         return ""
 
 

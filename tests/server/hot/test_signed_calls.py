@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -20,6 +19,7 @@ from tidegate_server.signatures.directory import Directories, Directory
 from tidegate_server.turns.call import Endpoint
 
 AGENT = Agent()
+ACCEPTED = Directories((Directory(AGENT.origin + WELL_KNOWN, "Shopper", (AGENT.entry,)),))
 NOW = 1_790_000_000
 SECOND_NS = 1_000_000_000
 
@@ -29,9 +29,7 @@ class Accepting:
     """A tenant that accepts the agent."""
 
     tenant_id: Any = attrs.field(factory=uuid4)
-    directories: Directories = Directories(
-        (Directory(AGENT.origin + WELL_KNOWN, "Shopper", (AGENT.entry,)),)
-    )
+    directories: Directories = ACCEPTED
 
 
 @attrs.define
@@ -103,7 +101,7 @@ def test_signatures_of_an_earlier_process_are_not_accepted() -> None:
     ],
 )
 def test_other_events_stay_as_they_were_sent(sent: dict[str, Any], signatures: Signatures) -> None:
-    """Events without a signature, with a finding of their own, or of a wrong form aren't changed."""
+    """Events without a signature, with a finding, or of a wrong form stay as they are."""
     body = orjson.dumps(sent)
     call: Any = Sent(body)
     signatures.find(Accepting(), [call], NOW * SECOND_NS)  # type: ignore[arg-type]
@@ -148,11 +146,11 @@ def decide(shop: Deciding, nonce: str, **members: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def strict(service: Service) -> Iterator[Deciding]:
+def strict(service: Service) -> Deciding:
     """A tenant that lets signed requests through."""
     shop = service.tenant(DEFINITIONS)
     wait_until(lambda: decide(shop, str(uuid4()))["action"]["type"] == "allow")
-    yield shop
+    return shop
 
 
 def test_findings_are_recorded_and_explained_without_keys(strict: Deciding) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import http_sf
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.shared_data import shared_path
 from tests.signing import COMPONENTS, WELL_KNOWN, Agent
 
@@ -239,6 +241,36 @@ def test_every_change_of_a_signed_request_is_refused(member: str) -> None:
         assert problem(signed(nonce="n"), **{**plain, member: text}) in (
             "wrong-signature", "absent-component",
         )  # fmt: skip
+
+
+PIECES = st.sampled_from(
+    ["sig=", "sig", "(", ")", '"@authority"', '"@path"', '"signature-agent"', '"content-digest"',
+     ';key="sig"', ";key", ";sf", ";bs", ";name=\"a\"", '"@query-param"', ";created=1", ";expires=",
+     "9999999999", "99999999999999999", ';tag="web-bot-auth"', f';keyid="{AGENT.key_id}"', ";nonce",
+     ";nonce=@1659578233", ';nonce=%"f%c3%bc"', ";nonce=?1", ";nonce=1.5", ":AAAA:", "=:AAAA:",
+     '="https://agent.example"', '"https://agent.example"', ", ", " ", ";", "é", "\x00", "*", "@1",
+     "sha-256=:AA==:"]
+)  # fmt: skip
+VALUES = st.lists(PIECES, max_size=14).map("".join)
+
+
+@settings(max_examples=400)
+@given(
+    st.fixed_dictionaries(
+        {"signature-input": VALUES, "signature": VALUES, "signature-agent": VALUES},
+        optional={"content-digest": VALUES, "Signature-Input": VALUES},
+    ),
+    st.booleans(),
+)
+def test_no_headers_are_proven_or_fail_by_chance(
+    headers: dict[str, str], is_beside_a_signature: bool
+) -> None:
+    """Whatever headers hold, they either prove nothing, or say why; nothing fails."""
+    name = 'sig=("@authority");created=1;expires=9999999999;tag="web-bot-auth"'
+    if is_beside_a_signature:
+        headers = {**headers, "signature-input": f'{name};keyid="{AGENT.key_id}"'}
+    result = found(headers, body="x")
+    assert result is None or "proof" not in result
 
 
 def test_key_ids_are_thumbprints() -> None:
