@@ -2521,6 +2521,30 @@ export interface components {
       decision: "Block" | "Challenge" | "Monitor";
     };
     /**
+     * AgentFinding
+     * @description What the source found of the agent that sent the request; see docs/agents.md.
+     */
+    AgentFinding: {
+      /** @default null */
+      proof?: ("dns" | "range" | "signature") | null;
+      /** @default null */
+      operator?: string | null;
+      /**
+       * @description its name; required with a proof
+       * @default null
+       */
+      product?: string | null;
+      /** @default null */
+      purpose?: ("feed" | "monitoring" | "other" | "search" | "training" | "user") | null;
+      /**
+       * @description the agent that the visitor says it is
+       * @default null
+       */
+      claims?: string | null;
+      /** @default null */
+      signature_problem?: string | null;
+    };
+    /**
      * AnswerStep
      * @description The answers to the events of one time step.
      */
@@ -3207,7 +3231,7 @@ export interface components {
             source?: {
               url: string;
               /** @enum {string} */
-              format: "prefixes" | "lines" | "json-pointer";
+              format: "prefixes" | "lines" | "json-pointer" | "keys";
               pointer?: string | null;
               refresh_seconds?: number | null;
               max_change_percent?: number | null;
@@ -3677,6 +3701,8 @@ export interface components {
       fields?: {
         [key: string]: string | number | boolean | (string | number | boolean | null)[] | null;
       } | null;
+      /** @default null */
+      agent?: components["schemas"]["AgentFinding"] | null;
     };
     /**
      * EventRequest
@@ -4198,7 +4224,7 @@ export interface components {
       /** @description an https address */
       url: string;
       /** @enum {unknown} */
-      format: "json-pointer" | "lines" | "prefixes";
+      format: "json-pointer" | "keys" | "lines" | "prefixes";
       /** @default null */
       pointer?: string | null;
       /** @default 86400 */
