@@ -33,6 +33,11 @@ class Agent:
         return json.dumps({"crv": "Ed25519", "kty": "OKP", "x": x}, separators=(",", ":"))
 
     @property
+    def directory(self) -> bytes:
+        """What its operator publishes."""
+        return json.dumps({"keys": [json.loads(self.entry)]}).encode()
+
+    @property
     def key_id(self) -> str:
         """The thumbprint of the key."""
         return urlsafe_b64encode(sha256(self.entry.encode()).digest()).rstrip(b"=").decode()

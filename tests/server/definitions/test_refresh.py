@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import attrs
 import pytest
 from tests.publisher import Page, Publisher, publishing
 from tests.server.deciding import Deciding, Service, deciding, made
+from tests.signing import Agent
 from tests.waiting import wait_until
 
 GOOD = Page(b'{"prefixes": [{"ipv4Prefix": "8.8.8.0/24"}, {"ipv4Prefix": "9.9.9.0/24"}]}')
@@ -175,3 +177,37 @@ def test_a_service_fetches_nothing_unless_a_setting_says_so(tmp_path: Path, proc
         answer = shop.by("Owner").post(f"{shop.path}/lists/{list_id}/refresh")
         assert answer.json()["code"] == "refresh-off"
         assert shop.get(f"lists/{list_id}/refresh")["enabled"] is False
+
+
+def test_refreshed_keys_prove_agents_and_the_last_good_ones_stay(
+    place: Place, shop: Deciding
+) -> None:
+    """Fetched keys prove agents until others are published, and a bad text changes nothing."""
+    agents = [Agent() for _ in range(2)]
+    pages = place.publisher.pages
+
+    def proven() -> list[bool]:
+        found = []
+        for agent in agents:
+            now = int(time.time())
+            signed = agent.headers(
+                authority="shop.example", created=now, components=("@authority",)
+            )
+            headers = {name: signed[name] for name in ("signature", "signature-input")}
+            decided = shop.decide("/", request={"host": "shop.example", "headers": headers})
+            event = shop.get(f"decisions/{decided['decision_id']}")["event"]
+            found.append(event.get("agent", {}).get("proof") == "signature")
+        return found
+
+    pages["/keys"] = Page(agents[0].directory)
+    source = place.source("/keys") | {"format": "keys"}
+    body = {"name": "Shopper", "kind": "string", "source": source}
+    list_id = str(made(shop.by("Owner").post(f"{shop.path}/lists", body))["list_id"])
+    refreshed(shop, list_id)
+    wait_until(lambda: proven() == [True, False])
+    pages["/keys"] = Page(b'{"keys": [{"kty": "OKP", "crv": "Ed25519", "x": "short"}]}')
+    assert refreshed(shop, list_id)["refused"]["code"] == "source-invalid-entry"
+    assert proven() == [True, False]
+    pages["/keys"] = Page(agents[1].directory)
+    refreshed(shop, list_id)
+    wait_until(lambda: proven() == [False, True])
